@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks import (
     bulk,
+    charts,
     checks,
     commands,
     glance,
@@ -38,6 +39,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "context": lambda: asyncio.run(memory.context()),
     "fade": lambda: asyncio.run(bulk.fading()),
     "bulk": lambda: asyncio.run(bulk.acts()),
+    "charts": charts.run,
     "checks": checks.run,
     "commands": commands.run,
     "graph": graph.run,

@@ -17,8 +17,8 @@ def fill(app: App) -> None:
 
 def test_a_topic_is_audited_from_a_service_and_a_memory(page: Page, app: App) -> None:
     fill(app)
-    page.goto(f"{app.url}/overview")
-    page.get_by_role("link", name="Audit").first.click()
+    page.goto(f"{app.url}/services/jellyfin")
+    page.get_by_role("link", name="Full audit").click()
 
     expect(page.get_by_role("heading", name="Audit of jellyfin")).to_be_visible()
     expect(page.get_by_text("2 active memories")).to_be_visible()

@@ -18,7 +18,7 @@ PAGES: Final = (
     *("/", "/sessions", "/sessions/1", "/sessions/1?part=told", "/events"),
     *("/memories", "/memories/1", "/memories?sort=service", "/cooldowns", "/reviews", "/trash"),
     *("/reviews/1", "/approvals", "/preview", "/health", "/settings", "/nowhere"),
-    *("/graph", "/graph/1", "/incidents"),
+    *("/graph", "/graph/1", "/incidents", "/services/jellyfin"),
     *("/editor", "/editor?service=jellyfin"),
     *("/organizer", "/organizer/1", "/notebook"),
     "/notebook?page=services/jellyfin",

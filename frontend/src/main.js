@@ -23,6 +23,7 @@ import { eventGroups } from "./pages/events/event-groups.js"
 import { engines } from "./shared/stores/engines.js"
 import { events } from "./pages/events/store.js"
 import { halt } from "./shared/dialogs/halt.js"
+import { heartbeats } from "./shared/stores/heartbeats.js"
 import { journal } from "./shared/stores/journal.js"
 import { late } from "./pages/loading/store.js"
 import { login } from "./shared/frame/logout.js"
@@ -76,6 +77,7 @@ const stores = {
   theme: add("theme", theme({ root: document.documentElement, storage })),
   live: feed.state,
 }
+const strips = add("heartbeats", heartbeats({ api }))
 const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
 const waiting = add("approvals", approvals({ api, feed, confirm: asker, toasts: toaster }))
 Object.assign(stores, { approvals: waiting })
@@ -108,6 +110,7 @@ const details = {
       approvals: waiting,
       halt: stopping,
       clock: stores.clock,
+      heartbeats: strips,
       visit,
     }),
   ),
@@ -172,7 +175,7 @@ Alpine.magic("fmt", () => vocabulary)
 const vocabulary = words(stores)
 directives(Alpine)
 pages(Alpine)
-visits({ Alpine, feed, late: coming, halt: stopping, ...stores, ...lists, ...details })
+visits({ Alpine, feed, late: coming, halt: stopping, heartbeats: strips, ...stores, ...lists, ...details })
 
 document.addEventListener("click", (click) => {
   const link = inner(click)
@@ -199,7 +202,7 @@ async function fetchLate() {
   learn(await import("./shared/texts/late.js").then((texts) => texts.late))
   const { commands: more, latePages } = await import("./pages/late.js")
   const pages = latePages({
-    ...{ Alpine, add, api, feed, storage, unsaved, vocabulary, journal: acts },
+    ...{ Alpine, add, api, feed, storage, unsaved, vocabulary, journal: acts, heartbeats: strips },
     ...stores,
     ...lists,
     ...details,

@@ -1,20 +1,26 @@
-"""The hub: each change is read and encoded once, then sent to every client."""
+"""The hub: each change is read and encoded once, then sent to every client.
+
+Check results are no changes: those of a second are one message, and nothing is sent again.
+"""
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from lamplighter.domain.change import Change
+from lamplighter.domain.services.series import EPOCH, CheckSeries
 from lamplighter.formats import serialize
 from lamplighter.repository import Database
 from lamplighter.repository.feed import changes
 from lamplighter.repository.feed.signals import ChangeSignal
+from lamplighter.repository.services import series_totals
 from lamplighter.repository.store.driver import Error, severity
 
 logger = logging.getLogger(__name__)
@@ -22,6 +28,14 @@ logger = logging.getLogger(__name__)
 BUFFERED_CHANGES: Final = 2_000
 WAIT_SECONDS: Final = 60.0
 RETRY_SECONDS: Final = 0.5
+RESULTS_EVERY: Final = 1.0
+"""How many seconds of check results are one message."""
+
+BUFFERED_RESULTS: Final = 20
+"""How many of these messages wait for a slow client."""
+
+OVERLAP: Final = timedelta(seconds=10)
+"""Results are stored in batches: one may be older than the newest that was sent."""
 
 Frame = tuple[int, bytes]
 _encode = msgspec.json.Encoder().encode
@@ -29,9 +43,10 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(slots=True, eq=False)
 class Follower:
-    """A client of the feed, and the number of the change that it was sent last."""
+    """A client of the feed, and the numbers of what it was sent last."""
 
     seq: int
+    results: int = 0
 
 
 class Hub:
@@ -42,6 +57,10 @@ class Hub:
         self._ring: deque[Frame] = deque(maxlen=BUFFERED_CHANGES)
         self._next: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._caught_up = False
+        self._results: deque[Frame] = deque(maxlen=BUFFERED_RESULTS)
+        self._sent: dict[int, datetime] = {}
+        self._results_expected = False
+        self._reading: asyncio.Task[None] | None = None
         self.seq = 0
         self.followers: set[Follower] = set()
         self.watchers: list[Callable[[Change], None]] = []
@@ -50,6 +69,13 @@ class Hub:
     async def follow(self) -> None:
         """Read what is new each time the database may hold something, until cancelled."""
         self.seq = await changes.last_seq(self._db)
+        try:
+            await self._follow()
+        finally:
+            if self._reading:
+                self._reading.cancel()
+
+    async def _follow(self) -> None:
         while True:
             try:
                 await self._read()
@@ -62,6 +88,7 @@ class Hub:
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
             self._caught_up = True
+            self._expect_results()
             await self._listener.wait(WAIT_SECONDS)
             self._caught_up = False
 
@@ -70,6 +97,7 @@ class Hub:
         """Count a client as long as it follows; it says itself how far it has come."""
         follower = Follower(seq)
         self.followers.add(follower)
+        self._expect_results()
         try:
             yield follower
         finally:
@@ -97,6 +125,10 @@ class Hub:
             return None
         return [frame for frame in self._ring if frame[0] > seq]
 
+    def results_after(self, number: int) -> list[Frame]:
+        """Return the messages with check results after a number; some may be lost."""
+        return [frame for frame in self._results if frame[0] > number]
+
     async def more(self, seconds: float) -> None:
         """Wait for the next frames, or to be woken, but no longer than so many seconds."""
         with suppress(TimeoutError):
@@ -107,6 +139,31 @@ class Hub:
         waiting, self._next = self._next, asyncio.get_running_loop().create_future()
         with suppress(asyncio.InvalidStateError):
             waiting.set_result(None)
+
+    def _expect_results(self) -> None:
+        """Read check results soon, but at most once a second, if somebody follows."""
+        self._results_expected = True
+        if self.followers and (self._reading is None or self._reading.done()):
+            self._reading = asyncio.create_task(self._read_results())
+
+    async def _read_results(self) -> None:
+        while self._results_expected and self.followers:
+            self._results_expected = False
+            try:
+                newest = max(self._sent.values(), default=EPOCH + OVERLAP)
+                found = await series_totals.checked_since(self._db, newest - OVERLAP)
+            except (Error, TimeoutError) as error:
+                logger.info("Could not read check results: %s", error)
+                return
+            self._announce([each for each in found if self._sent.get(each.id) != each.checked_at])
+            await asyncio.sleep(RESULTS_EVERY)
+
+    def _announce(self, fresh: Sequence[CheckSeries]) -> None:
+        self._sent |= {each.id: each.checked_at for each in fresh if each.checked_at}
+        if fresh:
+            number = self._results[-1][0] + 1 if self._results else 1
+            self._results.append((number, results_frame(fresh)))
+            self.wake()
 
     async def _read(self) -> None:
         full = True
@@ -128,6 +185,21 @@ def frame(change: Change) -> bytes:
     body = {"op": change.op, "id": change.entity_id, "version": change.version, "row": change.row}
     head = f"id: {change.seq}\nevent: {change.entity}\ndata: ".encode()
     return head + _encode(body) + b"\n\n"
+
+
+def results_frame(found: Sequence[CheckSeries]) -> bytes:
+    """Encode check results as a server-sent event without a number: it is not sent again."""
+    items = [
+        {
+            "service": each.service,
+            "check": each.check,
+            "state": each.state,
+            "at": serialize.format_moment(each.checked_at),
+            "latency_ms": each.latency_ms,
+        }
+        for each in found
+    ]
+    return b"event: check_results\ndata: " + _encode({"items": items}) + b"\n\n"
 
 
 def as_json(change: Change) -> dict[str, object]:

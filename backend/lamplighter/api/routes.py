@@ -24,6 +24,7 @@ from lamplighter.api.search import routes as search
 from lamplighter.api.services import event_routes, notification_routes
 from lamplighter.api.services import routes as services
 from lamplighter.api.services.push import routes as push
+from lamplighter.api.services.trends import routes as trends
 from lamplighter.api.sessions import approval_routes
 from lamplighter.api.sessions import routes as sessions
 from lamplighter.api.system import routes as standing
@@ -51,6 +52,7 @@ _CURRENT: Final = (
     *services.OPS,
     *push.OPS,
     *configuration.OPS,
+    *trends.OPS,
     *standing.OPS,
     *agents.OPS,
     *routes.OPS,

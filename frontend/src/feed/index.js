@@ -14,6 +14,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   /** @type {Change[]} */ let later = []
   /** @type {number | null} */ let joined = null
   /** @type {number | null} */ let firstRead = null
+  /** @type {any[]} */ let resultsLater = []
   let seen = 0
   let resetLater = false
   /** @type {any} */ let timer = null
@@ -47,6 +48,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
 
     receive(message) {
       if (message.kind === "changes") return this.state.paused ? put(this, message.items) : hand(message.items)
+      if (message.kind === "results") return results(this, message.items)
       if (message.kind === "reset") return again(this, message.seq)
       if (message.kind === "refused") return refused()
       if (message.kind === "lost") return lose(this, message.at)
@@ -80,10 +82,17 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
       this.state.paused = false
       this.state.behind = 0
       later = []
+      results(this, resultsLater.splice(0))
       if (resetLater) resets.forEach((load) => load())
       else hand(items)
       resetLater = false
     },
+  }
+
+  /** New check results; of those that came during a pause the newest are enough. @param {Feed} feed @param {any[]} items */
+  function results(feed, items) {
+    if (feed.state.paused) resultsLater = [...resultsLater, ...items].slice(-KEPT)
+    else if (items.length) followers.get("check_results")?.forEach((apply) => apply(/** @type {any} */ (items)))
   }
 
   /** Everything is read again, but not under a reader who paused. @param {Feed} feed */

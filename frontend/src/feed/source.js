@@ -60,6 +60,7 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
     stream = new EventSource(`${base}/stream?ping=${PING_SECONDS}${seq === null ? "" : `&after=${seq}`}`)
     stream.addEventListener("hello", hello)
     stream.addEventListener("ping", heard)
+    stream.addEventListener("check_results", results)
     stream.addEventListener("reset", (/** @type {MessageEvent} */ { data }) => reset(JSON.parse(data).seq))
     ENTITIES.forEach((entity) =>
       stream.addEventListener(entity, (/** @type {MessageEvent} */ event) => take(entity, event)),
@@ -79,6 +80,12 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
     emit({ kind: "hello", seq: at, version })
     alive()
     heard()
+  }
+
+  /** Check results are no changes: they have no number, and none is sent twice. @param {MessageEvent} event */
+  function results({ data }) {
+    heard()
+    emit({ kind: "results", items: JSON.parse(data).items })
   }
 
   /** A cable that was pulled tells nobody: silence does. */

@@ -8,6 +8,9 @@ import { searchPage } from "./search/page.js"
 import { reviewsPage } from "./reviews/page.js"
 import { revealIn } from "../shared/directives/rows.js"
 import { sessionPage } from "./session/page.js"
+import { servicePage } from "./service/page.js"
+import { service } from "./service/store.js"
+import { timeChart } from "../charts/time-chart.js"
 import { settingsPage } from "./settings/page.js"
 import { trashPage } from "./trash/page.js"
 import { agents } from "./settings/agents.js"
@@ -61,11 +64,13 @@ export function latePages(with_) {
   Alpine.directive("argv", argv)
   Alpine.directive("neighborhood", neighborhood(Alpine))
   Alpine.directive("first", first)
+  Alpine.directive("time-chart", charted)
   Alpine.data("approvalsPage", () => approvalsPage(store))
   Alpine.data("searchPage", () => searchPage(store))
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("incidentsPage", () => incidentsPage(store))
   Alpine.data("editorPage", () => editorPage(store))
+  Alpine.data("servicePage", () => servicePage(store))
   Alpine.data("graphPage", () => graphPage(store))
   Alpine.directive("markdown", markdown)
   Alpine.data("verificationPart", () => verificationPart(store))
@@ -92,6 +97,7 @@ export function latePages(with_) {
     editor: ofEditor(with_),
     graph: ofGraph(with_),
     incidents: ofIncidents(with_),
+    service: ofService(with_),
     notebook: ofNotebook(with_),
     organizer: ofOrganizer(with_),
     search: ofSearch(with_),
@@ -106,6 +112,28 @@ export function latePages(with_) {
 /** The first field of a form that opened is the one to type in. @param {HTMLElement} el */
 function first(el) {
   requestAnimationFrame(() => el.querySelector("input")?.focus())
+}
+
+/** A chart over time of what the expression says. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+function charted(el, { expression }, { evaluateLater, effect, cleanup }) {
+  const view = timeChart(el)
+  const evaluate = evaluateLater(expression)
+  effect(() =>
+    evaluate((/** @type {import("../charts/time-chart.js").TimeSpec | null} */ spec) => spec && view.show(spec)),
+  )
+  cleanup(() => view.close())
+}
+
+/** @param {any} with_ */
+function ofService({ add, api, feed, router, toasts, heartbeats }) {
+  const one = add("service", service({ api, heartbeats, router, toasts }))
+  for (const entity of ["incident", "session", "cooldown", "memory", "approval"]) feed.on(entity, () => one.follow())
+  feed.on("check_results", (/** @type {any} */ items) => one.followResults(items))
+  return {
+    visit: (/** @type {URLSearchParams} */ params) => one.visit(params),
+    exit: () => one.exit(),
+    load: () => (one.load(), one.loadChart(), heartbeats.load(one.name)),
+  }
 }
 
 /** @param {any} with_ */

@@ -155,7 +155,8 @@ export function palette({
     const labels = serviceLabels(service)
     const pages = SERVICE_PAGES.map((page) => place(serviceAddress(page, service), labels[page], service))
     const run = { run: () => runNow.show({ services: [service] }), label: labels.run, kind: service }
-    return [...pages, { ...run, id: `run ${service}`, parts: [] }]
+    const own = place(`/services/${encodeURIComponent(service)}`, service, t("common.service_page"))
+    return [own, ...pages, { ...run, id: `run ${service}`, parts: [] }]
   }
 
   /** @param {Setting} setting @returns {Entry} */
@@ -206,6 +207,8 @@ export function palette({
     const [, path, digits] = /^\/(\w+)\/(\d+)$/.exec(address) ?? []
     const name = NUMBERED.find((each) => PATHS[each] === path)
     if (name) return numbered(name, digits)
+    const [, named] = /^\/services\/([\w-]+)$/.exec(address) ?? []
+    if (named) return place(address, named, t("common.service_page"))
     const url = new URL(address, "http://here")
     const page = SERVICE_PAGES.find((each) => `/${each}` === url.pathname) ?? "memories"
     const service = url.searchParams.get("service") ?? ""

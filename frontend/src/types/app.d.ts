@@ -6,6 +6,15 @@ declare module "@alpinejs/csp" {
 /** A change of the feed; the stream sends it without its time. */
 type Change = Omit<Shapes["ChangeOut"], "row" | "at"> & { row: any }
 
+/** A check result as the stream sends it. */
+interface NewResult {
+  service: string
+  check: string
+  state: string
+  at: Time
+  latency_ms: number | null
+}
+
 interface Page<T> {
   items: T[]
   next: string | null
@@ -21,6 +30,7 @@ type FeedMessage =
   | { kind: "lost"; at?: number }
   | { kind: "refused" }
   | { kind: "changes"; items: Change[] }
+  | { kind: "results"; items: NewResult[] }
   | { kind: "reset"; seq: number }
 
 interface Api {

@@ -6,7 +6,10 @@ import { costWords, dayWords, figuresOf, gathered, tiersOf, turnsWords } from ".
 import { inOrder, inPlace, overview } from "../../src/pages/overview/store.js"
 import { NOON, fakeApi, fakeFeed, fakeStorage, fakeTimers } from "../fakes.js"
 
-const named = (name, state) => ({ name, state, detail: "", checks: [], actions: [] })
+const named = (name, state, more = {}) => ({
+  ...{ name, state, detail: "", checks: [], actions: [], group: "", tags: [] },
+  ...more,
+})
 const learned = (id, changes = {}) => ({ cause: "learned", before: null, after: 0.7, memory: { id }, ...changes })
 const SERVICES = [named("a", "ok"), named("b", "failing"), named("c", "warning")]
 const STATE = {
@@ -51,6 +54,7 @@ function opened({ answer = STATE, away = false, more = {} } = {}) {
     api,
     feed: fakeFeed(),
     supervisor,
+    heartbeats: { load: () => (supervisor.strips = (supervisor.strips ?? 0) + 1) },
     clock: { now: NOON, second: NOON },
     visit: lastVisit({ storage: fakeStorage(), now: () => NOON }),
     later: timers.setTimeout,
@@ -61,6 +65,44 @@ function opened({ answer = STATE, away = false, more = {} } = {}) {
 }
 
 const settled = () => new Promise(setImmediate)
+
+test("services are found by group, and a group is where its worst service is", async () => {
+  const { store } = opened()
+  await settled()
+  const services = [named("a", "ok", { group: "edge" }), named("b", "ok", { group: "apps" })]
+  store.take({ ...STATE, services: [...services, named("c", "failing", { group: "apps", tags: ["home"] })] }, null)
+
+  assert.deepEqual(
+    store.groups.map(({ words, services }) => [words, names(services)]),
+    [
+      ["apps: 1 of 2 failing", "cb"],
+      ["edge: 1 service", "a"],
+    ],
+  )
+  store.filter = "HOME"
+  assert.deepEqual(
+    store.groups.map(({ services }) => names(services)),
+    ["c"],
+  )
+})
+
+test("a result that changes a state reads the overview again, all others only say when", async () => {
+  const { store, api, timers } = opened()
+  await settled()
+  const check = { name: "tcp", ok: true, warned: false }
+  store.take({ ...STATE, services: [named("a", "ok", { checks: [check] })] }, null)
+  const result = (state, at) => [{ service: "a", check: "tcp", state, at, latency_ms: 2 }]
+  const before = api.asked.length
+
+  store.followResults(result("passed", "2026-01-14T12:00:00.000000Z"))
+  assert.equal(store.state.checked_at, "2026-01-14T12:00:00.000000Z")
+  await timers.ring()
+  assert.equal(api.asked.length, before)
+
+  store.followResults(result("failed", "2026-01-14T12:00:01.000000Z"))
+  await timers.ring()
+  assert.equal(api.asked.length, before + 1)
+})
 
 test("the worst stands on top, the rest as they are declared", () => {
   assert.equal(names(inOrder(SERVICES)), "bca")

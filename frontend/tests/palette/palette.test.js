@@ -80,7 +80,7 @@ test("a service leads to its rows, and to a session for it", async () => {
   const { store, done, timers, labels } = open({ names: ["jelly & co"] })
 
   store.type("jelly")
-  assert.equal(labels().length, 4)
+  assert.equal(labels().length, 5)
   store.type("run jelly")
   store.type("memories of jelly")
   store.choose()

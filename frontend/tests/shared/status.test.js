@@ -1,15 +1,12 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import {
-  checksWords,
   checkWords,
   detailWords,
-  dayWords,
   freeWords,
   sentence,
   sinceWords,
   slotWords,
-  stripWords,
   windowLeft,
 } from "../../src/shared/format/status.js"
 import { NOON } from "../fakes.js"
@@ -69,18 +66,6 @@ test("a state has lasted for so long", () => {
   assert.equal(sinceWords({ since: null }, NOON), "")
 })
 
-test("checks are summed up in one line", () => {
-  const [slow, unknown] = [
-    { ...HEALTH, warned: true },
-    { ...HEALTH, ok: null },
-  ]
-
-  assert.equal(checksWords({ checks: [HEALTH, REFUSED], actions: [{}] }), "1 of 2 checks failing, 1 action")
-  assert.equal(checksWords({ checks: [HEALTH, slow], actions: [] }), "1 of 2 checks with a warning")
-  assert.equal(checksWords({ checks: [unknown], actions: [] }), "1 check, not checked yet")
-  assert.equal(checksWords({ checks: [HEALTH], actions: [] }), "1 check")
-})
-
 test("a check tells its status, its time and what it found", () => {
   assert.equal(checkWords(HEALTH), "200 · 3.1 ms")
   assert.equal(checkWords({ ...HEALTH, ok: null }), "not checked yet")
@@ -89,39 +74,6 @@ test("a check tells its status, its time and what it found", () => {
 test("what nobody complains of is told by what its checks found", () => {
   assert.equal(detailWords({ detail: "", checks: [HEALTH] }), "health: 200 · 3.1 ms")
   assert.equal(detailWords({ detail: "health: slow", checks: [HEALTH] }), "health: slow")
-})
-
-/** Thirty days to Nov 22ember, none of them looked at but these. */
-function strip(seen = {}) {
-  return Array.from({ length: 30 }, (_, at) => {
-    const day = new Date(Date.UTC(2026, 9, 24 + at)).toISOString().slice(0, 10)
-    return { day, looks: 0, failed: 0, warned: 0, ...seen[day] }
-  })
-}
-
-const well = { looks: 24 }
-const always = Object.fromEntries(strip().map(({ day }) => [day, well]))
-
-for (const [days, words] of [
-  [strip(), "30 days: not checked"],
-  [strip(always), "30 days: no failures"],
-  [strip({ "2026-11-22": well }), "30 days: no failures, checked on 1"],
-  [
-    strip({ ...always, "2026-11-02": { looks: 24, failed: 1 }, "2026-11-22": { looks: 9, failed: 9 } }),
-    "30 days: 2 with failures, last Nov 22",
-  ],
-  [strip({ ...always, "2026-11-20": { looks: 24, warned: 3 } }), "30 days: 1 with warnings, last Nov 20"],
-]) {
-  test(`a strip reads "${words}"`, () => assert.equal(stripWords(days), words))
-}
-
-test("a day of a strip tells its looks", () => {
-  assert.equal(
-    dayWords({ day: "2026-11-22", looks: 24, failed: 1, warned: 2 }),
-    "Nov 22: 24 check results, 1 failed, 2 with a warning",
-  )
-  assert.equal(dayWords({ day: "2026-11-22", looks: 1, failed: 0, warned: 0 }), "Nov 22: 1 check result, all healthy")
-  assert.equal(dayWords({ day: "2026-11-22", looks: 0, failed: 0, warned: 0 }), "Nov 22: not checked")
 })
 
 const RESTART = {

@@ -47,14 +47,16 @@ async def show(request: Request) -> Response:
     """GET /api/v1/services/{name}."""
     here = api_context(request)
     async with reading(here.db):
-        [found] = await views.service_conditions(here.db, [_service(here, request)], now=here.now())
+        [found] = await views.service_conditions(
+            here.db, [find_service(here, request)], now=here.now()
+        )
     return answer(_service_out(here, found))
 
 
 async def list_check_results(request: Request) -> Response:
     """GET /api/v1/services/{name}/checks/results."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
-    service, position = _service(here, request), params.position(query.cursor)
+    service, position = find_service(here, request), params.position(query.cursor)
     async with reading(here.db):
         found = await checks.page(here.db, service.name, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
@@ -75,7 +77,7 @@ async def read_series(request: Request) -> Response:
     )
     async with reading(here.db):
         found = await check_history.read_series(
-            here.db, _service(here, request), selection, now=here.now()
+            here.db, find_service(here, request), selection, now=here.now()
         )
         seq = await changes.last_seq(here.db)
     return answer({**found, "seq": seq})
@@ -85,7 +87,9 @@ async def read_uptime(request: Request) -> Response:
     """GET /api/v1/services/{name}/uptime."""
     here = api_context(request)
     async with reading(here.db):
-        found = await check_history.read_uptime(here.db, _service(here, request), now=here.now())
+        found = await check_history.read_uptime(
+            here.db, find_service(here, request), now=here.now()
+        )
         seq = await changes.last_seq(here.db)
     return answer({**found, "seq": seq})
 
@@ -265,7 +269,8 @@ def _check(each: ServiceCondition, name: str, kind: str, target: str) -> dict[st
     }
 
 
-def _service(here: ApiContext, request: Request) -> Service:
+def find_service(here: ApiContext, request: Request) -> Service:
+    """Return the service that an address names; raises NotFound."""
     name = request.path_params["name"]
     found = here.services().find(name)
     if found is None:

@@ -95,6 +95,11 @@ async def _frames(
     with here.hub.following(seq) as follower:
         yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
         while await admitted():
+            results = here.hub.results_after(follower.results)
+            if results:
+                follower.results = results[-1][0]
+                yield b"".join(encoded for _, encoded in results)
+                continue
             found = here.hub.frames_after(follower.seq)
             if found:
                 follower.seq = found[-1][0]

@@ -40,6 +40,17 @@ async def covering(db: Database, *, since: datetime) -> list[ServicePause]:
     return list(found)
 
 
+async def between(db: Database, service: str, start: datetime, end: datetime) -> list[ServicePause]:
+    """Return the pauses of a service that overlap a span of time, oldest first."""
+    query = (
+        sa.select(service_pauses)
+        .where(service_pauses.c.service == service, service_pauses.c.began_at < end)
+        .where(_covering(start))
+        .order_by(service_pauses.c.id)
+    )
+    return [_pause(row) for row in await db.fetch_all(query)]
+
+
 def covering_fetch(since: datetime) -> Fetch[list[ServicePause]]:
     """Return what fetches the pauses that had not ended at a moment, the newest first."""
     query = sa.select(service_pauses).where(_covering(since)).order_by(service_pauses.c.id.desc())

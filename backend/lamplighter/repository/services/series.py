@@ -137,45 +137,6 @@ async def services_up(db: Database) -> dict[str, bool]:
     return {row["service"]: not row["failed"] for row in await db.fetch_all(query)}
 
 
-async def counts_since(
-    db: Database, found: Sequence[CheckSeries], *, start: datetime
-) -> dict[int, tuple[int, int]]:
-    """Return the number of conclusive results of some series since a moment, and of failures.
-
-    What is older than the retention of 5-minute aggregates does not count.
-    """
-    folded = (
-        sa.select(
-            check_aggregates.c.series_id,
-            sa.func.sum(check_aggregates.c.count).label("count"),
-            sa.func.sum(check_aggregates.c.failures).label("failures"),
-        )
-        .where(check_aggregates.c.span == SeriesResolution.FINE)
-        .where(check_aggregates.c.series_id.in_([each.id for each in found]))
-        .where(check_aggregates.c.at >= start)
-        .group_by(check_aggregates.c.series_id)
-    )
-    rows = await db.fetch_all(folded)
-    counts = {row["series_id"]: (int(row["count"]), int(row["failures"])) for row in rows}
-    for each in found:
-        newer = max(start, each.folded_to) if each.folded_to else start
-        query = (
-            sa.select(
-                sa.func.count().label("count"),
-                sa.func.sum(sa.case((check_points.c.state == PointState.FAILED, 1), else_=0)).label(
-                    "failures"
-                ),
-            )
-            .where(check_points.c.series_id == each.id)
-            .where(check_points.c.at >= newer)
-            .where(check_points.c.state != PointState.INCONCLUSIVE)
-        )
-        [row] = await db.fetch_all(query)
-        count, failures = counts.get(each.id, (0, 0))
-        counts[each.id] = count + int(row["count"]), failures + int(row["failures"] or 0)
-    return counts
-
-
 async def every(db: Database) -> list[CheckSeries]:
     """Return all series."""
     query = sa.select(check_series).order_by(check_series.c.id)
@@ -207,7 +168,7 @@ async def aggregates(
     *,
     start: datetime,
     end: datetime,
-    limit: int,
+    limit: int | None = None,
 ) -> list[Aggregate]:
     """Return the newest aggregates of a series from `start` to before `end`, oldest first."""
     query = (
@@ -217,9 +178,9 @@ async def aggregates(
         .where(check_aggregates.c.at >= start)
         .where(check_aggregates.c.at < end)
         .order_by(check_aggregates.c.at.desc())
-        .limit(limit)
     )
-    return [_aggregate(row) for row in reversed(await db.fetch_all(query))]
+    rows = await db.fetch_all(query if limit is None else query.limit(limit))
+    return [_aggregate(row) for row in reversed(rows)]
 
 
 async def fold(
@@ -280,4 +241,12 @@ def _point(row: Any) -> SeriesPoint:
 
 
 def _aggregate(row: Any) -> Aggregate:
-    return Aggregate(**{name: row[name] for name in Aggregate.__dataclass_fields__})
+    return Aggregate(
+        at=row["at"],
+        count=row["count"],
+        failures=row["failures"],
+        warnings=row["warnings"],
+        p50_ms=row["p50_ms"],
+        p95_ms=row["p95_ms"],
+        max_ms=row["max_ms"],
+    )

@@ -16,7 +16,8 @@ from lamplighter.domain.services.series import (
 from lamplighter.domain.services.service import Service
 from lamplighter.formats.serialize import format_moment
 from lamplighter.repository import Database
-from lamplighter.repository.services import series
+from lamplighter.repository.services import series, series_totals
+from lamplighter.usecases.services.check_trends import uptime
 
 RECENT: Final = timedelta(hours=6)
 
@@ -78,9 +79,8 @@ async def read_uptime(db: Database, service: Service, *, now: datetime) -> dict[
     found = await _selected(db, service, None)
     windows: dict[str, float | None] = {}
     for name, days in WINDOWS.items():
-        counts = await series.counts_since(db, found, start=now - timedelta(days=days))
-        shares = [100 * (1 - failed / count) for count, failed in counts.values() if count]
-        windows[name] = round(min(shares), 3) if shares else None
+        counts = await series_totals.counts_since(db, found, start=now - timedelta(days=days))
+        windows[name] = uptime(counts.values())
     return {"service": service.name, **windows}
 
 

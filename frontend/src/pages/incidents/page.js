@@ -1,4 +1,7 @@
-import { exact, span } from "../../shared/format/format.js"
+import { clockSeconds, exact, span } from "../../shared/format/format.js"
+import { costWords } from "../../shared/format/spending.js"
+import { msWords } from "../service/page.js"
+import { compared, lanesOf, resultSpans, spanOf, treeOf, workWords } from "./axis.js"
 import { t } from "../../shared/texts/index.js"
 
 const KINDS = /** @type {Record<string, string>} */ ({
@@ -13,33 +16,39 @@ const named = (name) => t(/** @type {import("../../shared/texts/index.js").TextK
 /** The time of day to the second. @param {string} at */
 const second = (at) => new Date(at).toTimeString().slice(0, 8)
 
+/** What it came to, or how far it is. @param {Incident} row @param {number} now */
+export function outcomeWords(row, now) {
+  const { started_at: from, resolved_at: to } = row
+  const time = span(Math.max(0, Math.round(((to ? Date.parse(to) : now) - Date.parse(from)) / 1_000)))
+  if (row.state !== "resolved") return t("incidents.since", { state: named(row.state), time })
+  if (row.outcome === "merged") return t("incidents.merged", { id: String(row.merged_into) })
+  const words =
+    row.outcome === "repaired" ? t("incidents.repairedBy", { action: row.action }) : named(row.outcome || "recovered")
+  return t("incidents.after", { outcome: words, time })
+}
+
+/** Which sign it has. @param {Incident} row */
+export function outcomeKind({ state, outcome }) {
+  return state === "resolved" && outcome === "unresolved" ? "stopped" : (KINDS[state] ?? "failing")
+}
+
+/** @param {Incident} row */
+export function outcomeIcon({ state, outcome }) {
+  if (state !== "resolved") return state === "open" ? "#icon-triangle-alert" : "#icon-wrench"
+  return outcome === "unresolved" ? "#icon-circle-stop" : "#icon-circle-check"
+}
+
+const failed = (/** @type {{state: string}} */ { state }) => state === "failed"
+const failures = (/** @type {{failures: number}} */ each) => each.failures > 0
+
 /** @param {(name: string) => any} store */
 export function incidentsPage(store) {
   const incidents = store("incidents")
   const clock = store("clock")
-  const lasts = (/** @type {Incident} */ { started_at: from, resolved_at: to }) =>
-    span(Math.max(0, Math.round(((to ? Date.parse(to) : clock.now) - Date.parse(from)) / 1_000)))
   return {
-    /** What it came to, or how far it is. @param {Incident} row */
-    outcome(row) {
-      if (row.state !== "resolved") return t("incidents.since", { state: named(row.state), time: lasts(row) })
-      if (row.outcome === "merged") return t("incidents.merged", { id: String(row.merged_into) })
-      const words =
-        row.outcome === "repaired"
-          ? t("incidents.repairedBy", { action: row.action })
-          : named(row.outcome || "recovered")
-      return t("incidents.after", { outcome: words, time: lasts(row) })
-    },
-
-    /** @param {Incident} row */
-    kind: ({ state, outcome }) =>
-      state === "resolved" && outcome === "unresolved" ? "stopped" : (KINDS[state] ?? "failing"),
-
-    /** @param {Incident} row */
-    icon({ state, outcome }) {
-      if (state !== "resolved") return state === "open" ? "#icon-triangle-alert" : "#icon-wrench"
-      return outcome === "unresolved" ? "#icon-circle-stop" : "#icon-circle-check"
-    },
+    outcome: (/** @type {Incident} */ row) => outcomeWords(row, clock.now),
+    kind: outcomeKind,
+    icon: outcomeIcon,
 
     /** @param {Incident} row */
     others({ service, services }) {
@@ -52,10 +61,38 @@ export function incidentsPage(store) {
       return n ? t("incidents.nOpen", { n }) : t("incidents.noneOpen")
     },
 
+    /** Latency of the check that failed, and what happened, on one axis. */
+    axis() {
+      const { one, series } = incidents
+      if (!one) return null
+      const now = clock.now
+      const checks = series?.checks ?? []
+      const check = checks.find((/** @type {any} */ each) => each.points.some(failed) || each.aggregates.some(failures))
+      const spans = resultSpans(check ?? checks[0] ?? { points: [], aggregates: [] })
+      return {
+        ...spanOf(one, now),
+        spans,
+        lanes: lanesOf(one, now, named),
+        label: t("incidents.axis", { name: one.service, outcome: outcomeWords(one, now) }),
+        say: (/** @type {import("../../charts/time-chart.js").Span} */ each) =>
+          [clockSeconds((each.at + each.end) / 2), each.failures ? t("common.failed") : msWords(each.p50)].join(" · "),
+      }
+    },
+
+    tree: () => treeOf(incidents.one?.sessions ?? []),
+    workWords: () => workWords(incidents.one?.sessions ?? [], clock.now),
+    /** @param {Session} session */
+    cost: (session) => (session.cost_usd === null ? "" : costWords(session)),
+
+    comparison() {
+      const { one, previous } = incidents
+      return one && previous ? compared(one, previous, clock.now, (row) => outcomeWords(row, clock.now)) : []
+    },
+    previousName: () => (incidents.previous ? t("incidents.title", { id: String(incidents.previous.id) }) : ""),
+
     empty: () => incidents.phase === "ready" && incidents.id === null && incidents.rows.length === 0,
     second: (/** @type {TimelineItem} */ { at }) => second(at),
     name: () => t("incidents.title", { id: String(incidents.id) }),
-    root: () => t("incidents.root", { name: incidents.one.service }),
     live: () => incidents.one?.state !== "resolved",
     week: () => t("incidents.week", { n: incidents.one.same_root.week }),
     kindWords: (/** @type {TimelineItem} */ { kind }) => named(`kind_${kind}`),

@@ -1,8 +1,12 @@
 /** @typedef {import("../../shared/api.js").Problem} Problem */
 import { throttle } from "../../shared/browser/throttle.js"
+import { spanOf } from "./axis.js"
 import { t } from "../../shared/texts/index.js"
 
 const PAGE = 50
+const BEFORE = 10
+const RAW_MS = 47 * 3_600_000
+const MOST_RAW_MS = 6 * 3_600_000
 
 /**
  * Incidents: the list, or one with all that happened. Both are read again when the feed tells of a change.
@@ -16,6 +20,10 @@ export function incidents({ api, confirm, toasts, later, now = Date.now }) {
     which: "",
     id: /** @type {number | null} */ (null),
     one: /** @type {IncidentDetail | null} */ (null),
+    /** The results of its root cause meanwhile, by check. */
+    series: /** @type {{checks: any[]} | null} */ (null),
+    /** The incident of the same cause before it; undefined until that is known. */
+    previous: /** @type {IncidentDetail | null | undefined} */ (undefined),
     draft: "",
     phase: "loading",
     problem: "",
@@ -27,7 +35,7 @@ export function incidents({ api, confirm, toasts, later, now = Date.now }) {
     visit(params, id) {
       const which = params.get("state") ?? ""
       if (id !== this.id || which !== this.which || !this.here)
-        Object.assign(this, { one: null, phase: "loading", problem: "", draft: "" })
+        Object.assign(this, { one: null, series: null, previous: undefined, phase: "loading", problem: "", draft: "" })
       Object.assign(this, { id, which: ["open", "resolved"].includes(which) ? which : "", here: true })
       this.again = throttle(() => this.here && this.load(), { later, now })
       return this.load()
@@ -68,11 +76,39 @@ export function incidents({ api, confirm, toasts, later, now = Date.now }) {
       try {
         const one = await api.get(`/incidents/${id}`)
         if (mine !== turn) return
+        // all at once: what comes later would push the rest down
+        await Promise.all([this.loadSeries(one), this.loadPrevious(one)])
+        if (mine !== turn) return
         if (!this.one) this.draft = one.note
         Object.assign(this, { one, phase: "ready", problem: "" })
       } catch (problem) {
         if (mine === turn) this.failed(/** @type {Problem} */ (problem), this.one !== null)
       }
+    },
+
+    /** Single results are kept for two days; a chart of a longer time needs less of them. @param {IncidentDetail} one */
+    async loadSeries(one) {
+      const { from, to } = spanOf(one, now())
+      const query = {
+        since: new Date(from).toISOString(),
+        until: new Date(to).toISOString(),
+        resolution: now() - from > RAW_MS || to - from > MOST_RAW_MS ? "5m" : "raw",
+      }
+      const series = await api.get(`/services/${encodeURIComponent(one.service)}/series`, query).catch(() => null)
+      if (this.id === one.id) this.series = series
+    },
+
+    /** @param {IncidentDetail} one */
+    async loadPrevious({ id, service }) {
+      if (this.previous !== undefined) return
+      this.previous = null
+      const query = { service, state: "resolved", limit: BEFORE }
+      const page = await api.get("/incidents", query).catch(() => null)
+      const before = page?.items.find(
+        (/** @type {Incident} */ each) => each.id < id && each.service === service && each.outcome !== "merged",
+      )
+      const previous = before ? await api.get(`/incidents/${before.id}`).catch(() => null) : null
+      if (this.id === id) this.previous = previous
     },
 
     /** What was read before stays. @param {Problem} problem @param {boolean} held */

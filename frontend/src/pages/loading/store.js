@@ -5,6 +5,7 @@ const TITLES = {
   approvals: t("common.approvals_page"),
   reviews: t("common.reviews_page"),
   session: t("common.session_page"),
+  service: t("common.service_page"),
   incidents: t("common.incidents_page"),
   graph: t("common.graph_page"),
   notebook: t("common.notebook_page"),
@@ -39,6 +40,7 @@ export function late({ api, router, reload, fetch }) {
 
     get title() {
       if (router.page === "organizer" && router.id !== null) return t("app.run_n", { id: String(router.id) })
+      if (router.page === "service") return router.name
       if (router.page === "session") return t("app.session_n", { id: String(router.id) })
       if (router.page === "reviews" && router.id !== null) return t("app.review_n", { id: String(router.id) })
       return TITLES[/** @type {keyof typeof TITLES} */ (router.page)] ?? ""

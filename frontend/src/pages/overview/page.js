@@ -1,4 +1,5 @@
-import { duration, momentOf, timeAgo } from "../../shared/format/format.js"
+import { duration, momentOf, percentWords, timeAgo } from "../../shared/format/format.js"
+import { slotWords } from "../../shared/format/status.js"
 import { t } from "../../shared/texts/index.js"
 import { attempt } from "../../shared/directives/attempt.js"
 
@@ -78,29 +79,22 @@ export function overviewPage(store) {
     /** @param {Service} service */
     silenceReason: ({ silence }) => silence?.reason ?? "",
 
-    /** @param {Service} service */
-    memoriesWords: ({ memories }) => t("overview.memories", { n: memories }),
-
-    /** @param {Service} service */
-    ofService: ({ name }) => t("overview.ofService", { name }),
-
-    /** @param {Service} service */
-    about: ({ description, depends_on: needs }) =>
-      [description, needs.length ? t("overview.dependsOn", { names: needs.join(", ") }) : ""]
-        .filter(Boolean)
-        .join(" · "),
-
-    /** The cooldowns that matter: of what may be done here, and what was done all the same. @param {Service} service */
-    slots: ({ cooldowns, actions }) =>
-      cooldowns.filter(({ action, used }) => used > 0 || actions.some(({ kind }) => kind === action)),
+    /** The cooldowns that are partly used. @param {Service} service */
+    slots: ({ cooldowns }) => cooldowns.filter(({ used }) => used > 0),
+    slotWords,
 
     /** @param {Cooldown} slot @param {Service} service */
     slotAddress: ({ action }, { name }) => `/cooldowns?service=${encodeURIComponent(name)}&action=${action}`,
 
-    /** @param {Service} service */
-    auditAddress: ({ name }) => `/audit?topic=${encodeURIComponent(name)}`,
+    /** The share of passed results in the last day. @param {Service} service */
+    uptime: ({ name }) => percentWords(store("heartbeats").of(name)?.day ?? null),
 
-    /** @param {string} page @param {Service} service */
-    address: (page, { name }) => `/${page}?service=${encodeURIComponent(name)}`,
+    /** @param {Service} service */
+    uptimeTitle({ name }) {
+      const row = store("heartbeats").of(name)
+      return t("overview.uptimes", { day: percentWords(row?.day ?? null), month: percentWords(row?.month ?? null) })
+    },
+
+    nothingFiltered: () => overview.phase === "ready" && overview.services.length > 0 && overview.groups.length === 0,
   }
 }

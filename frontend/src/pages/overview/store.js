@@ -8,6 +8,8 @@ const WORST_FIRST = ["failing", "warning", "unknown", "ok"]
 const FEW = 3
 const MANY = 50
 const BEAT_MS = 5_000
+const UPTIME_MS = 300_000
+const FILTERED = 12
 export const FOLLOWED = ["session", "event", "cooldown", "memory", "request", "escalation", "incident"]
 
 /** The worst on top, then as services.yaml has them. @param {Service[]} services */
@@ -22,12 +24,31 @@ export function inPlace(services, before) {
   return services.toSorted((a, b) => place(a) - place(b))
 }
 
+/** @param {string} name @param {Service[]} services */
+function groupWords(name, services) {
+  const bad = services.filter(({ state }) => state === "failing").length
+  const n = services.length
+  return name && t(bad ? "overview.groupFailing" : "overview.group", { name, n, bad })
+}
+
 /**
  * How everything stands, in one answer. It is read again, at most once a second, when the feed tells of a change; the
  * services keep their places while a pointer or the focus is among them.
- * @param {{api: Api, feed: Feed, supervisor: any, reviews: any, approvals: any, halt: any, clock: {now: number, second: number}, visit: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, feed: Feed, supervisor: any, reviews: any, approvals: any, halt: any, clock: {now: number, second: number}, heartbeats: any, visit: any, later?: any, now?: () => number}} with_
  */
-export function overview({ api, feed, supervisor, reviews, approvals, halt, clock, visit, later, now = Date.now }) {
+export function overview({
+  api,
+  feed,
+  supervisor,
+  reviews,
+  approvals,
+  halt,
+  clock,
+  heartbeats,
+  visit,
+  later,
+  now = Date.now,
+}) {
   let turn = 0
   /** @type {() => void} */
   let again = () => {}
@@ -44,12 +65,20 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
     all: { cause: "", items: /** @type {Learned[]} */ ([]), next: /** @type {string | null} */ (null), busy: false },
     charts: /** @type {ReturnType<typeof tiersOf>} */ ([]),
     beat: 0,
+    stripsAt: 0,
+    filter: "",
 
     visit() {
       this.here = true
       visit.touch()
       again = throttle(() => this.here && this.load(), { later, now })
       this.load()
+      this.loadStrips()
+    },
+
+    loadStrips() {
+      this.stripsAt = now()
+      heartbeats.load()
     },
 
     exit() {
@@ -102,6 +131,38 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
 
     follow() {
       if (this.here) again()
+    },
+
+    /** A check that fails now, or passes again, changes a state; all others change their strips only. @param {NewResult[]} items */
+    followResults(items) {
+      if (!this.here || !this.state) return
+      const checks = new Map(
+        this.services.flatMap((each) => each.checks.map((check) => [`${each.name} ${check.name}`, check])),
+      )
+      const differs = (/** @type {NewResult} */ { service, check, state }) => {
+        const known = checks.get(`${service} ${check}`)
+        return known && (known.ok !== (state !== "failed") || known.warned !== (state === "warned"))
+      }
+      if (items.some(differs)) again()
+      const newest = items.reduce((last, { at }) => (at > last ? at : last), this.state.checked_at ?? "")
+      if (newest !== this.state.checked_at) this.state.checked_at = newest
+    },
+
+    /** The services that the filter finds, by group; a group stands where its first service does. */
+    get groups() {
+      const words = this.filter.trim().toLowerCase()
+      const found = this.services.filter(
+        ({ name, group, tags, state }) =>
+          !words || [name, group, state, ...tags].some((each) => each.toLowerCase().includes(words)),
+      )
+      /** @type {Map<string, Service[]>} */
+      const groups = new Map()
+      for (const each of found) groups.set(each.group, [...(groups.get(each.group) ?? []), each])
+      return [...groups].map(([name, services]) => ({ name, services, words: groupWords(name, services) }))
+    },
+
+    get filters() {
+      return this.services.length > FILTERED
     },
 
     hold() {
@@ -158,6 +219,7 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
 
     /** While somebody looks at it the heartbeat is asked for as often as it beats. @param {number} second */
     tick(second) {
+      if (this.here && now() - this.stripsAt > UPTIME_MS) this.loadStrips()
       if (!this.here || second - this.beat < BEAT_MS) return
       this.beat = second
       supervisor.load()

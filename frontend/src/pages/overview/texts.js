@@ -56,8 +56,6 @@ export const overview = {
     one: "{n} session in 30 days, at most {most} a day",
     other: "{n} sessions in 30 days, at most {most} a day",
   },
-  ofService: " of {name}",
-  memories: { one: "{n} memory", other: "{n} memories" },
   used: "{used} of {all} used",
   restarts: { one: "{n} restart", other: "{n} restarts" },
   redeployments: { one: "{n} redeployment", other: "{n} redeployments" },
@@ -66,5 +64,7 @@ export const overview = {
   freeAndMore: "{n} available, one more {when}.",
   nextFreeNow: "Next slot available now.",
   nextFree: "Next slot {when}.",
-  dependsOn: "depends on {names}",
+  group: { one: "{name}: {n} service", other: "{name}: {n} services" },
+  groupFailing: { one: "{name}: {bad} of {n} failing", other: "{name}: {bad} of {n} failing" },
+  uptimes: "Uptime of the worst check: {day} in 24 h, {month} in 30 days",
 }

@@ -3,6 +3,7 @@ import { duration, serviceNames } from "../../shared/format/format.js"
 import { costWords, tokenWords } from "../../shared/format/spending.js"
 import { wish } from "../../shared/stores/approvals.js"
 import { sortWords } from "../../log/rail.js"
+import { contextParts } from "./context-parts.js"
 import { changedLines, paired, turnsOf } from "./prompt-changes.js"
 import { t } from "../../shared/texts/index.js"
 import { attempt } from "../../shared/directives/attempt.js"
@@ -84,6 +85,7 @@ export function sessionPage(store) {
       return budget ? t("session.budget", { tokens, budget }) : ""
     },
 
+    parts: () => contextParts(session.context),
     budgetShare: () => (session.context.budget ? session.context.tokens / session.context.budget : 0),
     turnsWords() {
       const n = session.row?.turns

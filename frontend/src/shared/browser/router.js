@@ -1,4 +1,4 @@
-/** @typedef {{page: string, id: number | null, params: URLSearchParams}} Place */
+/** @typedef {{page: string, id: number | null, name: string, params: URLSearchParams}} Place */
 /** @typedef {{y: number, link: string}} Mark how far down one was, and on which link */
 
 const PAGES = [
@@ -14,6 +14,7 @@ const PAGES = [
   { page: "reviews", pattern: /^\/reviews\/(\d{1,15})\/?$/ },
   { page: "search", pattern: /^\/search\/?$/ },
   { page: "search", pattern: /^\/search\/(\d{1,15})\/?$/ },
+  { page: "service", pattern: /^\/services\/([\w-]{1,64})\/?$/ },
   { page: "incidents", pattern: /^\/incidents\/?$/ },
   { page: "incidents", pattern: /^\/incidents\/(\d{1,15})\/?$/ },
   { page: "graph", pattern: /^\/graph\/?$/ },
@@ -36,9 +37,11 @@ export function place(path, search = "") {
   const params = new URLSearchParams(search)
   for (const { page, pattern } of PAGES) {
     const match = pattern.exec(path)
-    if (match) return { page, id: match[1] ? Number(match[1]) : null, params }
+    if (!match) continue
+    const name = page === "service" ? match[1] : ""
+    return { page, id: match[1] && !name ? Number(match[1]) : null, name, params }
   }
-  return { page: "elsewhere", id: null, params }
+  return { page: "elsewhere", id: null, name: "", params }
 }
 
 /**
@@ -76,7 +79,7 @@ export function createRouter({ location, history, mark = () => ({ y: 0, link: ""
     /** @param {Mark | null} [left] */
     arrive(left = null) {
       this.left = left
-      const before = { page: this.page, id: this.id, params: this.params }
+      const before = { page: this.page, id: this.id, name: this.name, params: this.params }
       const now = place(home(location), location.search)
       Object.assign(this, now, { hash: location.hash ?? "" })
       followers.forEach((follow) => follow(now, before))

@@ -2,7 +2,7 @@ import { plot as plotIn } from "../../charts/plot.js"
 import { filler } from "./fill.js"
 import { hold } from "./hold.js"
 import { loadMore } from "./load-more.js"
-import { stripView } from "./strip.js"
+import { beatsView } from "../../charts/beats.js"
 
 const TYPED_MS = 400
 
@@ -26,7 +26,7 @@ export function directives(Alpine) {
       loadMore(el, tools.evaluate(expression), tools.cleanup),
   )
   Alpine.directive("log", log)
-  Alpine.directive("strip", strip)
+  Alpine.directive("beats", beats)
   Alpine.directive("typed", typed)
   Alpine.directive("diff", diff)
   Alpine.directive("plot", plot)
@@ -64,10 +64,10 @@ export function directives(Alpine) {
   }
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
-  function strip(el, { expression }, { evaluateLater, effect }) {
-    const view = stripView(el)
+  function beats(el, { expression }, { evaluateLater, effect }) {
+    const view = beatsView(el)
     const evaluate = evaluateLater(expression)
-    effect(() => evaluate((/** @type {StripDay[]} */ days) => view.show(days.map((day) => ({ ...day })))))
+    effect(() => evaluate((/** @type {string} */ service) => view.show(Alpine.store("heartbeats").of(service))))
   }
 
   /**

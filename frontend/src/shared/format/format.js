@@ -31,6 +31,7 @@ const dayAndHour = new Intl.DateTimeFormat("en-US", {
   minute: "2-digit",
   hourCycle: "h23",
 })
+const toTheSecond = new Intl.DateTimeFormat("en-US", { timeStyle: "medium", hourCycle: "h23" })
 const dayOfYear = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short" })
 const dayAndYear = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short", year: "numeric" })
 
@@ -38,6 +39,27 @@ const dayAndYear = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "sh
 export function momentOf(at) {
   const today = new Date().toDateString() === new Date(at).toDateString()
   return (today ? hourAndMinute : dayAndHour).format(at)
+}
+
+/** @param {number} at */
+export function timeOf(at) {
+  return hourAndMinute.format(at)
+}
+
+/** @param {number} at */
+export function dayOf(at) {
+  return dayOfYear.format(at)
+}
+
+/** The time of day to the second. @param {number} at */
+export function clockSeconds(at) {
+  return toTheSecond.format(at)
+}
+
+/** A share in percent; two digits where most differ only there. @param {number | null} percent */
+export function percentWords(percent) {
+  if (percent === null) return "–"
+  return t("common.percent", { n: percent >= 99.995 || percent === 0 ? percent.toFixed(0) : percent.toFixed(2) })
 }
 
 /** How long ago, as people scan it: now, 40 s, 2 min, 3 h, 9 d, then the day. @param {Time | null} time @param {number} now */

@@ -1,4 +1,4 @@
-import { onDay, span, until } from "./format.js"
+import { span, until } from "./format.js"
 import { t } from "../texts/index.js"
 
 const REASON_CHARS = 140
@@ -107,19 +107,6 @@ export function sinceWords({ since }, now) {
   return seconds < 10 ? t("common.just_now") : t("common.for_time", { time: span(seconds) })
 }
 
-/** What a service's checks come to, in one line. @param {Service} service */
-export function checksWords({ checks, actions }) {
-  const failed = checks.filter(({ ok }) => ok === false).length
-  const warned = checks.filter(({ ok, warned }) => ok && warned).length
-  const unseen = checks.filter(({ ok }) => ok === null).length
-  const all = t("common.checks", { n: checks.length })
-  const acts = actions.length ? `, ${t("common.actions", { n: actions.length })}` : ""
-  if (failed) return t("common.checks_failing", { n: failed, all }) + acts
-  if (warned) return t("common.checks_warning", { n: warned, all }) + acts
-  if (!checks.length) return t("common.no_checks") + acts
-  return (unseen === checks.length ? t("common.checks_unchecked", { all }) : all) + acts
-}
-
 /** @param {Check} check */
 export function checkState({ ok, warned }) {
   if (ok === null) return "unknown"
@@ -138,44 +125,6 @@ export function checkWords({ ok, status, latency_ms: latency, detail }) {
 /** What there is to say of a service: what is wrong, else what its checks found. @param {Service} service */
 export function detailWords({ detail, checks }) {
   return detail || checks.map((check) => `${check.name}: ${checkWords(check)}`).join("; ")
-}
-
-/** The day of a bar as people write it. @param {string} day */
-export function dayName(day) {
-  const [year, month, date] = day.split("-").map(Number)
-  return onDay(new Date(year, month - 1, date), new Date(year, month - 1, date).getTime())
-}
-
-/** @param {StripDay} day */
-export function dayState({ looks, failed, warned }) {
-  if (!looks) return "none"
-  if (failed) return "failing"
-  return warned ? "warning" : "ok"
-}
-
-/** One day of a strip in words. @param {StripDay} day */
-export function dayWords({ day, looks, failed, warned }) {
-  if (!looks) return t("common.day_unchecked", { day: dayName(day) })
-  const bad = [failed && t("common.results_failed", { n: failed }), warned && t("common.results_warned", { n: warned })]
-  const found = bad.filter(Boolean).join(", ") || t("common.results_healthy")
-  return t("common.day_checks", { day: dayName(day), n: looks, found })
-}
-
-/** A whole strip in words: what one should know without seeing it. @param {StripDay[]} strip */
-export function stripWords(strip) {
-  const seen = strip.filter(({ looks }) => looks > 0)
-  if (!seen.length) return t("common.days_unchecked", { n: strip.length })
-  const failed = seen.filter((day) => day.failed)
-  const warned = seen.filter((day) => day.warned)
-  if (failed.length) return t("common.days_failed", { n: strip.length, ...badDays(failed) })
-  if (warned.length) return t("common.days_warned", { n: strip.length, ...badDays(warned) })
-  if (seen.length === strip.length) return t("common.days_healthy", { n: strip.length })
-  return t("common.days_healthy_some", { n: strip.length, checked: seen.length })
-}
-
-/** @param {StripDay[]} days */
-function badDays(days) {
-  return { bad: days.length, last: dayName(/** @type {StripDay} */ (days.at(-1)).day) }
 }
 
 /** @param {Pick<Cooldown, "action" | "used" | "limit">} cooldown */

@@ -65,11 +65,11 @@ export function words({ clock, live, router, approvals }) {
     serviceState: serviceStatus.stateOf,
     stateSince: (/** @type {Service} */ service) => serviceStatus.sinceWords(service, clock.now),
     stateIcon: (/** @type {string} */ state) => `#icon-${STATE_ICONS.get(state) ?? "circle-question-mark"}`,
-    checks: serviceStatus.checksWords,
     check: serviceStatus.checkWords,
     detail: serviceStatus.detailWords,
     checkState: serviceStatus.checkState,
-    slots: serviceStatus.slotWords,
+    percent: format.percentWords,
+    serviceAddress: (/** @type {string} */ name) => `/services/${encodeURIComponent(name)}`,
     cause: format.causeWords,
     moved: (/** @type {Learned} */ { before, after }) => format.movedWords(before, after),
     reviewKind: outcomes.kindWords,
@@ -106,7 +106,7 @@ export function words({ clock, live, router, approvals }) {
     /** @param {string} page */
     current(page) {
       if (router.page === page) return "page"
-      const within = { session: "sessions", trash: "memories", audit: "memories" }
+      const within = { session: "sessions", service: "overview", trash: "memories", audit: "memories" }
       return within[/** @type {keyof typeof within} */ (router.page)] === page ? "true" : null
     },
 

@@ -31,8 +31,9 @@ const PLACES = /** @type {Record<string, string>} */ ({
   approvals: ".ask[data-chosen] h2 a",
 })
 
-/** The name of a page in the browser's tab. @param {{page: string, id: number | null}} place */
-export function titleOf({ page, id }) {
+/** The name of a page in the browser's tab. @param {{page: string, id: number | null, name?: string}} place */
+export function titleOf({ page, id, name = "" }) {
+  if (page === "service") return titled(name)
   if (page === "session") return titled(t("app.session_n", { id: String(id) }))
   if ((page === "memories" || page === "search") && id !== null) return titled(t("app.memory_n", { id: String(id) }))
   if (page === "incidents" && id !== null) return titled(t("app.incident_n", { id: String(id) }))
@@ -69,6 +70,7 @@ export function visits(with_) {
     halt,
     clock,
     toasts,
+    heartbeats,
   } = with_
 
   /** @type {Record<string, any> | null} the pages that come late, once one of them was opened */
@@ -84,10 +86,11 @@ export function visits(with_) {
   feed.on("request", (/** @type {Change} */ change) => requests.follow(change))
   feed.on("supervisor", (/** @type {Change} */ change) => supervisor.follow(change))
   for (const entity of FOLLOWED) feed.on(entity, () => overview.follow())
+  feed.on("check_results", (/** @type {any} */ items) => (heartbeats.take(items), overview.followResults(items)))
   feed.onReset(anew)
 
   router.onMove(arrive)
-  arrive(router, { page: "", id: null })
+  arrive(router, { page: "", id: null, name: "" })
   clock.start()
   supervisor.watch()
   services.load()
@@ -111,9 +114,9 @@ export function visits(with_) {
   let away = ""
   Alpine.effect(() => (away = feedSaid(away)))
 
-  /** @param {{page: string, id: number | null, params: URLSearchParams}} now @param {{page: string, id: number | null}} before */
-  function arrive({ page, id, params }, before) {
-    document.title = badge(titleOf({ page, id }))
+  /** @param {import("../browser/router.js").Place} now @param {{page: string, id: number | null, name: string}} before */
+  function arrive({ page, id, name, params }, before) {
+    document.title = badge(titleOf({ page, id, name }))
     if (page !== "overview") overview.exit()
     else if (!overview.here) overview.visit()
     if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
@@ -124,7 +127,7 @@ export function visits(with_) {
     if (LATE.includes(page)) visitLate(page, before.page !== "")
     if (page === "sessions") (sessions.visit(params), requests.load())
     const whole = page === "session" || page === "incidents" // another number is another page
-    if (before.page && (page !== before.page || (whole && id !== before.id))) focusSoon(START)
+    if (before.page && (page !== before.page || name !== before.name || (whole && id !== before.id))) focusSoon(START)
     else if (before.page && id !== null && id !== before.id) focusSoon(PLACES[page] ?? ".panel h2")
   }
 

@@ -9,6 +9,7 @@ import { notebook } from "../../pages/notebook/texts.js"
 import { organizer } from "../../pages/organizer/texts.js"
 import { preview } from "../../pages/preview/texts.js"
 import { search } from "../../pages/search/texts.js"
+import { service } from "../../pages/service/texts.js"
 import { session } from "../../pages/session/texts.js"
 import { settings } from "../../pages/settings/texts.js"
 import { verification } from "../../pages/memory/verification/texts.js"
@@ -27,6 +28,7 @@ export const late = {
   organizer,
   preview,
   search,
+  service,
   session,
   settings,
   trash,

@@ -4,12 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import islice, takewhile
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 
 MAX_REASON_CHARS: Final = 300
+MAX_TIMES: Final = 100
+"""How many openings of one window are listed."""
 
 
 class SilenceKind(StrEnum):
@@ -42,6 +45,17 @@ class MaintenanceWindow:
         if began is None or began.astimezone(UTC) > at:
             return None
         return began.astimezone(UTC) + length
+
+    def times(self, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+        """Return when the window opened and closed between two moments, at most `MAX_TIMES`."""
+        if self.start is not None and self.end is not None:
+            return [(self.start, self.end)] if self.start < end and self.end > start else []
+        if self.cron is None:
+            return []
+        length = timedelta(seconds=self.seconds)
+        found = CronSim(self.cron, (start - length).astimezone(ZoneInfo(self.zone)))
+        began = (each.astimezone(UTC) for each in islice(found, MAX_TIMES))
+        return [(each, each + length) for each in takewhile(lambda each: each < end, began)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Latency over a period and heartbeats of services."""

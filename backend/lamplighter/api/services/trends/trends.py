@@ -1,0 +1,36 @@
+"""Latency over a period, and the newest results of services."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import params
+from lamplighter.api.context import api_context
+from lamplighter.api.responses import answer
+from lamplighter.api.services.services import find_service
+from lamplighter.api.services.trends import shapes
+from lamplighter.repository import reading
+from lamplighter.repository.feed import changes
+from lamplighter.usecases.services import check_trends
+
+
+async def read_latency(request: Request) -> Response:
+    """GET /api/v1/services/{name}/latency."""
+    here, query = api_context(request), params.query(request, shapes.LatencyQuery)
+    service = find_service(here, request)
+    async with reading(here.db):
+        found = await check_trends.read_latency(here.db, service, query.period, now=here.now())
+        seq = await changes.last_seq(here.db)
+    return answer({**found, "seq": seq})
+
+
+async def list_heartbeats(request: Request) -> Response:
+    """GET /api/v1/heartbeats."""
+    here, query = api_context(request), params.query(request, shapes.HeartbeatQuery)
+    chosen = here.services().select(group=query.group, tag=query.tag)
+    if query.service is not None:
+        only = here.services().find(query.service)
+        chosen = [each for each in chosen if each is only]
+    async with reading(here.db):
+        found = await check_trends.read_heartbeats(here.db, chosen, now=here.now())
+        seq = await changes.last_seq(here.db)
+    return answer({"services": found, "seq": seq})

@@ -1,0 +1,82 @@
+"""Latency and failures of a check over a period: a bounded number of spans of time."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.services.series import BUCKET, DAY, Aggregate, percentile, span_start
+
+HOUR: Final = timedelta(hours=1)
+
+
+class LatencyPeriod(StrEnum):
+    """How far back a latency is read."""
+
+    HOUR = "1h"
+    DAY = "24h"
+    WEEK = "7d"
+    MONTH = "30d"
+    QUARTER = "90d"
+
+    @property
+    def span(self) -> timedelta:
+        """Return the length of one entry."""
+        return _SPANS[self][0]
+
+    def start(self, now: datetime) -> datetime:
+        """Return when the first entry begins; the last one contains `now`."""
+        span, count = _SPANS[self]
+        return span_start(now, span) - (count - 1) * span
+
+
+_SPANS: Final = {
+    LatencyPeriod.HOUR: (timedelta(minutes=1), 60),
+    LatencyPeriod.DAY: (2 * BUCKET, 145),
+    LatencyPeriod.WEEK: (HOUR, 169),
+    LatencyPeriod.MONTH: (4 * HOUR, 181),
+    LatencyPeriod.QUARTER: (DAY, 91),
+}
+"""The length and the number of entries; the first and the last one are not whole."""
+
+
+def merge_spans(found: Iterable[Aggregate], span: timedelta) -> list[Aggregate]:
+    """Return what longer spans of time came to, oldest first.
+
+    Counts and the maximum are exact. Percentiles of several entries are estimates: the
+    percentile of their percentiles, each as often as it has results.
+    """
+    groups: dict[datetime, list[Aggregate]] = {}
+    for each in found:
+        groups.setdefault(span_start(each.at, span), []).append(each)
+    return [_merged(at, groups[at]) for at in sorted(groups)]
+
+
+def _merged(at: datetime, group: Sequence[Aggregate]) -> Aggregate:
+    if len(group) == 1:
+        return replace(group[0], at=at)
+    slowest = [each.max_ms for each in group if each.max_ms is not None]
+    return Aggregate(
+        at=at,
+        count=sum(each.count for each in group),
+        failures=sum(each.failures for each in group),
+        warnings=sum(each.warnings for each in group),
+        p50_ms=_weighted([(each.p50_ms, each.count) for each in group], 50),
+        p95_ms=_weighted([(each.p95_ms, each.count) for each in group], 95),
+        max_ms=max(slowest, default=None),
+    )
+
+
+def _weighted(found: Iterable[tuple[float | None, int]], percent: int) -> float | None:
+    """Return a percentile by the nearest rank of values that count several times."""
+    ordered = sorted((value, count) for value, count in found if value is not None)
+    total = sum(count for _, count in ordered)
+    if len({count for _, count in ordered}) <= 1:
+        return percentile([value for value, _ in ordered], percent)
+    rank, passed = total * percent / 100, 0
+    for value, count in ordered:
+        passed += count
+        if passed >= rank:
+            return value
+    return None

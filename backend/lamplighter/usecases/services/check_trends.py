@@ -1,0 +1,184 @@
+"""Trends of checks: latency over a period, and the newest results of every service."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from operator import itemgetter
+from typing import Any, Final
+
+from lamplighter.domain.services.checks.silence import SilenceKind
+from lamplighter.domain.services.latency import LatencyPeriod, merge_spans
+from lamplighter.domain.services.series import (
+    BUCKET,
+    DAY,
+    Aggregate,
+    CheckSeries,
+    PointState,
+    SeriesResolution,
+    aggregate,
+    span_start,
+)
+from lamplighter.domain.services.service import Service
+from lamplighter.formats.serialize import format_moment
+from lamplighter.repository import Database
+from lamplighter.repository.services import pauses, series, series_totals
+from lamplighter.repository.services.series_totals import Beat
+
+BEATS: Final = 60
+"""How many results a heartbeat strip shows."""
+
+MAX_SILENCES: Final = 100
+MONTH: Final = 30 * DAY
+LETTERS: Final[Mapping[str, str]] = {
+    PointState.PASSED: "p",
+    PointState.WARNED: "w",
+    PointState.FAILED: "f",
+    PointState.INCONCLUSIVE: "i",
+}
+
+
+async def read_latency(
+    db: Database, service: Service, period: LatencyPeriod, *, now: datetime
+) -> dict[str, Any]:
+    """Return latency and failures of each check of a service as JSON, in columns."""
+    start, span = period.start(now), period.span
+    names = [each.name for each in service.checks]
+    found = {each.check: each for each in await series.of_services(db, [service.name])}
+    checks = [
+        {
+            "check": name,
+            "kind": found[name].kind,
+            **_columns(await _spans(db, found[name], start, now, span), start, span),
+        }
+        for name in names
+        if name in found
+    ]
+    return {
+        "service": service.name,
+        "period": period,
+        "since": format_moment(start),
+        "until": format_moment(now),
+        "seconds": int(span.total_seconds()),
+        "checks": checks,
+        "silences": await _silences(db, service, start, now),
+    }
+
+
+async def _spans(
+    db: Database, each: CheckSeries, start: datetime, end: datetime, span: timedelta
+) -> list[Aggregate]:
+    """Return what each span of time came to, from the coarsest entries that fit and the rest."""
+    found: list[Aggregate] = []
+    for resolution, least, to in (
+        (SeriesResolution.DAILY, DAY, each.day_folded_to),
+        (SeriesResolution.FINE, BUCKET, each.folded_to),
+    ):
+        if span >= least and to is not None and to > start:
+            found += await series.aggregates(db, resolution, each.id, start=start, end=to)
+            start = to
+    points = await series.points(db, each.id, start=start, end=end + BUCKET)
+    return merge_spans([*found, *aggregate(points, min(span, BUCKET))], span)
+
+
+def _columns(found: Sequence[Aggregate], start: datetime, span: timedelta) -> dict[str, Any]:
+    """Return spans of time as columns; `at` is the number of the span since the start."""
+
+    return {
+        "at": [(each.at - start) // span for each in found],
+        "count": [each.count for each in found],
+        "failures": [each.failures for each in found],
+        "p50_ms": [_rounded(each.p50_ms) for each in found],
+        "p95_ms": [_rounded(each.p95_ms) for each in found],
+        "max_ms": [_rounded(each.max_ms) for each in found],
+    }
+
+
+def _rounded(latency: float | None) -> float | None:
+    """Return a latency with three digits, which is what a chart can show."""
+    if latency is None:
+        return None
+    return round(latency, 1) if latency < 100 else round(latency)
+
+
+async def _silences(
+    db: Database, service: Service, start: datetime, end: datetime
+) -> list[dict[str, Any]]:
+    """Return the pauses and maintenance windows within a span of time, newest last."""
+    found = [
+        (
+            each.began_at,
+            min(each.until or end, each.ended_at or end),
+            SilenceKind.PAUSE,
+            each.reason,
+        )
+        for each in await pauses.between(db, service.name, start, end)
+    ]
+    for window in service.maintenance:
+        found += [
+            (began, ended, SilenceKind.MAINTENANCE, window.name)
+            for began, ended in window.times(start, end)
+        ]
+    shown = sorted(found, key=lambda each: each[0])[-MAX_SILENCES:]
+    return [
+        {
+            "kind": kind,
+            "since": format_moment(max(began, start)),
+            "until": format_moment(min(ended, end)),
+            "reason": reason,
+        }
+        for began, ended, kind, reason in shown
+    ]
+
+
+async def read_heartbeats(
+    db: Database, services: Sequence[Service], *, now: datetime
+) -> list[dict[str, Any]]:
+    """Return the newest results and the uptime of each service as JSON, in columns."""
+    declared = {(each.name, check.name) for each in services for check in each.checks}
+    names = [each.name for each in services]
+    held = [
+        each
+        for each in await series.of_services(db, names)
+        if (each.service, each.check) in declared
+    ]
+    points = await series_totals.newest(db, [each.id for each in held], limit=BEATS)
+    day = await series_totals.counts_since(db, held, start=now - DAY)
+    month = await series_totals.counts_since(db, held, start=span_start(now - MONTH, DAY))
+    own: dict[str, list[CheckSeries]] = {}
+    for each in held:
+        own.setdefault(each.service, []).append(each)
+    return [
+        {
+            "service": name,
+            **_beats([(each.check, points[each.id]) for each in own.get(name, ())]),
+            "day": uptime(day[each.id] for each in own.get(name, ())),
+            "month": uptime(month[each.id] for each in own.get(name, ())),
+        }
+        for name in names
+    ]
+
+
+def uptime(counts: Iterable[tuple[int, int]]) -> float | None:
+    """Return the share of passed results in percent; of several checks the worst counts."""
+    shares = [100 * (1 - failed / count) for count, failed in counts if count]
+    return round(min(shares), 3) if shares else None
+
+
+def _beats(found: Sequence[tuple[str, Sequence[Beat]]]) -> dict[str, Any]:
+    """Return the newest results of some checks as columns, oldest first."""
+    every = sorted(
+        (
+            (at, number, state, ms)
+            for number, (_, beats) in enumerate(found)
+            for at, state, ms in beats
+        ),
+        key=itemgetter(0, 1),
+    )[-BEATS:]
+    last = every[-1][0] if every else None
+    return {
+        "checks": [name for name, _ in found],
+        "at": format_moment(last),
+        "states": "".join([LETTERS[state] for _, _, state, _ in every]),
+        "ages": [round((last - at).total_seconds()) for at, _, _, _ in every] if last else [],
+        "of": [number for _, number, _, _ in every] if len(found) > 1 else [],
+        "latency_ms": [None if ms is None else round(ms) for _, _, _, ms in every],
+    }

@@ -1,0 +1,134 @@
+import { t } from "../shared/texts/index.js"
+import { clockSeconds } from "../shared/format/format.js"
+
+/** @typedef {import("../shared/stores/heartbeats.js").Beat} Beat */
+const SHOWN = 60
+const STEP = 4
+const HIGH = 24
+const TALL = /** @type {Record<string, number>} */ ({ p: 11, w: 17, f: 24, i: 4 })
+const NONE = -1
+
+/** The state of a result in words. @param {string} state */
+const stateWords = (state) =>
+  ({ p: t("common.passed"), w: t("common.warned"), f: t("common.failed") })[state] ?? t("common.inconclusive")
+
+/** The bars of one state as a path: the newest result is at the right end. @param {Beat[]} beats @param {string} state */
+export function barPath(beats, state) {
+  const first = SHOWN - beats.length
+  return beats
+    .map((beat, n) => (beat.state === state ? `M${(first + n) * STEP} ${HIGH}v-${TALL[state]}h3v${TALL[state]}z` : ""))
+    .join("")
+}
+
+/** Latency of the first check as a line from 0: a gap where none was measured. @param {Beat[]} beats */
+export function sparkPath(beats) {
+  const [check] = beats.map((beat) => beat.check).sort()
+  const most = 1.5 * Math.max(1, ...beats.map((beat) => (beat.check === check && beat.ms) || 0))
+  const first = SHOWN - beats.length
+  let pen = "M"
+  return beats
+    .map((beat, n) => {
+      if (beat.check !== check) return ""
+      const { ms } = beat
+      const to = ms === null ? "" : `${pen}${(first + n) * STEP} ${(HIGH - 1 - (ms / most) * (HIGH - 2)).toFixed(1)}`
+      pen = ms === null ? "M" : "L"
+      return to
+    })
+    .join("")
+}
+
+/** All results in words. @param {Beat[]} beats */
+export function beatsWords(beats) {
+  const failed = beats.filter(({ state }) => state === "f")
+  const n = beats.length
+  if (!n) return t("common.beats_none")
+  const last = failed.at(-1)
+  if (!last) return t("common.beats_passed", { n })
+  return t("common.beats_failed", { bad: failed.length, n, at: clockSeconds(last.at) })
+}
+
+/** One result in words. @param {Beat} beat */
+export function beatWords({ at, state, ms, check }) {
+  const took = ms === null ? "" : `, ${t("common.ms", { n: String(Math.round(ms)) })}`
+  return `${clockSeconds(at)}: ${check} ${stateWords(state)}${took}`
+}
+
+/**
+ * The last results of a service as bars, and one line that says what they say: all of them, the one under the pointer,
+ * or the one chosen with the arrow keys. Height tells the state as well as color does.
+ * @param {HTMLElement} el
+ */
+export function beatsView(el) {
+  const bars = svg("svg", { class: "beats", viewBox: `0 0 ${SHOWN * STEP} ${HIGH}`, preserveAspectRatio: "none" })
+  const mark = svg("rect", { class: "beats-mark", width: String(STEP), height: String(HIGH), y: "0" })
+  const paths = Object.fromEntries([..."pwfi"].map((state) => [state, svg("path", { "data-state": state })]))
+  const words = document.createElement("p")
+  const spark = el.hasAttribute("data-spark") ? sparkIn() : null
+  /** @type {Beat[]} */
+  let beats = []
+  let chosen = NONE
+  bars.append(mark, ...Object.values(paths))
+  bars.setAttribute("role", "img")
+  bars.setAttribute("tabindex", "0")
+  words.className = "strip-words"
+  el.append(bars, ...(spark ? [spark.svg] : []), words)
+  bars.addEventListener("pointermove", ({ offsetX }) =>
+    choose(Math.floor((offsetX / bars.clientWidth) * SHOWN) - (SHOWN - beats.length)),
+  )
+  bars.addEventListener("pointerleave", () => choose(NONE))
+  bars.addEventListener("blur", () => choose(NONE))
+  bars.addEventListener("keydown", walk)
+  return {
+    /** @param {{beats: Beat[]} | null} row */
+    show(row) {
+      beats = row?.beats.slice(-SHOWN) ?? []
+      for (const [state, path] of Object.entries(paths)) path.setAttribute("d", barPath(beats, state))
+      spark?.line.setAttribute("d", sparkPath(beats))
+      bars.setAttribute("aria-label", row ? beatsWords(beats) : t("common.beats_loading"))
+      say(row !== null)
+    },
+  }
+
+  /** @param {boolean} [known] */
+  function say(known = true) {
+    words.textContent = beats[chosen] ? beatWords(beats[chosen]) : known ? beatsWords(beats) : "\u00a0"
+    mark.setAttribute("x", String((SHOWN - beats.length + chosen) * STEP))
+    mark.toggleAttribute("data-on", Boolean(beats[chosen]))
+    el.toggleAttribute("data-chosen", Boolean(beats[chosen]))
+  }
+
+  /** @param {number} at */
+  function choose(at) {
+    words.setAttribute("aria-live", at === NONE ? "off" : "polite")
+    chosen = at < 0 ? NONE : at
+    say()
+  }
+
+  /** @param {KeyboardEvent} event */
+  function walk(event) {
+    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0
+    if (!step || !beats.length) return
+    event.preventDefault()
+    const from = chosen === NONE ? beats.length + (step < 0 ? 0 : -2) : chosen
+    choose(Math.min(beats.length - 1, Math.max(0, from + step)))
+  }
+}
+
+function sparkIn() {
+  const line = svg("path", {})
+  const box = svg("svg", {
+    class: "spark",
+    viewBox: `0 0 ${SHOWN * STEP} ${HIGH}`,
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  })
+  box.append(line)
+  return { svg: box, line }
+}
+
+/** @param {string} name @param {Record<string, string>} attributes */
+export function svg(name, attributes) {
+  const el = document.createElementNS("http://www.w3.org/2000/svg", name)
+  for (const [key, value] of Object.entries(attributes)) el.setAttribute(key, value)
+  return el
+}

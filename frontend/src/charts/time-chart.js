@@ -1,0 +1,178 @@
+import { svg } from "./beats.js"
+import { linePath, niceTop, spanAt, timeTicks } from "./time-scale.js"
+
+/**
+ * @typedef {{at: number, end: number, p50: number | null, p95: number | null, max: number | null, count: number, failures: number}} Span
+ * @typedef {{from: number, to: number, label: string, kind: string}} Bar a bar; one without a length is a mark
+ * @typedef {{name: string, bars: Bar[]}} Lane
+ * @typedef {{from: number, to: number, spans: Span[], silences?: {from: number, to: number, label: string}[], lanes?: Lane[], label: string, say: (span: Span) => string}} TimeSpec
+ */
+const LEFT = 56
+const RIGHT = 8
+const TOP = 10
+const PLOT = 130
+const AXIS = 20
+const LANE = 24
+const CROSS = 3.5
+
+/**
+ * Latency over time, and below it lanes with what happened, on one axis. The median is a line, the 95th percentile a dashed one, a
+ * failure a cross: none of them needs a color. The span under the pointer or the arrow keys is told in words.
+ * @param {HTMLElement} el
+ */
+export function timeChart(el) {
+  const box = svg("svg", { class: "time-chart", role: "img", tabindex: "0" })
+  const words = document.createElement("p")
+  /** @type {TimeSpec | null} */
+  let spec = null
+  let plot = PLOT
+  let chosen = -1
+  words.className = "strip-words num"
+  words.setAttribute("aria-live", "polite")
+  el.append(box, words)
+  const resized = new ResizeObserver(() => draw())
+  resized.observe(el)
+  box.addEventListener("pointermove", ({ offsetX }) => spec && choose(spanAt(spec.spans, timeAt(offsetX))))
+  box.addEventListener("pointerleave", () => choose(-1))
+  box.addEventListener("blur", () => choose(-1))
+  box.addEventListener("keydown", walk)
+  return {
+    /** @param {TimeSpec} next */
+    show(next) {
+      if (next.spans.length !== spec?.spans.length) chosen = -1
+      spec = next
+      draw()
+    },
+    close: () => resized.disconnect(),
+  }
+
+  function width() {
+    return Math.max(240, el.clientWidth)
+  }
+
+  /** @param {number} offset */
+  function timeAt(offset) {
+    const { from, to } = /** @type {TimeSpec} */ (spec)
+    return from + ((offset - LEFT) / (width() - LEFT - RIGHT)) * (to - from)
+  }
+
+  /** @param {number} at */
+  function xOf(at) {
+    const { from, to } = /** @type {TimeSpec} */ (spec)
+    return LEFT + ((Math.min(to, Math.max(from, at)) - from) / (to - from || 1)) * (width() - LEFT - RIGHT)
+  }
+
+  function draw() {
+    if (!spec || !el.clientWidth) return
+    const { lanes = [], spans, label } = spec
+    plot = spans.length || !lanes.length ? PLOT : 0
+    const high = TOP + plot + AXIS + lanes.length * LANE
+    const top = niceTop(Math.max(0, ...spans.map(({ p50, p95 }) => Math.max(p50 ?? 0, p95 ?? 0))))
+    const y = (/** @type {number} */ ms) => TOP + plot - (ms / top) * plot
+    box.setAttribute("viewBox", `0 0 ${width()} ${high}`)
+    box.setAttribute("height", String(high))
+    box.setAttribute("aria-label", label)
+    box.replaceChildren(
+      ...bands(high - AXIS),
+      ...grid(top, y),
+      ...["p95", "p50"].map((name) =>
+        svg("path", { class: `line-${name}`, d: linePath(spans, /** @type {"p50" | "p95"} */ (name), xOf, y) }),
+      ),
+      ...crosses(),
+      ...lanes.flatMap((lane, n) => drawn(lane, TOP + plot + AXIS + n * LANE)),
+      svg("path", { class: "time-cursor" }),
+    )
+    say()
+  }
+
+  /** Times in which failures start nothing. @param {number} high */
+  function bands(high) {
+    return (spec?.silences ?? []).map(({ from, to, label }) => {
+      const band = svg("rect", { class: "time-band", x: String(xOf(from)), y: String(TOP) })
+      band.setAttribute("width", String(Math.max(2, xOf(to) - xOf(from))))
+      band.setAttribute("height", String(Math.min(high, plot)))
+      band.append(titled(label))
+      return band
+    })
+  }
+
+  /** @param {number} top @param {(ms: number) => number} y */
+  function grid(top, y) {
+    const { from, to } = /** @type {TimeSpec} */ (spec)
+    const levels = (plot ? [0, top / 2, top] : []).flatMap((ms) => [
+      svg("path", { class: "time-grid", d: `M${LEFT} ${y(ms)}H${width() - RIGHT}` }),
+      text(LEFT - 6, y(ms) + 4, ms >= 1_000 ? `${ms / 1_000} s` : `${ms} ms`, "end"),
+    ])
+    const ticks = timeTicks(from, to, Math.floor(width() / 110)).map(({ at, words: each }) =>
+      text(xOf(at), TOP + plot + 14, each, "middle"),
+    )
+    return [...levels, ...ticks]
+  }
+
+  function crosses() {
+    const y = TOP + plot - CROSS - 2
+    const failed = (spec?.spans ?? []).filter(({ failures }) => failures > 0)
+    const d = failed
+      .map(({ at, end }) => xOf((at + end) / 2))
+      .map((x) => `M${x - CROSS} ${y - CROSS}l7 7M${x - CROSS} ${y + CROSS}l7-7`)
+    return [svg("path", { class: "time-failed", d: d.join("") })]
+  }
+
+  /** @param {Lane} lane @param {number} y */
+  function drawn({ name, bars }, y) {
+    const shapes = bars.map(({ from, to, label, kind }) => {
+      const [x, length] = [xOf(from), xOf(to) - xOf(from)]
+      const shape =
+        to > from
+          ? svg("rect", { x: String(x), y: String(y + 5), width: String(Math.max(3, length)), height: "14", rx: "3" })
+          : svg("path", { d: `M${x} ${y + 4}l7 8l-7 8l-7-8z` })
+      shape.setAttribute("class", "lane-bar")
+      shape.setAttribute("data-kind", kind)
+      shape.append(titled(label))
+      return shape
+    })
+    return [
+      svg("path", { class: "time-grid", d: `M0 ${y}H${width() - RIGHT}` }),
+      text(0, y + 16, name, "start"),
+      ...shapes,
+    ]
+  }
+
+  /** @param {number} at */
+  function choose(at) {
+    if (at === chosen) return
+    chosen = at
+    say()
+  }
+
+  function say() {
+    if (!spec) return
+    const span = spec.spans[chosen]
+    const x = span ? xOf((span.at + span.end) / 2) : 0
+    words.textContent = span ? spec.say(span) : spec.label
+    box.querySelector(".time-cursor")?.setAttribute("d", span ? `M${x} ${TOP}v${plot}` : "")
+  }
+
+  /** @param {KeyboardEvent} event */
+  function walk(event) {
+    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0
+    if (!step || !spec?.spans.length) return
+    event.preventDefault()
+    const from = chosen < 0 ? spec.spans.length - (step < 0 ? 0 : 2) : chosen
+    choose(Math.min(spec.spans.length - 1, Math.max(0, from + step)))
+  }
+}
+
+/** @param {string} words */
+function titled(words) {
+  const title = svg("title", {})
+  title.textContent = words
+  return title
+}
+
+/** @param {number} x @param {number} y @param {string} words @param {"start" | "middle" | "end"} anchor */
+function text(x, y, words, anchor) {
+  const el = svg("text", { x: String(x), y: String(y), "text-anchor": anchor })
+  el.textContent = words
+  return el
+}

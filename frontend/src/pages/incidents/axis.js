@@ -1,0 +1,147 @@
+import { duration } from "../../shared/format/format.js"
+import { dollars } from "../../shared/format/spending.js"
+import { t } from "../../shared/texts/index.js"
+
+/** @typedef {import("../../charts/time-chart.js").Bar} Bar @typedef {import("../../charts/time-chart.js").Span} Span */
+const LEAST_MS = 5 * 60_000
+const MINUTE_MS = 60_000
+const STATES = /** @type {Record<string, string>} */ ({
+  needs_person: "bad",
+  waiting_for_approval: "flame",
+  investigating: "ink",
+  repairing: "ink",
+})
+const LEVELS = /** @type {Record<string, string>} */ ({ critical: "bad", warning: "flame" })
+
+/** What the axis of an incident spans: some time before its first failure, and after its end. @param {Incident} one @param {number} now */
+export function spanOf({ started_at: started, resolved_at: resolved }, now) {
+  const [from, to] = [Date.parse(started), resolved ? Date.parse(resolved) : now]
+  const room = Math.max(LEAST_MS, (to - from) / 5)
+  return { from: from - room, to: Math.min(now, to + room) }
+}
+
+/**
+ * The results of a check as spans around their times: a line breaks where results are missing.
+ * @param {{points: {at: string, state: string, latency_ms: number | null}[], aggregates: any[]}} check @returns {Span[]}
+ */
+export function resultSpans({ points, aggregates }) {
+  const times = points.map(({ at }) => Date.parse(at))
+  const gaps = times.slice(1).map((at, n) => at - times[n])
+  const gap = gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? MINUTE_MS
+  const single = points.map(({ state, latency_ms: ms }, n) => ({
+    at: times[n] - gap / 2,
+    end: times[n] + gap / 2,
+    p50: ms,
+    p95: null,
+    max: ms,
+    count: 1,
+    failures: Number(state === "failed"),
+  }))
+  const folded = aggregates.map(({ at, count, failures, p50_ms: p50, p95_ms: p95, max_ms: max }) => ({
+    ...{ at: Date.parse(at), end: Date.parse(at) + LEAST_MS },
+    ...{ p50, p95, max, count, failures },
+  }))
+  return [...single, ...folded]
+}
+
+/** What happened, as lanes of the axis. @param {IncidentDetail} one @param {number} now @param {(name: string) => string} named */
+export function lanesOf(one, now, named) {
+  const end = one.resolved_at ? Date.parse(one.resolved_at) : now
+  const marks = (/** @type {string[]} */ kinds) =>
+    one.timeline
+      .filter(({ kind }) => kinds.includes(kind))
+      .map(({ at, text, level, service }) =>
+        mark(at, [service, text].filter(Boolean).join(": "), LEVELS[level] ?? "ink"),
+      )
+  const failing = one.members.map(({ service, joined_at: from, recovered_at: to }) =>
+    bar(from, to ? Date.parse(to) : end, service, "bad"),
+  )
+  const sessions = one.sessions.map((each) =>
+    bar(each.started_at, each.ended_at ? Date.parse(each.ended_at) : now, sessionWords(each), "ink"),
+  )
+  return [
+    { name: t("incidents.laneFailing"), bars: failing },
+    { name: t("incidents.laneState"), bars: states(one, end, named) },
+    { name: t("incidents.laneSessions"), bars: sessions },
+    { name: t("incidents.laneActions"), bars: marks(["action", "approval"]) },
+    { name: t("incidents.laneEvents"), bars: marks(["event", "alert", "note", "acknowledged"]) },
+  ].filter(({ bars }) => bars.length > 0)
+}
+
+/** Each state until the next one. @param {IncidentDetail} one @param {number} end @param {(name: string) => string} named */
+function states({ timeline, detected_at: detected }, end, named) {
+  const changes = [{ at: detected, text: "open" }, ...timeline.filter(({ kind }) => kind === "state")]
+  return changes
+    .map(({ at, text }, n) =>
+      bar(at, n + 1 < changes.length ? Date.parse(changes[n + 1].at) : end, named(text), STATES[text] ?? ""),
+    )
+    .filter(({ from, to }) => to > from)
+}
+
+/** @param {string} from @param {number} to @param {string} label @param {string} kind @returns {Bar} */
+function bar(from, to, label, kind) {
+  return { from: Date.parse(from), to: Math.max(Date.parse(from) + 1, to), label, kind }
+}
+
+/** @param {string} at @param {string} label @param {string} kind @returns {Bar} */
+function mark(at, label, kind) {
+  return { from: Date.parse(at), to: Date.parse(at), label, kind }
+}
+
+/** @param {Session} session */
+function sessionWords({ id, tier, outcome, status }) {
+  return t("incidents.sessionBar", { id: String(id), tier, outcome: outcome || status.replace("_", " ") })
+}
+
+/** Sessions below those that handed on to them, each with how deep it is. @param {Session[]} sessions */
+export function treeOf(sessions) {
+  const ids = new Set(sessions.map(({ id }) => id))
+  /** @type {(parent: number | null, depth: number) => {session: Session, depth: number}[]} */
+  const below = (parent, depth) =>
+    sessions
+      .filter(({ parent_id: of }) => (parent === null ? of === null || !ids.has(of) : of === parent))
+      .flatMap((session) => [{ session, depth: Math.min(depth, 3) }, ...below(session.id, depth + 1)])
+  return below(null, 0)
+}
+
+/** Sessions, their time and cost in words. @param {Session[]} sessions @param {number} now */
+export function workWords(sessions, now) {
+  if (!sessions.length) return ""
+  const took = sessions.reduce(
+    (sum, { started_at: from, ended_at: to }) => sum + (to ? Date.parse(to) : now) - Date.parse(from),
+    0,
+  )
+  const costs = sessions.map(({ cost_usd: cost }) => cost).filter((cost) => cost !== null)
+  const cost = costs.length ? dollars(costs.reduce((sum, each) => sum + each, 0)) : ""
+  return [t("incidents.nSessions", { n: sessions.length }), duration(Math.max(0, took)), cost]
+    .filter(Boolean)
+    .join(", ")
+}
+
+/** @param {string | null} from @param {string | null} to */
+function between(from, to) {
+  return from && to ? duration(Math.max(0, Date.parse(to) - Date.parse(from))) : "–"
+}
+
+/** How two incidents of one cause went, by what matters. @param {IncidentDetail} one @param {IncidentDetail} before @param {number} now @param {(row: Incident) => string} outcome */
+export function compared(one, before, now, outcome) {
+  /** @type {(key: string, of: (each: IncidentDetail) => string) => {key: string, now: string, before: string}} */
+  const row = (key, of) => ({ key, now: of(one), before: of(before) })
+  const firstAction = (/** @type {IncidentDetail} */ { timeline }) =>
+    timeline.find(({ kind, text }) => kind === "action" && !/: (refused|would|unneeded)/.test(text))?.at ?? null
+  const actions = (/** @type {IncidentDetail} */ { timeline }) =>
+    timeline
+      .filter(({ kind }) => kind === "action")
+      .map(({ text }) => text.replace(/\..*$/, ""))
+      .join(", ") || t("incidents.noAction")
+  return [
+    row("outcome", outcome),
+    row("cause", ({ title, members }) => members[0]?.detail || title),
+    row("detect", ({ started_at: from, detected_at: to }) => between(from, to)),
+    row("act", (each) => between(each.started_at, firstAction(each))),
+    row("recover", ({ started_at: from, resolved_at: to }) => between(from, to)),
+    row("actions", actions),
+    row("work", ({ sessions }) => workWords(sessions, now) || "–"),
+    row("learned", ({ memories_learned: { length: n } }) => String(n)),
+  ].map((each) => ({ ...each, name: t(/** @type {any} */ (`incidents.compare_${each.key}`)) }))
+}

@@ -1,0 +1,150 @@
+import { spansOf } from "../../charts/time-scale.js"
+import { exact, momentOf, percentWords } from "../../shared/format/format.js"
+import { freeWords, slotWords } from "../../shared/format/status.js"
+import { t } from "../../shared/texts/index.js"
+import { withoutWords } from "../audit/page.js"
+import { outcomeIcon, outcomeKind, outcomeWords } from "../incidents/page.js"
+import { copy } from "../../shared/browser/clipboard.js"
+import { PERIODS } from "./store.js"
+
+/** @typedef {import("../../charts/time-chart.js").Span} Span */
+const WINDOWS = /** @type {const} */ (["day", "week", "month", "quarter"])
+
+/** A latency in words. @param {number | null} ms */
+export function msWords(ms) {
+  if (ms === null) return "–"
+  return t("common.ms", { n: ms < 10 ? ms.toFixed(1) : String(Math.round(ms)) })
+}
+
+/** One span of a chart in words. @param {Span} span */
+export function spanWords({ at, p50, p95, max, count, failures }) {
+  const found = t("service.spanCount", { n: count, failures })
+  const latency =
+    p50 === null ? "" : t("service.spanLatency", { p50: msWords(p50), p95: msWords(p95), max: msWords(max) })
+  return [momentOf(at), latency, found].filter(Boolean).join(" · ")
+}
+
+/** All of a chart in words. @param {Span[]} spans @param {string} period */
+export function chartWords(spans, period) {
+  const count = spans.reduce((sum, each) => sum + each.count, 0)
+  const failures = spans.reduce((sum, each) => sum + each.failures, 0)
+  const last = spans.findLast(({ p50 }) => p50 !== null)
+  if (!count) return t("service.chartEmpty", { period })
+  return t("service.chartWords", { period, n: count, failures, last: msWords(last?.p50 ?? null) })
+}
+
+/** @param {(name: string) => any} store */
+export function servicePage(store) {
+  const [service, router] = ["service", "router"].map(store)
+  const clock = store("clock")
+  const row = () => /** @type {Service} */ (service.row)
+  return {
+    ready: () => service.row !== null,
+    row,
+    periods: () => PERIODS,
+    periodIs: (/** @type {string} */ period) => String(service.period === period),
+    choose: (/** @type {string} */ period) => router.go(router.with({ period }), { replace: true }),
+    checkNames: () => (service.latency?.checks ?? []).map((/** @type {CheckLatency} */ { check }) => check),
+    chooseCheck: (/** @type {string} */ check) => router.go(router.with({ check }), { replace: true }),
+    charted: () => service.charted?.check ?? "",
+
+    uptimes: () =>
+      WINDOWS.map((key) => ({ key, name: t(`service.${key}`), words: percentWords(service.uptime[key] ?? null) })),
+
+    /** The chart, once its figures are there. */
+    chart() {
+      const { latency, charted } = service
+      if (!latency) return null
+      const spans = charted ? spansOf({ ...latency }, { ...charted }) : []
+      return {
+        from: Date.parse(latency.since),
+        to: Date.parse(latency.until),
+        spans,
+        silences: latency.silences.map((/** @type {Latency["silences"][number]} */ { kind, since, until, reason }) => ({
+          from: Date.parse(since),
+          to: Date.parse(until),
+          label: [t(`service.${kind}`), reason].filter(Boolean).join(": "),
+        })),
+        label: chartWords(spans, service.period),
+        say: spanWords,
+      }
+    },
+
+    /** The same as the chart, newest first. */
+    table() {
+      const { latency, charted } = service
+      if (!latency || !charted) return []
+      return spansOf({ ...latency }, { ...charted })
+        .reverse()
+        .map((span) => ({
+          ...span,
+          time: momentOf(span.at),
+          p50: msWords(span.p50),
+          p95: msWords(span.p95),
+          max: msWords(span.max),
+        }))
+    },
+
+    silent: () => Boolean(service.row?.silence),
+    /** What may come is there while the service is read: nothing moves when it has come. */
+    mayPause: () => ["loading", "ready"].includes(service.phase) && !service.row?.silence,
+    mayRun: () => ["loading", "ready"].includes(service.phase),
+    paused: () => service.row?.silence?.kind === "pause",
+    silence() {
+      const found = service.row?.silence
+      if (!found) return ""
+      const kind = t(found.kind === "pause" ? "overview.paused" : "overview.maintenance")
+      const until = found.until ? t("service.until", { at: momentOf(Date.parse(found.until)) }) : ""
+      return [kind + until, found.reason].filter(Boolean).join(": ")
+    },
+
+    outcome: (/** @type {Incident} */ incident) => outcomeWords(incident, clock.now),
+    kind: outcomeKind,
+    icon: outcomeIcon,
+
+    /** @param {Belief} belief */
+    inPrompt: (belief) => withoutWords(belief),
+
+    /** @param {Service["actions"][number]} action */
+    limits({ kind }) {
+      const slot = row().cooldowns.find((each) => each.action === kind)
+      return slot ? `${slotWords(slot)}. ${freeWords(/** @type {any} */ ({ last_at: null, ...slot }), clock.now)}` : ""
+    },
+
+    /** @param {Service["actions"][number]} action */
+    rule: ({ approve }) => t(`service.approve_${approve}`),
+
+    /** @param {Service["actions"][number]} action */
+    lastUse({ name }) {
+      const use = service.uses.find((/** @type {Use} */ each) => each.name === name)
+      return use
+        ? t("service.lastUse", { outcome: use.outcome.replace("_", " "), at: exact(use.created_at) })
+        : t("service.neverUsed")
+    },
+
+    /** @param {Service["actions"][number]} action */
+    lastSession: ({ name }) => service.uses.find((/** @type {Use} */ each) => each.name === name)?.session_id ?? null,
+
+    isPush: (/** @type {Check} */ { kind }) => kind === "push",
+
+    facts() {
+      const { depends_on: needs, group, tags, notify } = row()
+      const facts = [
+        ["group", group],
+        ["tags", tags.join(", ")],
+        ["notify", notify.join(", ")],
+      ].filter(([, words]) => words)
+      return {
+        needs,
+        rest: facts.map(([key, words]) => ({ key, name: t(/** @type {any} */ (`service.${key}`)), words })),
+      }
+    },
+
+    path: () => store("services").path,
+    empty: (/** @type {unknown[]} */ rows) => service.phase === "ready" && rows.length === 0,
+    copyUrl: () => copy(service.pushUrl),
+    runNow: () => store("runNow").show({ services: [service.name] }),
+    pause: (/** @type {Event} */ event) =>
+      service.pause(String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("length"))),
+  }
+}

@@ -1,0 +1,164 @@
+/** @typedef {import("../../shared/api.js").Problem} Problem */
+import { throttle } from "../../shared/browser/throttle.js"
+import { t } from "../../shared/texts/index.js"
+
+export const PERIODS = ["1h", "24h", "7d", "30d", "90d"]
+const USUAL = "24h"
+const FEW = 8
+const CHART_MS = 30_000
+const HOURS = /** @type {Record<string, number>} */ ({ "1h": 1, "8h": 8, "24h": 24 })
+
+/**
+ * One service: its state, results, incidents, what is believed about it, and what may be done to it.
+ * @param {{api: Api, heartbeats: any, router: any, toasts: any, later?: any, now?: () => number}} with_
+ */
+export function service({ api, heartbeats, router, toasts, later, now = Date.now }) {
+  let turn = 0
+  let drawnAt = 0
+  return {
+    name: "",
+    row: /** @type {Service | null} */ (null),
+    uptime: /** @type {Record<string, number | null>} */ ({}),
+    latency: /** @type {Latency | null} */ (null),
+    incidents: /** @type {Incident[]} */ ([]),
+    beliefs: /** @type {Belief[]} */ ([]),
+    believed: 0,
+    uses: /** @type {Use[]} */ ([]),
+    period: USUAL,
+    check: "",
+    phase: "loading",
+    problem: "",
+    busy: false,
+    here: false,
+    held: false,
+    pushUrl: "",
+    again: /** @type {() => void} */ (() => {}),
+
+    /** @param {URLSearchParams} params */
+    visit(params) {
+      const name = router.name
+      const period = params.get("period") ?? USUAL
+      const check = params.get("check") ?? ""
+      const anew = name !== this.name || !this.here
+      const redraw = period !== this.period || check !== this.check
+      if (name !== this.name) this.empty(name)
+      Object.assign(this, { period: PERIODS.includes(period) ? period : USUAL, check, here: true })
+      this.again = throttle(() => this.here && this.load(), { later, now })
+      if (anew) return Promise.all([this.load(), this.loadChart(), heartbeats.load(name)])
+      if (redraw) return this.loadChart()
+    },
+
+    /** @param {string} name */
+    empty(name) {
+      Object.assign(this, { name, row: null, uptime: {}, latency: null, incidents: [], beliefs: [], uses: [] })
+      Object.assign(this, { phase: "loading", problem: "", pushUrl: "", believed: 0 })
+    },
+
+    exit() {
+      this.here = false
+    },
+
+    follow() {
+      if (this.here) this.again()
+    },
+
+    async load() {
+      const mine = ++turn
+      const address = `/services/${encodeURIComponent(this.name)}`
+      try {
+        // all at once: what comes later would push the rest down
+        const [row, uptime, incidents, uses, beliefs] = await Promise.all([
+          api.get(address),
+          api.get(`${address}/uptime`),
+          api.get("/incidents", { service: this.name, limit: FEW }),
+          api.get("/cooldowns/uses", { service: this.name, limit: FEW }),
+          api.get("/audit", { topic: this.name, prompt: true, limit: FEW }),
+        ])
+        if (mine !== turn) return
+        Object.assign(this, { row, uptime, phase: "ready", problem: "" })
+        Object.assign(this, { incidents: incidents.items, uses: uses.items, beliefs: beliefs.items })
+        this.believed = beliefs.states.active
+      } catch (problem) {
+        if (mine === turn) this.failed(/** @type {Problem} */ (problem))
+      }
+    },
+
+    /** @param {Problem} problem */
+    failed(problem) {
+      this.problem = problem.message
+      if (!this.row) this.phase = problem.status === 404 ? "missing" : "failed"
+    },
+
+    async loadChart() {
+      const { name, period } = this
+      drawnAt = now()
+      const latency = await api.get(`/services/${encodeURIComponent(name)}/latency`, { period }).catch(() => null)
+      if (latency && name === this.name && period === this.period) this.latency = latency
+    },
+
+    /** New results move the chart, but not under a pointer. @param {NewResult[]} items */
+    followResults(items) {
+      if (!this.here) return
+      const mine = items.filter(({ service }) => service === this.row?.name)
+      if (!mine.length) return
+      if (mine.some((item) => this.differs(item))) this.again()
+      if (!this.held && now() - drawnAt > CHART_MS) this.loadChart()
+    },
+
+    /** @param {NewResult} item */
+    differs({ check, state }) {
+      const known = this.row?.checks.find((each) => each.name === check)
+      return !known || known.ok !== (state !== "failed") || known.warned !== (state === "warned")
+    },
+
+    hold() {
+      this.held = true
+    },
+
+    release() {
+      this.held = false
+    },
+
+    /** The check that the chart shows: the one of the address, or the first with results. */
+    get charted() {
+      const checks = this.latency?.checks ?? []
+      return checks.find(({ check }) => check === this.check) ?? checks[0] ?? null
+    },
+
+    /** @param {string} length */
+    pause(length) {
+      const hours = HOURS[length]
+      const until = hours ? new Date(now() + hours * 3_600_000).toISOString() : undefined
+      return this.change(
+        () => api.put(`/services/${this.name}/pause`, { ...(until ? { until } : {}) }),
+        t("service.paused"),
+      )
+    },
+
+    resume() {
+      return this.change(() => api.remove(`/services/${this.name}/pause`), t("service.resumed"))
+    },
+
+    /** The address that a job reports to; it is shown once. @param {string} check */
+    async createKey(check) {
+      const made = await this.change(() => api.post(`/services/${this.name}/checks/${check}/push-key`), "")
+      if (made) this.pushUrl = made.url
+    },
+
+    /** @param {() => Promise<any>} send @param {string} words */
+    async change(send, words) {
+      this.busy = true
+      try {
+        const done = await send()
+        await this.load()
+        if (words) toasts.show(words)
+        return done
+      } catch (problem) {
+        toasts.show(t("service.notDone", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        return null
+      } finally {
+        this.busy = false
+      }
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import { t } from "../../shared/texts/index.js"
+
+const CHARS = 4
+const MEMORIES = "## Operational Memory"
+
+/**
+ * What the context of a session is made of, in estimated tokens (4 characters each, as for the budget), and the share of each part.
+ * @param {{system: string, injected: string, prompt: string}} context
+ */
+export function contextParts({ system, injected, prompt }) {
+  const at = injected.indexOf(MEMORIES)
+  const environment = at < 0 ? injected : injected.slice(0, at)
+  const sizes = Object.entries({
+    system: system.length,
+    task: prompt.length,
+    services: environment.trim().length,
+    memories: injected.length - environment.length,
+  }).filter(([, size]) => size > 0)
+  const all = sizes.reduce((sum, [, size]) => sum + size, 0)
+  return sizes.map(([key, size]) => {
+    const tokens = Math.ceil(size / CHARS)
+    return { key, share: size / all, words: t(/** @type {any} */ (`session.part_${key}`), { n: tokens }) }
+  })
+}

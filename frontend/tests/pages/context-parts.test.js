@@ -1,0 +1,25 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import "../late-texts.js"
+import { contextParts } from "../../src/pages/session/context-parts.js"
+
+test("a context is shown by its parts, services apart from memories", () => {
+  const injected = `${"s".repeat(40)}## Operational Memory${"m".repeat(19)}`
+
+  assert.deepEqual(
+    contextParts({ system: "y".repeat(80), injected, prompt: "t".repeat(40) }).map(({ words, share }) => [
+      words,
+      share,
+    ]),
+    [
+      ["System 20 tokens", 0.4],
+      ["Task 10", 0.2],
+      ["Services 10", 0.2],
+      ["Memories 10", 0.2],
+    ],
+  )
+})
+
+test("what a context does not have is no part of it", () => {
+  assert.deepEqual(contextParts({ system: "", injected: "", prompt: "" }), [])
+})

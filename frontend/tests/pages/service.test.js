@@ -1,0 +1,94 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import "../late-texts.js"
+import { service } from "../../src/pages/service/store.js"
+import { chartWords, spanWords } from "../../src/pages/service/page.js"
+import { NOON, fakeApi, fakeTimers } from "../fakes.js"
+
+const CHECK = { name: "tcp", kind: "tcp", ok: true, warned: false }
+const ROW = { name: "db", state: "ok", checks: [CHECK], actions: [], cooldowns: [], silence: null }
+const LATENCY = { since: "", until: "", seconds: 60, silences: [], checks: [{ check: "http" }, { check: "tcp" }] }
+
+function opened(params = "", more = {}) {
+  const api = fakeApi({
+    ...{ "/services/db": ROW, "/services/db/uptime": { day: 100 }, "/services/db/latency": LATENCY },
+    ...{ "/incidents": { items: [] }, "/cooldowns/uses": { items: [] } },
+    "/audit": { items: [], states: { active: 3, inactive: 0 } },
+    ...more,
+  })
+  const timers = fakeTimers()
+  const told = []
+  const store = service({
+    api,
+    heartbeats: { load: (name) => told.push(name) },
+    router: { name: "db" },
+    toasts: { show: (words) => told.push(words) },
+    later: timers.setTimeout,
+    now: () => NOON,
+  })
+  return { api, timers, told, store, visited: store.visit(new URLSearchParams(params)) }
+}
+
+test("a service is read with all that belongs to it", async () => {
+  const { store, visited, told } = opened("period=7d&check=tcp")
+  await visited
+
+  assert.deepEqual([store.phase, store.believed, store.period, store.charted.check], ["ready", 3, "7d", "tcp"])
+  assert.deepEqual(told, ["db"])
+})
+
+test("an unknown period is a day, and another one draws the chart only", async () => {
+  const { store, api, visited } = opened("period=2y")
+  await visited
+  assert.equal(store.period, "24h")
+  const before = api.asked.length
+
+  await store.visit(new URLSearchParams("period=1h"))
+
+  assert.deepEqual(
+    api.asked.slice(before).map(({ path }) => path),
+    ["/services/db/latency"],
+  )
+})
+
+test("a service that is not declared is not found", async () => {
+  const missing = Object.assign(new Error("none"), { status: 404 })
+  const { store, visited } = opened("", { "/services/db": missing })
+  await visited
+
+  assert.equal(store.phase, "missing")
+})
+
+test("a new state is read at once, the same one is not", async () => {
+  const { store, api, timers, visited } = opened()
+  await visited
+  const before = api.asked.length
+  const result = { service: "db", check: "tcp", state: "passed", at: "", latency_ms: 1 }
+
+  store.followResults([result])
+  await timers.ring()
+  assert.equal(api.asked.length, before)
+
+  store.followResults([{ ...result, state: "failed" }])
+  await timers.ring()
+  assert.equal(api.asked[before].path, "/services/db")
+})
+
+test("a pause ends by itself, and says what it means", async () => {
+  const { store, api, told, visited } = opened("", { "PUT /services/db/pause": {} })
+  await visited
+
+  await store.pause("8h")
+
+  const sent = api.asked.find(({ method }) => method === "PUT")
+  assert.deepEqual(sent.body, { until: "2026-01-14T20:00:00.000Z" })
+  assert.equal(told.at(-1), "Paused. Failures are only recorded.")
+})
+
+test("a chart and each of its spans are read in words", () => {
+  const span = { at: NOON, end: NOON, p50: 9.4, p95: 20, max: 30.6, count: 60, failures: 2 }
+
+  assert.match(spanWords(span), /median 9.4 ms, 95% under 20 ms, slowest 31 ms · 60 results, 2 failed$/)
+  assert.equal(chartWords([span], "24h"), "Last 24h: 60 results, 2 failed, median now 9.4 ms")
+  assert.equal(chartWords([], "7d"), "No check results in the last 7d")
+})

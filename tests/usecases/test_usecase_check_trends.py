@@ -1,0 +1,139 @@
+"""Latency over a period and heartbeats: bounded, exact where folded, and equal to the results."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from contexts import context
+from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.checks.silence import MaintenanceWindow
+from lamplighter.domain.services.latency import LatencyPeriod, merge_spans
+from lamplighter.domain.services.series import DAY, Aggregate, CheckRun, PointState
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.repository import Database
+from lamplighter.usecases.services import check_folding, check_runs, silence
+from lamplighter.usecases.services.check_folding import CheckRetention
+from lamplighter.usecases.services.check_history import read_uptime
+from lamplighter.usecases.services.check_trends import read_heartbeats, read_latency
+
+NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+HOUR = 60 * MINUTE
+NIGHTLY = MaintenanceWindow(name="backup", cron="0 3 * * *", seconds=3_600.0)
+DB = Service(
+    name="db",
+    checks=(
+        TcpCheck(name="tcp", host="127.0.0.1", port=1),
+        TcpCheck(name="replica", host="127.0.0.1", port=2),
+    ),
+    maintenance=(NIGHTLY,),
+)
+WEB = Service(name="web", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=1),))
+SERVICES = Services((DB, WEB))
+
+
+def run(at: datetime, state: str = "passed", *, check: str = "tcp", ms: float = 20.0) -> CheckRun:
+    return CheckRun(
+        service="db", check=check, kind="tcp", at=at, state=PointState(state), latency_ms=ms
+    )
+
+
+async def record(db: Database, *runs: CheckRun) -> None:
+    for first in range(0, len(runs), check_runs.AT_ONCE):
+        some = runs[first : first + check_runs.AT_ONCE]
+        await check_runs.record(context(db, max(each.at for each in some)), some, SERVICES)
+
+
+async def latency(db: Database, period: LatencyPeriod, now: datetime = NOON) -> dict[str, Any]:
+    return await read_latency(db, DB, period, now=now)
+
+
+async def test_a_latency_is_the_same_before_and_after_folding(db: Database) -> None:
+    began = NOON - 3 * DAY
+    hours = [
+        run(began + n * HOUR + MINUTE, "failed" if n == 30 else "passed", ms=float(n))
+        for n in range(72)
+    ]
+    await record(db, *hours)
+    before = [await latency(db, period) for period in (LatencyPeriod.WEEK, LatencyPeriod.QUARTER)]
+
+    await check_folding.fold(db, CheckRetention(points=10 * DAY), before=NOON)
+    after = [await latency(db, period) for period in (LatencyPeriod.WEEK, LatencyPeriod.QUARTER)]
+
+    assert after[0] == before[0]
+    [week] = after[0]["checks"]
+    assert (sum(week["count"]), sum(week["failures"]), after[0]["seconds"]) == (72, 1, 3_600)
+    [quarter] = after[1]["checks"]
+    assert quarter["count"] == [12, 24, 24, 12]
+    assert quarter["max_ms"] == before[1]["checks"][0]["max_ms"] == [11, 35, 59, 71]
+
+
+@pytest.mark.parametrize("period", list(LatencyPeriod))
+async def test_a_latency_has_at_most_200_spans(db: Database, period: LatencyPeriod) -> None:
+    span, now = period.span, NOON + 7 * MINUTE
+    start = period.start(now)
+    await record(db, *(run(start + n * span) for n in range((now - start) // span + 1)))
+
+    [found] = (await latency(db, period, now + MINUTE))["checks"]
+
+    assert 50 < len(found["at"]) <= 200
+    assert found["at"] == sorted(set(found["at"]))
+    assert found["at"][-1] == (now - period.start(now + MINUTE)) // span
+
+
+async def test_a_latency_lists_pauses_and_maintenance_windows(db: Database) -> None:
+    await silence.pause(
+        context(db, NOON - 2 * HOUR), SERVICES, "db", "disk", by="me", until=NOON - HOUR
+    )
+
+    found = (await latency(db, LatencyPeriod.DAY))["silences"]
+
+    assert [(each["kind"], each["since"][11:16], each["until"][11:16]) for each in found] == [
+        ("maintenance", "03:00", "04:00"),
+        ("pause", "10:00", "11:00"),
+    ]
+
+
+async def test_heartbeats_are_the_last_results_of_all_checks(db: Database) -> None:
+    await record(db, *(run(NOON - n * MINUTE) for n in range(80, 0, -1)))
+    await record(
+        db,
+        run(NOON - 90 * timedelta(seconds=1), "failed", check="replica"),
+        run(NOON, "warned", ms=900.4),
+    )
+
+    [found, empty] = await read_heartbeats(db, list(SERVICES), now=NOON + MINUTE)
+
+    assert (len(found["states"]), found["states"][-3:]) == (60, "fpw")
+    assert found["ages"][-3:] == [90, 60, 0]
+    assert [found["checks"][number] for number in found["of"][-3:]] == ["replica", "tcp", "tcp"]
+    assert found["latency_ms"][-1] == 900
+    assert (found["day"], found["month"]) == (0.0, 0.0)
+    assert (empty["states"], empty["at"], empty["day"]) == ("", None, None)
+
+
+async def test_an_uptime_counts_each_result_once_wherever_it_is_folded(db: Database) -> None:
+    runs = [run(NOON - n * HOUR, "failed" if n % 10 == 0 else "passed") for n in range(100, 0, -1)]
+    await record(db, *runs[:60])
+    await check_folding.fold(db, CheckRetention(points=20 * DAY), before=runs[59].at + MINUTE)
+    await record(db, *runs[60:])
+
+    found = await read_uptime(db, SERVICES.items[0], now=NOON)
+
+    day = [each for each in runs if each.at >= NOON - DAY]
+    failed = sum(each.state is PointState.FAILED for each in day)
+    assert found["day"] == round(100 * (1 - failed / len(day)), 3)
+    assert found["week"] == found["quarter"] == 90.0
+
+
+def test_merged_percentiles_count_each_entry_as_often_as_it_has_results() -> None:
+    one = Aggregate(at=NOON, count=90, failures=1, warnings=0, p50_ms=10, p95_ms=20, max_ms=30)
+    slow = Aggregate(
+        at=NOON + 5 * MINUTE, count=10, failures=2, warnings=1, p50_ms=500, p95_ms=600, max_ms=700
+    )
+
+    [found] = merge_spans([one, slow], HOUR)
+
+    assert (found.count, found.failures, found.warnings) == (100, 3, 1)
+    assert (found.p50_ms, found.p95_ms, found.max_ms) == (10, 600, 700)

@@ -3518,6 +3518,99 @@ export interface components {
             undone_by: number | null;
         };
         /**
+         * LatencyQuery
+         * @description How far back the latency is read.
+         */
+        LatencyQuery: {
+            /** @default 24h */
+            period?: components["schemas"]["LatencyPeriod"];
+        };
+        /**
+         * LatencyPeriod
+         * @description How far back a latency is read.
+         * @enum {unknown}
+         */
+        LatencyPeriod: "1h" | "24h" | "30d" | "7d" | "90d";
+        /**
+         * LatencyOut
+         * @description Latency and failures of a service's checks; span n begins `since` + n * `seconds`.
+         */
+        LatencyOut: {
+            service: string;
+            period: components["schemas"]["LatencyPeriod"];
+            since: string;
+            until: string;
+            seconds: number;
+            checks: components["schemas"]["CheckLatencyOut"][];
+            silences: components["schemas"]["SilentSpanOut"][];
+            seq: number;
+        };
+        /**
+         * CheckLatencyOut
+         * @description A check: `at` numbers the spans of time that have results, the other columns follow it.
+         *
+         *         `count` are conclusive results; latencies are in milliseconds, null where none was measured.
+         */
+        CheckLatencyOut: {
+            check: string;
+            kind: string;
+            at: number[];
+            count: number[];
+            failures: number[];
+            p50_ms: (number | null)[];
+            p95_ms: (number | null)[];
+            max_ms: (number | null)[];
+        };
+        /**
+         * SilentSpanOut
+         * @description A pause or a maintenance window of a service.
+         */
+        SilentSpanOut: {
+            kind: components["schemas"]["SilenceKind"];
+            since: string;
+            until: string;
+            reason: string;
+        };
+        /**
+         * HeartbeatQuery
+         * @description Filters for heartbeats: of one service, of a group, or with a tag.
+         */
+        HeartbeatQuery: {
+            /** @default null */
+            service?: string | null;
+            /** @default null */
+            group?: string | null;
+            /** @default null */
+            tag?: string | null;
+        };
+        /**
+         * HeartbeatsOut
+         * @description The newest results of all services.
+         */
+        HeartbeatsOut: {
+            services: components["schemas"]["HeartbeatOut"][];
+            seq: number;
+        };
+        /**
+         * HeartbeatOut
+         * @description The newest results of a service, oldest first, and its uptime in percent.
+         *
+         *         `states` has a letter per result: passed, warned, failed or inconclusive. `ages` are the
+         *         seconds before `at`, the time of the newest result. `of` are positions in `checks`, empty for
+         *         a single check. `day` and `month` are the uptime of 1 and 30 days.
+         */
+        HeartbeatOut: {
+            service: string;
+            checks: string[];
+            at: string | null;
+            states: string;
+            ages: number[];
+            of: number[];
+            latency_ms: (number | null)[];
+            day: number | null;
+            month: number | null;
+        };
+        /**
          * InclusionQuery
          * @description Changes to the next prompt for this question; default: none.
          */

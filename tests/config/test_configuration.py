@@ -62,6 +62,7 @@ def test_each_value_comes_from_its_setting(tmp_path: Path) -> None:
         "profile_decisions": "3",
         "profile_decision_age": "36h",
         "profile_budget": "500",
+        "status_services": "blog",
     }
     found, defaults = build(tmp_path, **given), Configuration()
 

@@ -125,7 +125,7 @@ def test_an_incident_is_read_on_one_axis_and_beside_the_one_before(page: Page, a
             app.post("/api/v1/incidents/1", closed, method="PATCH")
     page.goto(f"{app.url}/incidents/2")
 
-    axis = page.get_by_role("img", name="Latency of postgres and what happened: open for")
+    axis = page.get_by_role("img", name="Latency of postgres and timeline: open for")
     expect(axis).to_contain_text("Failing")
     axis.focus()
     page.keyboard.press("ArrowLeft")
@@ -137,7 +137,7 @@ def test_an_incident_is_read_on_one_axis_and_beside_the_one_before(page: Page, a
 
     table.get_by_role("link", name="Incident 1").click()
     expect(page).to_have_url(f"{app.url}/incidents/1")
-    expect(page.get_by_role("img", name="what happened: repaired by a person")).to_be_visible()
+    expect(page.get_by_role("img", name="timeline: repaired by a person")).to_be_visible()
     page.get_by_role("region", name="Services").get_by_role("link", name="postgres").click()
     expect(page).to_have_url(f"{app.url}/services/postgres")
 

@@ -82,17 +82,18 @@ export function beatsView(el) {
     /** @param {{beats: Beat[]} | null} row */
     show(row) {
       beats = row?.beats.slice(-SHOWN) ?? []
-      for (const [state, path] of Object.entries(paths)) path.setAttribute("d", barPath(beats, state))
-      spark?.line.setAttribute("d", sparkPath(beats))
-      bars.setAttribute("aria-label", row ? beatsWords(beats) : t("common.beats_loading"))
+      for (const [state, path] of Object.entries(paths)) put(path, "d", barPath(beats, state))
+      if (spark) put(spark.line, "d", sparkPath(beats))
+      put(bars, "aria-label", row ? beatsWords(beats) : t("common.beats_loading"))
       say(row !== null)
     },
   }
 
   /** @param {boolean} [known] */
   function say(known = true) {
-    words.textContent = beats[chosen] ? beatWords(beats[chosen]) : known ? beatsWords(beats) : "\u00a0"
-    mark.setAttribute("x", String((SHOWN - beats.length + chosen) * STEP))
+    const said = beats[chosen] ? beatWords(beats[chosen]) : known ? beatsWords(beats) : "\u00a0"
+    if (words.textContent !== said) words.textContent = said
+    put(mark, "x", String((SHOWN - beats.length + chosen) * STEP))
     mark.toggleAttribute("data-on", Boolean(beats[chosen]))
     el.toggleAttribute("data-chosen", Boolean(beats[chosen]))
   }
@@ -112,6 +113,11 @@ export function beatsView(el) {
     const from = chosen === NONE ? beats.length + (step < 0 ? 0 : -2) : chosen
     choose(Math.min(beats.length - 1, Math.max(0, from + step)))
   }
+}
+
+/** What is the same is not drawn again. @param {Element} el @param {string} name @param {string} value */
+function put(el, name, value) {
+  if (el.getAttribute(name) !== value) el.setAttribute(name, value)
 }
 
 function sparkIn() {

@@ -45,7 +45,7 @@ export const incidents = {
   kind_action: "Action",
   kind_approval: "Approval",
   kind_event: "Event",
-  axis: "Latency of {name} and what happened: {outcome}",
+  axis: "Latency of {name} and timeline: {outcome}",
   laneFailing: "Failing",
   laneState: "State",
   laneSessions: "Sessions",

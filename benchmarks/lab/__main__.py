@@ -47,7 +47,7 @@ class Options:
     seed: int = 1
     minutes: float = 10
     spacing: float = SPACING
-    limit: float = 120
+    limit: float = 150
     at_once: int = 6
     baselines: Sequence[str] = baselines.NAMES
     interval: int = 2

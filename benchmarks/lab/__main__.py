@@ -47,7 +47,7 @@ class Options:
     seed: int = 1
     minutes: float = 10
     spacing: float = SPACING
-    limit: float = 120
+    limit: float = 150
     at_once: int = 6
     baselines: Sequence[str] = baselines.NAMES
     interval: int = 2
@@ -146,7 +146,7 @@ def _repeat(
         time.sleep(chance.uniform(0, options.interval))
         began = time.monotonic()
         seen = trial.with_product(some, world, home, prober, repeat, options.limit)
-        verdicts = [judge.judge(each, [e for e in some if e is not each], seen) for each in some]
+        verdicts = judge.judge_all(some, seen)
         result.verdicts += verdicts
         result.trials.append(_described(seen, verdicts))
         acted = [each.at for each in world.init.acts if each.at >= seen.injected_at]
@@ -195,10 +195,9 @@ def _baseline(
     _wait(prober.is_up, QUIET_SECONDS)
     verdicts = []
     first = min(watching.noticed, key=watching.noticed.__getitem__, default="")
-    for each in some:
+    for each, judged in zip(some, judge.judge_all(some, seen), strict=True):
         at = _owners(watching.noticed).get(each.root)
-        verdict = asdict(judge.judge(each, [e for e in some if e is not each], seen))
-        verdict |= {
+        verdict = asdict(judged) | {
             "detected": None if at is None else round(max(0.0, at - seen.injected_at), 1),
             "root_right": each.root in _owners({first: 0.0}),
             "notices": watching.messages,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
 
@@ -33,6 +33,15 @@ class Verdict:
     harmful: int
     notices: int
     incidents: int
+
+
+def judge_all(faults: Sequence[Fault], trial: Trial) -> list[Verdict]:
+    """Judge the faults of a trial; what the trial has once counts with the first of them."""
+    found = [judge(each, [one for one in faults if one is not each], trial) for each in faults]
+    rest = [
+        replace(each, acts=0, needless=0, harmful=0, notices=0, incidents=0) for each in found[1:]
+    ]
+    return [found[0], *rest]
 
 
 def judge(fault: Fault, others: Sequence[Fault], trial: Trial) -> Verdict:

@@ -59,7 +59,7 @@ def markdown(found: Mapping[str, Any]) -> str:
         "",
         f"{found['date']}; {found['machine']}; load {found['load']}; seed {found['seed']};",
         f"{found['repeats']} repeats of {len(found['classes'])} classes,"
-        f" {found['minutes']} minutes of health. Other work ran on the machine at the same time"
+        f" {found['minutes']:g} minutes of health. Other work ran on the machine at the same time"
         f" where the load is above {os.cpu_count()}.",
         "",
         "## Goals",

@@ -285,7 +285,12 @@ class World:
             },
             "storage": {"checks": [{"disk": f"{here}/disk"}], "actions": [cleaning]},
             "backup": {
-                "checks": [{"push": {"every": PUSH_SECONDS * 2, "grace": 3}, "name": "nightly"}],
+                "checks": [
+                    {
+                        "push": {"every": PUSH_SECONDS * 4, "grace": PUSH_SECONDS * 2},
+                        "name": "nightly",
+                    }
+                ],
                 "actions": [backup],
             },
         }

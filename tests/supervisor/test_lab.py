@@ -79,6 +79,17 @@ def test_a_trial_is_judged_by_the_ground_truth(
     ) == expected  # fmt: skip
 
 
+def test_the_acts_of_two_faults_at_once_count_once() -> None:
+    seen = trial("restart app", "restart nginx", up_at={"kill": START + 9})
+
+    found = judge.judge_all([KILL, CERTIFICATE], seen)
+
+    assert [(each.fault, each.acts, each.needless) for each in found] == [
+        ("kill", 2, 1),
+        ("certificate expired", 0, 0),
+    ]
+
+
 @pytest.mark.parametrize(
     ("service", "text", "expected"),
     [

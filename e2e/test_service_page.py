@@ -95,6 +95,8 @@ def test_a_service_is_read_from_the_overview_by_keyboard(page: Page, app: App) -
     assert page.evaluate("window.shifted < 0.01 ? [] : window.moved") == []
     page.get_by_role("link", name="postgres").click()
     expect(page.get_by_role("heading", name="postgres")).to_be_focused()
+    page.get_by_role("link", name="Edit", exact=True).click()
+    expect(page.get_by_role("heading", name="Edit postgres")).to_be_visible()
 
 
 def test_new_results_are_followed_and_a_pause_is_seen(page: Page, app: App) -> None:

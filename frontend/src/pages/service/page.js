@@ -89,6 +89,7 @@ export function servicePage(store) {
     /** What may come is there while the service is read: nothing moves when it has come. */
     mayPause: () => ["loading", "ready"].includes(service.phase) && !service.row?.silence,
     mayRun: () => ["loading", "ready"].includes(service.phase),
+    editAddress: () => `/editor?service=${encodeURIComponent(router.name)}`,
     paused: () => service.row?.silence?.kind === "pause",
     silence() {
       const found = service.row?.silence

@@ -2706,6 +2706,46 @@ export interface components {
             month: number;
         };
         /**
+         * ReplayQuery
+         * @description Which memories count: those from before the incident, or with `today` all of now.
+         *
+         *         `without` leaves out a memory, and may be repeated.
+         */
+        ReplayQuery: {
+            /** @default [] */
+            without?: number[];
+            /** @default false */
+            today?: boolean;
+        };
+        /**
+         * ReplayOut
+         * @description The decisions on an incident with all memories, and without those that are left out.
+         */
+        ReplayOut: {
+            incident: components["schemas"]["IncidentOut"];
+            decision: components["schemas"]["ReplayDecisionOut"];
+            without: components["schemas"]["ReplayDecisionOut"] | null;
+        };
+        /**
+         * ReplayDecisionOut
+         * @description What begins first; `fix` is the action of a known fix, `refused` are actions known to fail.
+         */
+        ReplayDecisionOut: {
+            /** @enum {unknown} */
+            begins: "investigation" | "known_fix" | "person";
+            fix: components["schemas"]["ReplayEvidenceOut"] | null;
+            refused: components["schemas"]["ReplayEvidenceOut"][];
+        };
+        /**
+         * ReplayEvidenceOut
+         * @description The memory that says what an action comes to.
+         */
+        ReplayEvidenceOut: {
+            action: string;
+            memory_id: number;
+            sentence: string;
+        };
+        /**
          * IncidentIn
          * @description What to change; `outcome` resolves the incident, `merge_into` makes it part of another.
          */

@@ -83,6 +83,7 @@ WRONG = (
     "memory why 99",
     "memory list --as-of never",
     "approvals show 99",
+    "replay 99",
     "context --without x",
     "search start --layers x",
 )

@@ -9,9 +9,10 @@ from contexts import context
 from lamplighter import clock
 from lamplighter.config.services import load
 from lamplighter.domain.services.checks.push import SignalKind
+from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.repository import Database
 from lamplighter.repository.store.database import sqlite_url
-from lamplighter.usecases.services import push_checks
+from lamplighter.usecases.services import check_runs, push_checks
 
 SERVICES = """
 services:
@@ -113,3 +114,28 @@ def test_sessions_and_events_are_listed(run, home: Path) -> None:  # type: ignor
     assert re.search(
         r"UTC +critical  nas +Needs a person", run("events", "--service", "nas").output
     )
+
+
+def test_an_incident_is_replayed(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text(SERVICES)
+    fail_once(home)
+
+    lines = run("replay", "1", "--without", "7", "--today").output.splitlines()
+    found = json.loads(run("replay", "1", "--json").output)
+
+    assert lines[0].startswith("Incident 1, ")
+    assert lines[1:] == [
+        "With the memories of now: tier 1 begins an investigation.",
+        "Without memory 7: tier 1 begins an investigation.",
+    ]
+    assert (found["decision"]["begins"], found["without"]) == ("investigation", None)
+
+
+def fail_once(home: Path) -> None:
+    async def record() -> None:
+        services, now = load(home / "services.yaml"), clock.now()
+        runs = [CheckRun(service="films", check="tcp", kind="tcp", at=now, state=PointState.FAILED)]
+        async with Database(sqlite_url(home / "lamplighter.db")) as db:
+            await check_runs.record(context(db, now), runs, services)
+
+    asyncio.run(record())

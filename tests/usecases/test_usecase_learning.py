@@ -11,6 +11,7 @@ from examples import session
 import direct_writes
 from contexts import context, learning
 from lamplighter.domain.configuration import Configuration
+from lamplighter.domain.errors import NotFound
 from lamplighter.domain.learning.outcome import ActionResult, OutcomeActor, OutcomeRecord
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Trust
 from lamplighter.domain.services.check import TcpCheck
@@ -30,6 +31,7 @@ from lamplighter.usecases.memory.remember import remember
 from lamplighter.usecases.services import check_runs
 from lamplighter.usecases.services.incidents.advise import advice_on
 from lamplighter.usecases.services.incidents.learn import learn
+from lamplighter.usecases.services.incidents.replay import ReplayOptions, replay
 from lamplighter.usecases.sessions.sessions import SessionEnd, finish
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -316,3 +318,36 @@ async def test_what_is_cut_off_while_learning_is_learned_once_the_next_time(
     await happened(db, NOON + HOUR, seconds=None, due=2)
     assert len(await outcomes.of_service(db, "Web")) == 2
     assert await held(db) == [(FIXED.format("2 of 2"), 0.8)]
+
+
+async def test_an_incident_is_decided_again_with_other_memories(db: Database) -> None:
+    first = await happened(db, NOON)
+    second = await happened(db, NOON + HOUR)
+    [memory] = await memories.list_by_ids(db, range(1, 20))
+
+    async def decided(number: int, **options: object) -> dict[str, object]:
+        return await replay(db, SERVICES, number, ReplayOptions(**options))  # type: ignore[arg-type]
+
+    found = await decided(second.incident_id, without=[memory.id])
+    assert found["decision"] == {
+        "begins": "known_fix",
+        "fix": {"action": "restart", "memory_id": memory.id, "sentence": memory.observation},
+        "refused": [],
+    }
+    assert found["without"] == {"begins": "investigation", "fix": None, "refused": []}
+    assert (await decided(first.incident_id))["decision"] == found["without"]
+    assert (await decided(first.incident_id, today=True))["decision"] == found["decision"]
+    with pytest.raises(NotFound, match="Incident 99 not found"):
+        await decided(99)
+
+
+async def test_a_replay_says_which_actions_would_be_refused(db: Database) -> None:
+    await happened(db, NOON, ok=False)
+    second = await happened(db, NOON + HOUR, ok=None)
+
+    found = await replay(db, SERVICES, second.incident_id, ReplayOptions())
+
+    assert found["decision"]["begins"] == "person"
+    [refused] = found["decision"]["refused"]
+    assert refused["action"] == "restart"
+    assert refused["sentence"].startswith("Restart does not help")

@@ -30,6 +30,7 @@ MODULES: Final = {
     "approvals": "approvals",
     "checks": "services",
     "incidents": "services.incidents",
+    "replay": "services.incidents",
     "status": "services.incidents",
     "services": "services.declared",
     "sessions": "services.activity",

@@ -17,6 +17,7 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.services import incidents
 from lamplighter.repository.services.incidents import IncidentSelection
 from lamplighter.usecases.services.incidents import view as incident_view
+from lamplighter.usecases.services.incidents.replay import ReplayOptions, replay
 from lamplighter.usecases.system import incident_changes as acts
 from lamplighter.usecases.system.incident_changes import IncidentChange
 
@@ -43,6 +44,15 @@ async def show(request: Request) -> Response:
         found = await incident_view.read(here.db, number, now=here.now())
         seq = await changes.last_seq(here.db)
     return answer({**found, "seq": seq})
+
+
+async def show_replay(request: Request) -> Response:
+    """GET /api/v1/incidents/{id}/replay."""
+    here, number = api_context(request), params.number(request)
+    query = params.query(request, shapes.ReplayQuery)
+    options = ReplayOptions(without=query.without, today=query.today)
+    async with reading(here.db):
+        return answer(await replay(here.db, here.services(), number, options))
 
 
 async def update(request: Request) -> Response:

@@ -27,6 +27,17 @@ OPS: Final = (
         across=True,
     ),
     op(
+        "GET",
+        "/incidents/{id:int}/replay",
+        "sessions:read",
+        incidents.show_replay,
+        "Decide again on a past incident with other memories; changes nothing.",
+        shapes.ReplayOut,
+        query=shapes.ReplayQuery,
+        problems=(404,),
+        across=True,
+    ),
+    op(
         "PATCH",
         "/incidents/{id:int}",
         "sessions:write",

@@ -103,6 +103,40 @@ class IncidentDetailOut(IncidentOut):
     seq: Seq
 
 
+class ReplayQuery(Struct):
+    """Which memories count: those from before the incident, or with `today` all of now.
+
+    `without` leaves out a memory, and may be repeated.
+    """
+
+    without: Annotated[list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(max_length=100)] = []
+    today: bool = False
+
+
+class ReplayEvidenceOut(Struct):
+    """The memory that says what an action comes to."""
+
+    action: str
+    memory_id: int
+    sentence: str
+
+
+class ReplayDecisionOut(Struct):
+    """What begins first; `fix` is a known fix, `refused` are actions that are known to fail."""
+
+    begins: Literal["known_fix", "person", "investigation"]
+    fix: ReplayEvidenceOut | None
+    refused: list[ReplayEvidenceOut]
+
+
+class ReplayOut(Struct):
+    """The decisions on an incident with all memories, and without those that are left out."""
+
+    incident: IncidentOut
+    decision: ReplayDecisionOut
+    without: ReplayDecisionOut | None
+
+
 class IncidentIn(Struct):
     """What to change; `outcome` resolves the incident, `merge_into` makes it part of another."""
 

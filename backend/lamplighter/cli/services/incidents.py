@@ -105,6 +105,49 @@ def merge(number: int, into: int) -> None:
 
 
 @click.command()
+@NUMBER
+@click.option(
+    "--without", multiple=True, type=click.IntRange(1, 2**63 - 1), help="Leave out this memory."
+)
+@click.option("--today", is_flag=True, help="With the memories of now, not of then.")
+@JSON
+@report_errors
+def replay(number: int, *, without: tuple[int, ...], today: bool, as_json: bool) -> None:
+    """Decide again on a past incident, with other memories. Changes nothing."""
+    found = read("services.replay_incident", number=number, without=list(without), today=today)
+    if as_json:
+        print_json(found)
+        return
+    incident = found["incident"]
+    _echo(f"Incident {incident['id']}, {_state(incident)}: {incident['title']}")
+    _echo(f"With the memories of {'now' if today else 'then'}: {_decision(found['decision'])}")
+    for line in _refusals(found["decision"]):
+        _echo(line)
+    if found["without"]:
+        left = ", ".join(f"{each}" for each in without)
+        _echo(f"Without memory {left}: {_decision(found['without'])}")
+        for line in _refusals(found["without"]):
+            _echo(line)
+
+
+def _decision(found: Mapping[str, Any]) -> str:
+    if found["begins"] == "known_fix":
+        fix = found["fix"]
+        return f"tier 3 runs {fix['action']} at once. {_source(fix)}"
+    if found["begins"] == "person":
+        return "a person is notified at once: no declared action is known to help."
+    return "tier 1 begins an investigation."
+
+
+def _refusals(found: Mapping[str, Any]) -> list[str]:
+    return [f"  Refused: {each['action']}. {_source(each)}" for each in found["refused"]]
+
+
+def _source(each: Mapping[str, Any]) -> str:
+    return f"{each['sentence']} (memory {each['memory_id']})"
+
+
+@click.command()
 @JSON
 @report_errors
 def status(*, as_json: bool) -> None:

@@ -60,14 +60,16 @@ def advise(
     facts: Iterable[tuple[LearnedFact, Memory | None]],
     *,
     deployed: int | None,
+    configured: str | None = None,
 ) -> RepairAdvice:
     """Return what is known of each declared action against what fails now.
 
     Only what an active and unedited memory says counts. `records` are those of the service,
-    oldest first; the least invasive action comes first.
+    oldest first; the least invasive action comes first. `configured` is the key of an earlier
+    declaration of the service.
     """
     keys = {each.key for each in failing}
-    configured = configuration_key(service)
+    key = configured or configuration_key(service)
     guides = [fact for fact, memory in facts if may_guide(fact, memory)]
     fix: ActionEvidence | None = None
     useless: dict[str, ActionEvidence] = {}
@@ -76,7 +78,7 @@ def advise(
         if found is None:
             continue
         own = [each for each in records if each.id > found.counted_from]
-        circumstances = circumstances_of(configured, deployed, action.kind)
+        circumstances = circumstances_of(key, deployed, action.kind)
         counts: ActionCounts = count_outcomes(own, action.name, keys, circumstances)
         evidence = ActionEvidence(action.name, found.memory_id, found.sentence)
         if counts.useless:

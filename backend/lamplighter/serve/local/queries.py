@@ -35,6 +35,7 @@ QUERIES: Final = frozenset(
         "history.list_changes",
         "services.list_incidents",
         "services.get_incident",
+        "services.replay_incident",
         "services.status",
         "graph.graph",
         "graph.why",

@@ -19,6 +19,7 @@ from lamplighter.repository.services.incidents import IncidentSelection
 from lamplighter.usecases.services import check_history, push_checks
 from lamplighter.usecases.services.check_history import SeriesSelection
 from lamplighter.usecases.services.incidents import view as incident_view
+from lamplighter.usecases.services.incidents.replay import ReplayOptions, replay
 from lamplighter.usecases.system import overview
 
 if TYPE_CHECKING:
@@ -103,6 +104,15 @@ async def get_incident(here: "QueryContext", *, number: int) -> dict[str, Any]:
     """Return an incident with its timeline; raises NotFound."""
     async with reading(here.db):
         return await incident_view.read(here.db, number, now=clock.now())
+
+
+async def replay_incident(
+    here: "QueryContext", *, number: int, without: list[int], today: bool
+) -> dict[str, Any]:
+    """Return what would begin at an incident with other memories; raises NotFound."""
+    options = ReplayOptions(without=without, today=today)
+    async with reading(here.db):
+        return await replay(here.db, here.services.last_good(), number, options)
 
 
 async def status(here: "QueryContext") -> dict[str, Any]:

@@ -1,0 +1,90 @@
+"""Replay: what would begin at an incident with other memories."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lamplighter.domain.learning.advice import ActionEvidence, RepairAdvice, advise
+from lamplighter.domain.learning.signature import signatures_of
+from lamplighter.domain.memory.memory import MemoryId
+from lamplighter.domain.services.incident import Incident
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.formats.incidents import incident as as_incident
+from lamplighter.repository import Database
+from lamplighter.repository.memory import memories
+from lamplighter.repository.services import cooldowns, incidents, outcomes
+from lamplighter.usecases.services.incidents import view
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOptions:
+    """Which memories count: those from before the incident, or with `today` all of now.
+
+    `without` are left out, as if they had never been learned.
+    """
+
+    without: Collection[int] = ()
+    today: bool = False
+
+
+async def replay(
+    db: Database, services: Services, number: int, options: ReplayOptions
+) -> dict[str, Any]:
+    """Decide again on a recorded incident; raises NotFound.
+
+    The decision is that of the supervisor, with its evidence, its configuration and the
+    outcomes of then. Settings, cooldowns and approvals are not replayed.
+    """
+    incident = await view.get(db, number)
+    service = services.find(incident.service)
+    whole = await _advice(db, incident, service, replace(options, without=()))
+    chosen = await _advice(db, incident, service, options)
+    return {
+        "incident": as_incident(incident),
+        "decision": _decision(whole, service),
+        "without": _decision(chosen, service) if options.without else None,
+    }
+
+
+async def _advice(
+    db: Database, incident: Incident, service: Service | None, options: ReplayOptions
+) -> RepairAdvice:
+    if service is None:
+        return RepairAdvice()
+    members = (await incidents.members(db, [incident.id]))[incident.id]
+    evidence = next((each.detail for each in members if each.service == incident.service), "")
+    records = [
+        each
+        for each in await outcomes.of_service(db, service.name)
+        if each.incident_id < incident.id or (options.today and each.incident_id != incident.id)
+    ]
+    facts = [
+        each
+        for each in await outcomes.facts_of(db, service.name)
+        if each.memory_id not in options.without
+    ]
+    held = await memories.by_ids(db, [MemoryId(each.memory_id) for each in facts])
+    return advise(
+        service,
+        signatures_of(service.name, evidence),
+        records,
+        [(each, held.get(MemoryId(each.memory_id))) for each in facts],
+        deployed=await cooldowns.last_deployment(db, service.name, before=incident.started_at),
+        configured=incident.configured or None,
+    )
+
+
+def _decision(advice: RepairAdvice, service: Service | None) -> dict[str, Any]:
+    """Return what begins first, and why."""
+    refused = [_evidence(each) for each in advice.useless.values()]
+    if advice.fix is not None:
+        begins, why = "known_fix", _evidence(advice.fix)
+    elif advice.useless and service is not None and not advice.leaves(service):
+        begins, why = "person", None
+    else:
+        begins, why = "investigation", None
+    return {"begins": begins, "fix": why, "refused": refused}
+
+
+def _evidence(each: ActionEvidence) -> dict[str, Any]:
+    return {"action": each.action, "memory_id": each.memory_id, "sentence": each.sentence}

@@ -100,7 +100,7 @@ export function palette({
 
     list() {
       const recent = kept(storage)
-      const named = this.query.trim() ? (settings ?? []) : []
+      const named = (settings ?? []).filter(({ label }) => holds(label, this.query))
       const all = [...known, ...named, ...ofNumber(this.query), ...recent.filter(isAddress).map(ofAddress)]
       const chosen = this.query.trim()
         ? best(all, (entry) => scored(entry, this.query, recent))
@@ -214,6 +214,12 @@ export function palette({
     const service = url.searchParams.get("service") ?? ""
     return place(address, serviceLabels(service)[page], service)
   }
+}
+
+/** Whether a text holds all words of a query; letters in their order, as for commands, fit most long texts. @param {string} text @param {string} query */
+function holds(text, query) {
+  const words = query.toLowerCase().split(/\s+/u).filter(Boolean)
+  return words.length > 0 && words.every((word) => text.toLowerCase().includes(word))
 }
 
 /** @param {{label: string, run: () => void}} action @param {number} at @returns {Entry} */

@@ -181,4 +181,7 @@ test("settings are found by name, the selected row and approvals are acted on", 
   await new Promise(setImmediate)
 
   assert.deepEqual(done, ["paused", "deny 7", "/settings?change=notify"])
+  store.show()
+  store.type("tito")
+  assert.ok(!store.entries.some(({ id }) => id.startsWith("setting")), "letters in their order are no name")
 })

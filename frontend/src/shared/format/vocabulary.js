@@ -69,7 +69,7 @@ export function words({ clock, live, router, approvals }) {
     detail: serviceStatus.detailWords,
     checkState: serviceStatus.checkState,
     percent: format.percentWords,
-    serviceAddress: (/** @type {string} */ name) => `/services/${encodeURIComponent(name)}`,
+    serviceAddress: (/** @type {string | null} */ name) => (name ? `/services/${encodeURIComponent(name)}` : null),
     cause: format.causeWords,
     moved: (/** @type {Learned} */ { before, after }) => format.movedWords(before, after),
     reviewKind: outcomes.kindWords,

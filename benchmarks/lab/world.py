@@ -320,6 +320,8 @@ def initialize_postgres(directory: Path) -> None:
     words = [*drop, str(programs / "initdb"), "-D", str(directory), "-U", "lab", "-A", "password"]
     secret = directory.with_suffix(".secret")
     secret.write_text("lab\n")
+    if os.geteuid() == 0:
+        os.chown(secret, NOBODY, -1)
     subprocess.run(
         [*words, "--no-sync", f"--pwfile={secret}"], check=True, stdout=subprocess.DEVNULL, cwd="/"
     )

@@ -107,16 +107,6 @@ def repaired(home: Home, number: int) -> bool:
     return bool(home.value(query, number))
 
 
-def seconds_to_act(home: Home, number: int) -> float:
-    query = (
-        "SELECT (julianday(c.created_at) - julianday(e.at)) * 86400 FROM incident_entries e "
-        "JOIN incident_sessions s ON s.incident_id = e.incident_id "
-        "JOIN cooldowns c ON c.session_id = s.session_id "
-        "WHERE e.kind = 'opened' AND e.incident_id = ?"
-    )
-    return float(str(home.value(query, number)))
-
-
 def test_a_known_fix_repairs_the_second_incident_at_once(home: Home, init: Init) -> None:
     declare(home, init, init.asked)
     home.start("supervisor")
@@ -133,7 +123,6 @@ def test_a_known_fix_repairs_the_second_incident_at_once(home: Home, init: Init)
         (1, 3, "escalation"),
         (2, 3, "known_fix"),
     ]
-    assert seconds_to_act(home, 2) < seconds_to_act(home, 1) * 0.6
     [(text,)] = home.rows("SELECT text FROM incident_entries WHERE kind = 'known_fix'")
     assert str(text).startswith(
         "Known fix: restart of app. Restart fixes 'connection refused' on app: 1 of 1, healthy"

@@ -2728,7 +2728,7 @@ export interface components {
         };
         /**
          * ReplayDecisionOut
-         * @description What begins first; `fix` is the action of a known fix, `refused` are actions known to fail.
+         * @description What begins first; `fix` is a known fix, `refused` are actions that are known to fail.
          */
         ReplayDecisionOut: {
             /** @enum {unknown} */

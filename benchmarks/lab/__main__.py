@@ -85,6 +85,7 @@ def run(
     names = [name for name in names if name not in found]
     alarms: list[str] | None = None
     results = [ClassResult(name, not_run="the run was stopped before") for name in names]
+    mask = os.umask(0o022)  # the servers read their files as users of their own
     try:
         if names or options.minutes:
             initialize_postgres(root / "template")
@@ -95,6 +96,7 @@ def run(
                 publish(_result(options, results, found, alarms))
             alarms = healthy.result() if healthy else None
     finally:
+        os.umask(mask)
         shutil.rmtree(root, ignore_errors=True)
     return _result(options, results, found, alarms)
 

@@ -41,6 +41,16 @@ KINDS = (
         "exit code 2: # worker # lost #",
     ),
     ("disk: 512 MB free at /var", FailureKind.OTHER, "# free at /var"),
+    (
+        "disk: 0.2%, less than 5%: 1 MB free at /var",
+        FailureKind.OTHER,
+        "too little free space",
+    ),
+    (
+        "disk: 1%, less than 5% of inodes free at /var",
+        FailureKind.OTHER,
+        "too few free inodes",
+    ),
 )
 
 

@@ -1,6 +1,6 @@
 """Baselines: what simple supervisors do in the same world, each written in a few lines.
 
-`restart` restarts what fails at its first failed check, for ever. `monit` restarts after two
+`restart` restarts what fails at its first failed check, without a limit. `monit` restarts after two
 cycles, and after three restarts stops watching and alerts; what has no program alerts. `systemd`
 sees only that a process ended (Restart=on-failure), and gives up after five starts in 10 s.
 """

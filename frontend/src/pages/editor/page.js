@@ -62,8 +62,12 @@ export function editorPage(store) {
       return editor.mode === "new" ? t("editor.newTitle") : t("editor.editTitle", { name: editor.draft.name })
     },
 
-    kinds: () => Object.keys(CHECKS).filter((kind) => editor.all || kind !== "command"),
-    actionKinds: () => Object.keys(ACTIONS),
+    /** The kinds that a check or an action can become. @param {any} it */
+    kindsOf(it) {
+      if (it.kind in ACTIONS) return Object.keys(ACTIONS)
+      if (this.isLocked(it)) return [it.kind]
+      return Object.keys(CHECKS).filter((kind) => editor.all || kind !== "command")
+    },
     mainFields: (/** @type {any} */ it) => fields(it, ({ main, path }) => main || SERVICE_MAIN.includes(path[0])),
     moreFields: (/** @type {any} */ it) => fields(it, ({ main, path }) => !main && !SERVICE_MAIN.includes(path[0])),
     choiceWords: (/** @type {string} */ choice) =>

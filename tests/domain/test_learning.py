@@ -41,6 +41,7 @@ KINDS = (
         "exit code 2: # worker # lost #",
     ),
     ("disk: 512 MB free at /var", FailureKind.OTHER, "# free at /var"),
+    ("app: exit code 99999999999999999999", FailureKind.OTHER, "exit code #"),
     (
         "disk: 0.2%, less than 5%: 1 MB free at /var",
         FailureKind.OTHER,

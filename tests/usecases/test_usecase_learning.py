@@ -351,3 +351,24 @@ async def test_a_replay_says_which_actions_would_be_refused(db: Database) -> Non
     [refused] = found["decision"]["refused"]
     assert refused["action"] == "restart"
     assert refused["sentence"].startswith("Restart does not help")
+
+
+async def test_words_from_outside_that_cannot_be_stored_stop_no_other_lesson(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = outcomes.insert
+
+    async def refused(db: Database, record: OutcomeRecord) -> OutcomeRecord:
+        if record.incident_id == 1:
+            record = replace(record, exit_code=10**30)
+        return await stored(db, record)
+
+    monkeypatch.setattr(outcomes, "insert", refused)
+    first = await failing(db, NOON)
+    for moment in (NOON + MINUTE, NOON + 2 * MINUTE):
+        await checked(db, PointState.PASSED, moment, "Web")
+
+    assert await learn(context(db, NOON + 3 * MINUTE), SERVICES) == 1
+    assert await outcomes.of_incident(db, first.id) == []
+    assert await learn(context(db, NOON + 4 * MINUTE), SERVICES) == 0
+    assert (await happened(db, NOON + HOUR)).result is ActionResult.FIXED

@@ -32,7 +32,7 @@ SERVICE_WIDE: Final = (FailureKind.REFUSED, FailureKind.UNREACHABLE)
 _RULES: Final[tuple[tuple[re.Pattern[str], FailureKind, str], ...]] = tuple(
     (re.compile(pattern), kind, template)
     for pattern, kind, template in (
-        (r"^exit code (?P<exit>\d+)", FailureKind.EXIT, ""),
+        (r"^exit code (?P<exit>\d{1,3})\b", FailureKind.EXIT, ""),
         (r"^answered (?P<status>[1-5]\d\d)\b", FailureKind.STATUS, "answered {status}"),
         (r"certificate\b.*\bexpired", FailureKind.CERTIFICATE, "expired certificate"),
         (r"certificate", FailureKind.CERTIFICATE, ""),

@@ -36,6 +36,7 @@ from lamplighter.repository.memory import exposures, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.services import cooldowns, incidents, outcomes
 from lamplighter.repository.sessions import escalations
+from lamplighter.repository.store.driver import Error
 from lamplighter.repository.writes import store
 from lamplighter.usecases.context import Context
 
@@ -77,9 +78,16 @@ async def learn(here: Context, services: Services, *, fading: bool = True) -> in
     async with reading(here.db):
         due = await incidents.unlearned(here.db)
     for incident in due:
-        async with writing(here.db):
-            if await incidents.claim_learning(here.db, incident.id, now=here.now()):
-                await _learn_from(here, incident, services, fading=fading)
+        try:
+            async with writing(here.db):
+                if await incidents.claim_learning(here.db, incident.id, now=here.now()):
+                    await _learn_from(here, incident, services, fading=fading)
+        except (Error, TimeoutError):
+            raise
+        except Exception:  # its texts come from outside: it must stop no other, nor its supervisor
+            logger.exception("Incident %s teaches nothing", incident.id)
+            async with writing(here.db):
+                await incidents.claim_learning(here.db, incident.id, now=here.now())
     return len(due)
 
 

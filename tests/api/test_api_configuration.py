@@ -361,10 +361,15 @@ def test_settings_are_written_with_their_comments_and_undone(editor: Editor) -> 
         ({"exec_command": "sh"}, 409, "names commands"),
         ({"shell_tiers": "1"}, 409, "names commands"),
         ({"services": "/tmp/x.yaml"}, 409, "names commands"),
+        ({"database_url": "postgresql://h/n"}, 409, "names commands"),
+        ({"read_roots": "/"}, 409, "names commands"),
+        ({"engine": "exec"}, 409, "names commands"),
+        ({"save_rules": None}, 422, "is not a setting"),
+        ({"notify_digest": "\u0001"}, 422, "control characters"),
     ],
 )
 def test_settings_that_a_start_or_the_policy_refuses_are_not_written(
-    editor: Editor, values: dict[str, str], status: int, words: str
+    editor: Editor, values: dict[str, str | None], status: int, words: str
 ) -> None:
     etag = editor.client.get("/api/v1/settings").json()["edit"]["etag"]
     path = "/api/v1/configuration/settings"
@@ -409,3 +414,18 @@ def test_where_notifications_go_applies_without_a_restart(editor: Editor) -> Non
             break
         assert time.monotonic() < deadline, test
         time.sleep(0.5)
+
+
+def test_a_file_that_is_no_utf_8_is_never_replaced(editor: Editor) -> None:
+    raw = "# gr\u00fc\u00dfe\n".encode("latin-1") + FILE.encode()
+    editor.home.services.write_bytes(raw)
+    (editor.home.path / "edits").mkdir(exist_ok=True)
+    (editor.home.path / "edits" / "a copy.json").write_text("{}")
+
+    shown = editor.file()
+    refused = editor.save("added", {"checks": [{"tcp": "h:1"}]})
+
+    assert refused.status_code == 503, refused.text
+    assert "is not UTF-8 text" in refused.text
+    assert "is not UTF-8 text" in str(shown)
+    assert editor.home.services.read_bytes() == raw

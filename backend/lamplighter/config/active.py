@@ -42,6 +42,14 @@ def _in_effect(settings: Settings, later: Mapping[str, SettingValue]) -> Iterato
 
 def toml_line(name: str, text: str) -> str:
     """Return the line of `lamplighter.toml` that sets a setting; raises Invalid."""
+    return setting_line(name, text)[1] or ""
+
+
+def setting_line(name: str, text: str | None) -> tuple[str, str | None]:
+    """Return the key of a setting and its line of `lamplighter.toml`; raises Invalid.
+
+    Without a text there is no line: the default applies.
+    """
     found = next((each for each in SETTINGS if name in (each.name, each.variable)), None)
     if found is None:
         raise Invalid(InvalidField("name", "is not a setting"))
@@ -52,11 +60,15 @@ def toml_line(name: str, text: str) -> str:
                 "name", f"can only be set by {variable}, because that directory contains this file"
             )
         )
+    if text is None:
+        return found.name, None
+    if not text.replace("\t", " ").isprintable():
+        raise Invalid(InvalidField("value", "must not contain control characters"))
     try:
         found.read(text)
     except ValueError as error:
         raise Invalid(InvalidField("value", str(error))) from error
-    return f"{found.name} = {_toml_value(found, text)}"
+    return found.name, f"{found.name} = {_toml_value(found, text)}"
 
 
 def _toml_value(setting: Setting, text: str) -> str:

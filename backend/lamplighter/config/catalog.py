@@ -47,7 +47,7 @@ class Setting:
     about: str
     secret: bool = False
     command: bool = False
-    """Whether it names commands, or a file that declares some: see the setting `edit`."""
+    """Whether it says what runs, what is read, or who is let in: see the setting `edit`."""
     live: bool = False
     """Whether a change applies without a restart."""
 
@@ -68,22 +68,24 @@ def mask_password(text: str) -> str:
 
 SETTINGS: Final = (
     Setting("home", "", path, "The data directory: database, session files, services.yaml."),
-    Setting("host", "127.0.0.1", host, "The address the web process listens on."),
+    Setting("host", "127.0.0.1", host, "The address the web process listens on.", command=True),
     Setting("port", "8080", IntegerReader(1, 65_535), "The port the web process listens on."),
     Setting(
         "hosts",
         "",
         hosts,
         "Additional host names the server answers to, separated by commas: box.lan.",
+        command=True,
     ),
     Setting(
         "database_url",
         "",
         database,
         "A different database: sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME.",
+        command=True,
     ),
     Setting("services", "", path, "The path of services.yaml.", command=True),
-    Setting("lexicon", "", path, "The path of lexicon.toml."),
+    Setting("lexicon", "", path, "The path of lexicon.toml.", command=True),
     Setting("interval", "1h", duration, "The time from one round to the next: 90s, 15m, 1h."),
     Setting(
         "check_interval",
@@ -114,18 +116,21 @@ SETTINGS: Final = (
         "probe",
         ChoiceReader(ENGINES),
         "The engine that runs sessions: probe, exec, claude or messages.",
+        command=True,
     ),
     Setting(
         "engine_tier2",
         "",
         ChoiceReader(("", *ENGINES)),
         "The engine of tier 2; default: LAMPLIGHTER_ENGINE.",
+        command=True,
     ),
     Setting(
         "engine_tier3",
         "",
         ChoiceReader(("", *ENGINES)),
         "The engine of tier 3; default: LAMPLIGHTER_ENGINE.",
+        command=True,
     ),
     Setting(
         "exec_command",
@@ -207,6 +212,7 @@ SETTINGS: Final = (
         "",
         roots,
         "The directories whose files sessions may read, separated by commas; default: none.",
+        command=True,
     ),
     Setting(
         "shell_tiers",
@@ -290,6 +296,7 @@ SETTINGS: Final = (
         roots,
         "The directories whose files, package manifests and git repositories memories are "
         "verified against, separated by commas; default: none.",
+        command=True,
     ),
     Setting(
         "verify_interval",

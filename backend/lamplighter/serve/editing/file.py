@@ -18,6 +18,7 @@ READ_ONLY: Final = "{} is read-only. Change its permissions, or edit it where it
 MOUNTED: Final = (
     "{} cannot be replaced, because it is mounted as a single file. Mount its directory instead."
 )
+NO_TEXT: Final = "{} is not UTF-8 text. Correct it in a text editor."
 CANNOT_WRITE: Final = "{} cannot be written: {}."
 
 
@@ -35,11 +36,8 @@ class ReplacedFile:
     def read(self) -> FileVersion:
         """Read it; one that does not exist is empty."""
         raw = self._bytes()
-        try:
-            text = raw.removeprefix(BOM).decode("utf-8")
-        except UnicodeDecodeError:
-            text = ""  # its problems are reported by its reader
-        return FileVersion(text, etag_of(raw), self._obstacle())
+        text, why = self._decoded(raw)
+        return FileVersion(text, etag_of(raw), why or self._obstacle())
 
     def replace(self, etag: str, text: str) -> None:
         """Put a text in its place at once; raises Stale where it changed, Unavailable."""
@@ -47,13 +45,20 @@ class ReplacedFile:
             raw = self._bytes()
             if etag_of(raw) != etag:
                 raise Stale(self.read())
-            if why := self._obstacle():
+            if why := self._decoded(raw)[1] or self._obstacle():
                 raise Unavailable(why)
             bom = BOM if raw.startswith(BOM) else b""
             try:
                 self._write(bom + text.encode())
             except OSError as error:
                 raise Unavailable(self._describe(error)) from error
+
+    def _decoded(self, raw: bytes) -> tuple[str, str]:
+        """Return the text, or an empty one and why it is none: then nothing may replace it."""
+        try:
+            return raw.removeprefix(BOM).decode("utf-8"), ""
+        except UnicodeDecodeError:
+            return "", NO_TEXT.format(self.path)
 
     def _bytes(self) -> bytes:
         try:

@@ -43,7 +43,9 @@ class EditFiles:
         return self._directory / f"{act}.json"
 
     def _forget(self) -> None:
-        numbers = sorted(int(each.stem) for each in self._directory.glob("*.json"))
+        numbers = sorted(
+            int(each.stem) for each in self._directory.glob("*.json") if each.stem.isdecimal()
+        )
         for number in numbers[:-MAX_EDITS]:
             with suppress(OSError):
                 self._place(number).unlink()

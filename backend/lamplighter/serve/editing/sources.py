@@ -12,7 +12,7 @@ from lamplighter.config import active
 from lamplighter.config import services as services_file
 from lamplighter.config.catalog import MASK, SETTINGS, Setting
 from lamplighter.config.settings import FILE, Settings, read_settings
-from lamplighter.config.sheet import ServicesError, YamlSheet
+from lamplighter.config.sheet import FILE_BYTES, ServicesError, YamlSheet
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.services.check import Check
 from lamplighter.domain.services.commands import EditPolicy
@@ -24,8 +24,8 @@ from lamplighter.usecases.configuration.context import ConfigurationContext, Fil
 
 OWN: Final = "{}: only a person who edits {} can change what the app may edit."
 COMMANDS: Final = (
-    "{}: the setting names commands or files, and LAMPLIGHTER_EDIT=checks does not permit the app "
-    "to change it. Edit {} in a text editor, or set LAMPLIGHTER_EDIT=all."
+    "{}: the setting names commands, files or hosts, or what runs, and LAMPLIGHTER_EDIT=checks "
+    "does not permit the app to change it. Edit {} in a text editor, or set LAMPLIGHTER_EDIT=all."
 )
 TRIED: Final = "The check could not be tried. Try again."
 
@@ -37,6 +37,9 @@ class ServicesSource(ReplacedFile):
 
     def problems(self, text: str) -> FileProblems:
         """Return what is wrong with a text, as a start would report it."""
+        if len(text.encode()) > FILE_BYTES:
+            place = {"path": self.path, "line": 0, "column": 0}
+            return [{**place, "field": "services", "message": "the file is larger than 1 MiB"}]
         try:
             self.parse(text)
         except ServicesError as error:
@@ -72,7 +75,7 @@ def build_context(settings: Settings) -> ConfigurationContext:
         settings=SettingsSource(settings.home / FILE, lock),
         history=EditFiles(settings.home),
         run_checks=run_checks,
-        format_setting=active.toml_line,
+        format_setting=active.setting_line,
         protected=lambda before, after: protected(settings, before, after),
         masked=masked,
     )
@@ -89,6 +92,10 @@ def protected(settings: Settings, before: str, after: str) -> str:
             return OWN.format(each.variable, path)
         if each.command and settings.edit != EditPolicy.ALL:
             return COMMANDS.format(each.variable, path)
+    others = (old.keys() | new.keys()) - {each.name for each in SETTINGS}
+    for name in sorted(others):
+        if old.get(name) != new.get(name) and settings.edit != EditPolicy.ALL:
+            return COMMANDS.format(name, path)
     return ""
 
 

@@ -77,7 +77,7 @@ class ConfigurationContext:
     settings: EditedFile
     history: EditHistory
     run_checks: Callable[[Sequence[Check]], Awaitable[list[dict[str, Any]]]]
-    format_setting: Callable[[str, str], str]
+    format_setting: Callable[[str, str | None], tuple[str, str | None]]
     """Returns the line of a setting; raises Invalid."""
     protected: Callable[[str, str], str]
     """Says why the app may not make an edit of the settings file."""

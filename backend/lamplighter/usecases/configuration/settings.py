@@ -62,7 +62,8 @@ def _edited(files: ConfigurationContext, version: FileVersion, values: Values) -
     wrong: list[InvalidField] = []
     for name, text in values.items():
         try:
-            lines[name] = None if text is None else files.format_setting(name, text)
+            key, line = files.format_setting(name, text)
+            lines[key] = line
         except Invalid as error:
             wrong += [InvalidField(name, each.message) for each in error.wrong]
     if wrong:

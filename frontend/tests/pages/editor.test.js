@@ -63,6 +63,18 @@ test("two changes of one service both hold, and mine where they meet", () => {
   ])
 })
 
+test("checks that both added stay, and a change of one holds", () => {
+  const web = { http: "a" }
+  const theirs = { checks: [web, { tcp: "h:1" }] }
+
+  assert.deepEqual(merge({ checks: [web] }, { checks: [{ http: "a", latency: "1s" }, { dns: "x" }] }, theirs).checks, [
+    { http: "a", latency: "1s" },
+    { tcp: "h:1" },
+    { dns: "x" },
+  ])
+  assert.deepEqual(merge({ checks: [web] }, { checks: [] }, theirs).checks, [{ tcp: "h:1" }])
+})
+
 test("a diff is shown by its lines", () => {
   assert.deepEqual(diffParts("@@ -1 +1 @@\n a\n-b\n+c"), [
     { kind: "same", text: " a\n" },

@@ -58,7 +58,8 @@ async def stream(request: Request) -> Response:
     last = request.headers.get(LAST_EVENT_ID, "")
     after = int(last) if last.isdecimal() and len(last) < 19 else query.after
     admitted = AdmissionCheck(callers_of(request), caller_of(request))
-    frames = _frames(here, after, admitted)
+    checks = caller_of(request).may("services:read")
+    frames = _frames(here, after, admitted, checks=checks)
     return Stream(frames, send_timeout=SEND_SECONDS, sep="\n", **_pings(query.ping))
 
 
@@ -89,13 +90,14 @@ class Stream(EventSourceResponse):
 
 
 async def _frames(
-    here: ApiContext, after: int | None, admitted: AdmissionCheck
+    here: ApiContext, after: int | None, admitted: AdmissionCheck, *, checks: bool
 ) -> AsyncIterator[bytes]:
+    """Yield the changes, and the results of checks to a caller who may read services."""
     seq = await _newest(here) if after is None else after
     with here.hub.following(seq) as follower:
         yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
         while await admitted():
-            results = here.hub.results_after(follower.results)
+            results = here.hub.results_after(follower.results) if checks else ()
             if results:
                 follower.results = results[-1][0]
                 yield b"".join(encoded for _, encoded in results)

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, Response
 
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.responses import problem
+from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.system.public_status import (
     PublicIncident,
     PublicService,
@@ -39,6 +40,7 @@ _HEADERS: Final = {
 _WINDOWS: Final = {"day": "24 h", "week": "7 days", "month": "30 days", "quarter": "90 days"}
 _OK: Final = (PublicState.OPERATIONAL, PublicState.MAINTENANCE, PublicState.UNKNOWN)
 UNAVAILABLE: Final = "There is no status page here."
+AWAY: Final = "The status is not available at present. Try again in a moment."
 BUSY: Final = "Too many requests. Try again in a moment."
 
 
@@ -78,7 +80,10 @@ async def show(request: Request) -> Response:
     cache: StatusCache = state.status_cache
     if cache.is_busy():
         return problem(429, BUSY, headers={"Retry-After": "1"})
-    return HTMLResponse(await cache.page(here), headers=_HEADERS)
+    try:
+        return HTMLResponse(await cache.page(here), headers=_HEADERS)
+    except (Error, TimeoutError):  # its reason names files of this machine
+        return problem(503, AWAY, headers={"Retry-After": "5"})
 
 
 def _render(found: PublicStatus) -> str:

@@ -42,7 +42,7 @@ def changed_commands(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
         for name in dict.fromkeys([*old, *new])
         if commands_in(old.get(name)) != commands_in(new.get(name))
     ]
-    return names + [key for key in LISTS if before.get(key) != after.get(key)]
+    return names + [key for key in LISTS if (before.get(key) or []) != (after.get(key) or [])]
 
 
 def _services(file: Mapping[str, Any]) -> Mapping[str, Any]:

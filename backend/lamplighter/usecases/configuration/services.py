@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound, Stale, Unavailable
 from lamplighter.domain.services.check import Check, PushCheck
@@ -13,6 +13,9 @@ from lamplighter.formats.editing.yaml_edit import edit_yaml, path_at, read_yaml
 from lamplighter.usecases.configuration import changes
 from lamplighter.usecases.configuration.context import ConfigurationContext, FileVersion, KeptEdit
 from lamplighter.usecases.context import Context
+
+MAX_PROBLEMS: Final = 20
+"""So many mistakes are reported at the most: each is looked up in the file."""
 
 REPORTED = "Not run: a push check waits for the report of its job."
 KEYS = (
@@ -143,8 +146,8 @@ def _edited(files: ConfigurationContext, version: FileVersion, edit: ServiceEdit
     wanted = {**root, SERVICES: services}
     if edit.programs is not None:
         wanted["commands"] = list(edit.programs)
-    if not wanted.get("commands"):
-        wanted.pop("commands", None)
+        if not edit.programs:
+            del wanted["commands"]
     return edit_yaml(version.text, wanted)
 
 
@@ -169,7 +172,7 @@ def _problems(files: ConfigurationContext, edit: ServiceEdit, after: str) -> lis
     """Return what a reader would report, each with the field of the service that it is about."""
     return [
         InvalidField(_field(after, edit.name, each), str(each["message"]))
-        for each in files.services.problems(after)
+        for each in files.services.problems(after)[:MAX_PROBLEMS]
     ]
 
 

@@ -71,10 +71,35 @@ export function merge(base, mine, theirs) {
   const merged = { ...theirs }
   for (const key of new Set([...Object.keys(base), ...Object.keys(mine)])) {
     if (same(base[key], mine[key])) continue
-    if (mine[key] === undefined) delete merged[key]
+    const lists = [base[key] ?? [], mine[key] ?? [], theirs[key] ?? []]
+    if (lists.every(Array.isArray) && LISTS.has(key)) merged[key] = mergeLists(lists[0], lists[1], lists[2])
+    else if (mine[key] === undefined) delete merged[key]
     else merged[key] = mine[key]
   }
   return merged
+}
+
+/** The lists of a service whose items somebody else may have added. */
+const LISTS = new Set(["checks", "actions"])
+
+/** @param {any[]} base @param {any[]} mine @param {any[]} theirs */
+function mergeLists(base, mine, theirs) {
+  const [before, here, there] = [base, mine, theirs].map(named)
+  for (const [name, item] of here) if (!same(before.get(name), item)) there.set(name, item)
+  for (const name of before.keys()) if (!here.has(name)) there.delete(name)
+  return [...there.values()]
+}
+
+/** Items by their names, or by their kinds and which one of that kind they are. @param {any[]} items */
+function named(items) {
+  const found = new Map()
+  for (const item of items) {
+    const name = item.name ?? Object.keys(item)[0]
+    let n = 1
+    while (found.has(`${name} ${n}`)) n++
+    found.set(`${name} ${n}`, item)
+  }
+  return found
 }
 
 /** The keys that differ, with both values. @param {Record<string, any>} before @param {Record<string, any>} after */

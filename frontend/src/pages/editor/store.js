@@ -77,6 +77,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
 
     /** @param {"edit" | "new"} mode @param {string} name @param {Record<string, any>} fields */
     begin(mode, name, fields) {
+      turn++ // what is still asked for is of another form
       const clean = { preview: NONE, touched: false, refused: "", conflict: null, programs: null, saving: false }
       Object.assign(this, { ...clean, mode, base: fields, draft: draftOf(name, fields) })
       if (mode === "new" && name) this.touch()

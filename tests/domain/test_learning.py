@@ -1,6 +1,7 @@
 """Learning: which failures are the same, and what many outcomes show."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,12 @@ from lamplighter.domain.learning.outcome import (
     result_of,
     robust_interval,
 )
-from lamplighter.domain.learning.signature import FailureKind, signature_of, signatures_of
+from lamplighter.domain.learning.signature import (
+    FailureKind,
+    failure_key,
+    signature_of,
+    signatures_of,
+)
 from lamplighter.domain.memory.frames import FRAMES
 from lamplighter.domain.relate.framed import judge_frame
 from lamplighter.domain.relate.judge import Relation
@@ -168,6 +174,42 @@ def test_a_later_attempt_that_helped_counts(
         for number, each in enumerate(outcomes)
     ]
     assert result_of(uses, person_asked=asked) is result
+
+
+@pytest.mark.parametrize(
+    ("use", "asked", "result"),
+    [
+        ({"text": "stopped by a halt"}, True, ActionResult.UNCLEAR),
+        ({"text": "stopped at the end of its session"}, False, ActionResult.UNCLEAR),
+        ({"text": "it is still down", "marked": True}, False, ActionResult.UNCLEAR),
+        ({"text": "it is still down", "marked": True}, True, ActionResult.FAILED),
+        ({"text": "it failed", "marked": True, "healthy_after": 4.0}, True, ActionResult.FIXED),
+        ({"text": "exit code 1"}, False, ActionResult.FAILED),
+    ],
+)
+def test_only_what_ended_and_was_checked_shows_that_an_action_does_not_help(
+    use: dict[str, Any], asked: bool, result: ActionResult
+) -> None:
+    failed = CooldownUse(
+        id=1,
+        service="app",
+        action=ActionKind.RESTART,
+        outcome=UseOutcome.FAILURE,
+        created_at=NOON,
+        **use,
+    )
+    assert result_of([failed], person_asked=asked) is result
+
+
+def test_an_action_is_judged_against_all_that_failed_at_first() -> None:
+    def key(evidence: str, **more: bool) -> str:
+        return failure_key(signatures_of("app", evidence), **more)
+
+    refused, full = "tcp: connection refused at h:1", "disk: 1%, less than 5%: 1 MB free at /"
+    assert key(f"{refused}\n{full}") == key(f"{full}\n{refused}")
+    assert key(f"{refused}\n{full}") != key(refused)
+    assert key(f"{refused}\nthen {full}") == key(refused)
+    assert key(refused, reported=True) != key(refused)
 
 
 def repair(worked: int, tried: int, *seconds: float, cause: str = "timed out") -> LearnedFact:

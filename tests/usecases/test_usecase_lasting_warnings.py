@@ -1,5 +1,6 @@
 """Lasting warnings on both databases: one incident of low severity, one investigation, a person."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from examples import session
@@ -157,3 +158,26 @@ async def test_a_disk_that_fills_up_opens_an_incident_before_it_is_full(db: Data
 
     assert found.title == "nas warns: disk: 34.20% free; full in about 6 h by its trend"
     assert await detect(db, NOON + 61 * MINUTE) == [found]
+
+
+async def test_a_pause_does_not_end_the_incident_of_a_warning(db: Database) -> None:
+    incident = await warned(db, "db")
+    paused = Services((replace(SERVICES.items[0], paused=True), *SERVICES.items[1:]))
+
+    await lasting_warnings.detect(context(db, NOON + 6 * MINUTE), paused)
+    [live] = await incidents.live(db)
+    assert live.id == incident.id
+
+    await lasting_warnings.detect(context(db, NOON + 7 * MINUTE), Services(SERVICES.items[1:]))
+    assert await incidents.live(db) == []
+
+
+async def test_a_failure_after_a_warning_is_known_by_what_failed(db: Database) -> None:
+    incident = await warned(db, "db")
+
+    await checked(db, FAILED, NOON + 6 * MINUTE, "db")
+
+    [live] = await incidents.live(db)
+    [member] = (await incidents.members(db, [incident.id]))[incident.id]
+    assert (live.id, live.severity, bool(live.configured)) == (incident.id, Level.CRITICAL, True)
+    assert member.detail == "http: connection refused"

@@ -25,6 +25,7 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.services import cooldowns, incidents, notices, outcomes
 from lamplighter.repository.sessions import requests
 from lamplighter.repository.store.driver import Error
+from lamplighter.supervisor.run.tasks import known_fixes
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.evidence import evidence_of
 from lamplighter.usecases.memory.remember import remember
@@ -372,3 +373,51 @@ async def test_words_from_outside_that_cannot_be_stored_stop_no_other_lesson(
     assert await outcomes.of_incident(db, first.id) == []
     assert await learn(context(db, NOON + 4 * MINUTE), SERVICES) == 0
     assert (await happened(db, NOON + HOUR)).result is ActionResult.FIXED
+
+
+async def test_another_failure_with_the_same_words_has_a_memory_of_its_own(db: Database) -> None:
+    both = Services(
+        (replace(WEB, checks=(*PORT, TcpCheck(name="http", host="h", port=2))), *SERVICES.items[1:])
+    )
+    await happened(db, NOON, detail="timed out after 5 s", services=both, seconds=None)
+    at = NOON + HOUR
+    for state, moment in (
+        (PointState.FAILED, at),
+        (PointState.PASSED, at + MINUTE),
+        (PointState.PASSED, at + 2 * MINUTE),
+    ):
+        detail = "timed out after 5 s" if state is PointState.FAILED else ""
+        run = CheckRun(
+            service="Web", check="http", kind="tcp", at=moment, state=state, detail=detail
+        )
+        await check_runs.record(context(db, moment), [run], both, repairs=True)
+        if state is PointState.FAILED:
+            await checked(db, PointState.PASSED, at + SECOND, "db", "cache", services=both)
+            by = await session(db, tier=3)
+            request = await newest_request(db)
+            assert request.trigger is Trigger.CHECK
+            async with writing(db):
+                await requests.claim(db, request.id, by.id, now=at)
+            await acted(db, by, ok=True, now=at + SECOND, action=RESTART)
+            await finish(context(db, at), Configuration(), by, SessionEnd(status=Status.COMPLETED))
+    assert await learn(context(db, at + 3 * MINUTE), both) == 1
+
+    assert [text for text, _ in await held(db)] == [
+        "Restart fixes 'timed out' on Web: 1 of 1",
+        "Restart fixes 'timed out of http' on Web: 1 of 1",
+    ]
+    assert (await advice_on(db, both.items[0], "tcp: timed out", now=at)).fix
+    assert (await advice_on(db, both.items[0], "http: timed out", now=at)).fix
+
+
+async def test_a_known_fix_that_waits_ends_with_its_memory(db: Database) -> None:
+    await happened(db, NOON)
+    await failing(db, NOON + HOUR)
+    at = NOON + HOUR + SECOND
+    assert await known_fixes(db, ["Web"], SERVICES, now=at) == {"Web": "restart"}
+    paused = Services((replace(WEB, paused=True), *SERVICES.items[1:]))
+    assert await known_fixes(db, ["Web"], paused, now=at) == {}
+
+    await curate.edit(context(db, at), 1, Edit(active=False), version=None)
+
+    assert await known_fixes(db, ["Web"], SERVICES, now=at) == {}

@@ -25,7 +25,7 @@ from lamplighter.domain.sessions.session import (
     Status,
     Trigger,
 )
-from lamplighter.repository import Database, writing
+from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.feed.signals import ChangeSignal
 from lamplighter.repository.services import checks, events
@@ -39,6 +39,7 @@ from lamplighter.supervisor.patience import wait_for_first
 from lamplighter.supervisor.run import recovery, runner, tracing
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.parking import ParkedChains
+from lamplighter.supervisor.run.tasks import known_fixes
 from lamplighter.supervisor.standby import RETRY_MESSAGE, Standby
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.memory import fade, journal
@@ -71,6 +72,7 @@ async def record_file_changes(context: SessionContext, version: Callable[[], int
 CHANGE_RETENTION: Final = timedelta(days=7)
 CHECK_RESULT_RETENTION: Final = timedelta(days=31)
 LOCKED_SECONDS: Final = 1.0
+NO_KNOWN_FIX: Final = "The known fix does not apply any more. A session will investigate."
 NO_ROUND: Final = "and no rounds run"
 
 
@@ -332,7 +334,7 @@ class Supervisor:
                 self._services,
                 request=request,
                 draining=self.draining,
-                why_not=self._why_not(plan),
+                why_not=self._why_not(plan) or await self._why_unknown(plan),
                 waiting=waiting,
             )
             session = await tracing.trace_session(plan, running)
@@ -356,6 +358,16 @@ class Supervisor:
             highest = self.context.active.max_tier
             return f"Tier {plan.tier} is not allowed. LAMPLIGHTER_MAX_TIER is {highest}."
         return None
+
+    async def _why_unknown(self, plan: SessionPlan) -> str | None:
+        """Say that a known fix is none any more: its memory, service or incident changed."""
+        if plan.trigger is not Trigger.KNOWN_FIX:
+            return None
+        async with reading(self.db):
+            found = await known_fixes(
+                self.db, plan.services or (), self._services, now=self.context.now()
+            )
+        return None if found else NO_KNOWN_FIX
 
     async def _read_services(self) -> None:
         """Reload services.yaml; keep the last valid version if it is not valid."""

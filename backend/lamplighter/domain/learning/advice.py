@@ -1,12 +1,12 @@
 """Advice: what outcomes say of the actions of a service against its present failure."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lamplighter.domain.learning.facts import FactKind, LearnedFact, may_guide
 from lamplighter.domain.learning.outcome import ActionCounts, OutcomeRecord, count_outcomes
-from lamplighter.domain.learning.signature import Signature
+from lamplighter.domain.learning.signature import Signature, failure_key
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.services.service import Action, ActionKind, Service
 
@@ -68,13 +68,13 @@ def advise(
     oldest first; the least invasive action comes first. `configured` is the key of an earlier
     declaration of the service.
     """
-    keys = {each.key for each in failing}
+    keys = {failure_key(failing)}
     key = configured or configuration_key(service)
     guides = [fact for fact, memory in facts if may_guide(fact, memory)]
     fix: ActionEvidence | None = None
     useless: dict[str, ActionEvidence] = {}
     for action in sorted(service.actions, key=lambda each: list(ActionKind).index(each.kind)):
-        found = _guide(guides, action, keys, records)
+        found = _guide(guides, action, keys)
         if found is None:
             continue
         own = [each for each in records if each.id > found.counted_from]
@@ -89,20 +89,16 @@ def advise(
 
 
 def _guide(
-    guides: Sequence[LearnedFact],
-    action: Action,
-    keys: set[str],
-    records: Sequence[OutcomeRecord],
+    guides: Sequence[LearnedFact], action: Action, keys: Collection[str]
 ) -> LearnedFact | None:
-    """Return the fact of an action against a failure; its incident may have had more failures."""
-    related = keys.union(*(each.signatures for each in records if keys & set(each.signatures)))
+    """Return the fact of an action against a failure."""
     return next(
         (
             each
             for each in guides
             if each.kind is FactKind.REPAIR
             and each.action == action.name
-            and each.signature in related
+            and each.signature in keys
         ),
         None,
     )

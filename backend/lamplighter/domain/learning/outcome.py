@@ -165,12 +165,15 @@ def incidents_with(
 def result_of(uses: Sequence[CooldownUse], *, person_asked: bool) -> ActionResult:
     """Return what the uses of one action in one incident came to.
 
-    A later attempt that helped counts. What was not confirmed did not help if a person was asked.
+    A later attempt that helped counts, whatever a session claims of it. What was not confirmed,
+    or failed only by the words of a session, did not help if a person was asked. What was cut
+    off shows nothing.
     """
-    outcomes = {use.outcome for use in uses}
-    if UseOutcome.SUCCESS in outcomes:
+    if any(use.outcome is UseOutcome.SUCCESS or use.healthy_after is not None for use in uses):
         return ActionResult.FIXED
-    if UseOutcome.FAILURE in outcomes or (UseOutcome.UNCONFIRMED in outcomes and person_asked):
+    failed = [use for use in uses if use.outcome is UseOutcome.FAILURE and not use.was_cut_off]
+    unsure = any(use.outcome is UseOutcome.UNCONFIRMED for use in uses) or bool(failed)
+    if any(not use.marked for use in failed) or (unsure and person_asked):
         return ActionResult.FAILED
     return ActionResult.UNCLEAR
 

@@ -1,6 +1,7 @@
 """The signature: the fields that make two failures the same."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -9,6 +10,8 @@ from lamplighter.domain.services.service import NAME, normalize_service_name
 from lamplighter.domain.text import one_line, shorten
 
 EVIDENCE_CHARS: Final = 80
+LATER: Final = "then "
+"""How a line of evidence begins that came while the incident was open already."""
 
 
 class FailureKind(StrEnum):
@@ -76,9 +79,23 @@ class Signature:
 
 
 def signatures_of(service: str, evidence: str) -> tuple[Signature, ...]:
-    """Return the signatures of the lines of evidence, each once; the first is the main one."""
-    found = [signature_of(service, line) for line in evidence.splitlines() if line.strip()]
+    """Return the signatures of the lines of evidence, each once; the first is the main one.
+
+    What failed only later is left out: it may be what an action brought about.
+    """
+    lines = [line for line in evidence.splitlines() if line.strip()]
+    first = [line for line in lines if not line.startswith(LATER)] or lines
+    found = [signature_of(service, line) for line in first]
     return tuple({each.key: each for each in reversed(found)}.values())[::-1]
+
+
+def failure_key(signatures: Iterable[Signature], *, reported: bool = False) -> str:
+    """Return the key of all that fails together: an action is judged against the whole.
+
+    A failure that a session or a monitor `reported` is another than one that checks measured.
+    """
+    key = " & ".join(sorted({each.key for each in signatures}))
+    return f"reported: {key}" if reported else key
 
 
 def signature_of(service: str, line: str) -> Signature:

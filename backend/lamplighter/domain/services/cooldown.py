@@ -74,6 +74,10 @@ SPENDING_OUTCOMES: Final = (
 )
 
 
+SESSION_ENDED: Final = "stopped at the end of its session"
+HALTED_MEANWHILE: Final = "stopped by a halt"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CooldownUse:
     """One use of a kind of action on a service, reserved before it ran.
@@ -99,6 +103,11 @@ class CooldownUse:
     cleared_by: Annotated[str | None, Field(options=("healthy", "operator"))] = None
     version: int = 1
     marked: Annotated[bool, Field(public=False)] = False
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether it was stopped before its end: that says nothing of what it does."""
+        return SESSION_ENDED in self.text or HALTED_MEANWHILE in self.text
 
     @property
     def spent(self) -> bool:

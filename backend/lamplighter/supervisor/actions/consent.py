@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from lamplighter.domain.actions.approval import Approval, ApprovalState
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
+from lamplighter.domain.services.cooldown import SESSION_ENDED, CooldownUse, UseOutcome
 from lamplighter.repository import Database
 from lamplighter.repository.sessions import approvals as rows
 from lamplighter.repository.store.driver import Error, OperationalError
@@ -21,7 +21,7 @@ from lamplighter.usecases.sessions import approvals
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.25
-ENDED: Final = "stopped at the end of its session"
+ENDED: Final = SESSION_ENDED
 ABANDONED: Final = "its session no longer waits for approval"
 
 

@@ -31,7 +31,7 @@ from lamplighter.domain.actions.policy import (
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
+from lamplighter.domain.services.cooldown import HALTED_MEANWHILE, CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Action, ApprovalPolicy, Services
 from lamplighter.domain.sessions.session import Session
@@ -110,7 +110,7 @@ PASSED_ON: Final = (
     "XDG_RUNTIME_DIR",
     "SSH_AUTH_SOCK",
 )
-_ENDED_BY_HALT: Final = "stopped by a halt"
+_ENDED_BY_HALT: Final = HALTED_MEANWHILE
 DECLARATION_CHANGED: Final = (
     "the action's declaration in services.yaml has changed since this session began"
 )

@@ -18,7 +18,7 @@ from lamplighter.repository import writing
 from lamplighter.repository.services import checks, cooldowns
 from lamplighter.usecases.ingest.session_lines import PROBE
 from lamplighter.usecases.services import act, flapping, push_checks
-from lamplighter.usecases.services.incidents.advise import advice_on
+from lamplighter.usecases.services.incidents.advise import advice_on, open_evidence
 from lamplighter.usecases.sessions import chain
 
 if TYPE_CHECKING:
@@ -145,7 +145,8 @@ async def _useless(
     """Return the actions that are known not to help now; a person's own session may try them."""
     if gate.session.trigger is Trigger.MANUAL:
         return {}
-    evidence = "\n".join(f"{each.name}: {each.detail}" for each in results if not each.ok)
+    now_failing = "\n".join(f"{each.name}: {each.detail}" for each in results if not each.ok)
+    evidence = await open_evidence(gate.here.db, service.name) or now_failing
     found = await advice_on(gate.here.db, service, evidence, now=gate.here.now())
     return found.useless
 

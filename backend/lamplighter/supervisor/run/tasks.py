@@ -10,9 +10,10 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session, Trigger
 from lamplighter.engines import Task
 from lamplighter.repository import Database, reading
-from lamplighter.repository.services import checks, cooldowns, findings, incidents
+from lamplighter.repository.services import checks, cooldowns, findings
 from lamplighter.usecases.services import push_checks
-from lamplighter.usecases.services.incidents.advise import advice_on
+from lamplighter.usecases.services.incidents.advise import advice_on, open_evidence
+from lamplighter.usecases.services.silence import silences
 from lamplighter.usecases.sessions import chain, parking
 from lamplighter.usecases.sessions.sessions import OpenedSession
 
@@ -73,15 +74,20 @@ async def _known_fix(
     """Return the action that is known to repair the root cause of a session's incident."""
     if session.trigger is not Trigger.KNOWN_FIX:
         return {}
+    return await known_fixes(db, session.services or (), services, now=now)
+
+
+async def known_fixes(
+    db: Database, names: Sequence[str], services: Services, *, now: datetime
+) -> dict[str, str]:
+    """Return the actions that are known to repair the open incidents of some root causes."""
     found = {}
-    for incident in await incidents.live(db):
-        if incident.service not in (session.services or ()):
-            continue
-        members = (await incidents.members(db, [incident.id]))[incident.id]
-        evidence = next(each.detail for each in members if each.service == incident.service)
-        advice = await advice_on(db, services.find(incident.service), evidence, now=now)
-        if advice.fix:
-            found[incident.service] = advice.fix.action
+    silent = await silences(db, services, at=now)
+    for name in names:
+        if name not in silent and (evidence := await open_evidence(db, name)):
+            advice = await advice_on(db, services.find(name), evidence, now=now)
+            if advice.fix:
+                found[name] = advice.fix.action
     return found
 
 

@@ -1,7 +1,7 @@
 """Lasting warnings become incidents of low severity, are investigated once, and reach a person."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -36,13 +36,14 @@ async def detect(here: Context, services: Services) -> None:
         found = await _declared(here.db, services, now=now)
         live = [each for each in await incidents.live(here.db) if each.is_warning]
         warnings = await _lasting(here.db, found, now=now)
+        silent = await silences(here.db, services, at=now)
     if not live and not warnings:
         return
     async with writing(here.db):
         await _open(here.db, services, found, warnings, now=now)
         for incident in await incidents.live(here.db):
             if incident.is_warning:
-                await _recover(here.db, incident, found, warnings, now=now)
+                await _recover(here.db, incident, found, warnings, silent, now=now)
 
 
 async def _declared(db: Database, services: Services, *, now: datetime) -> list[CheckSeries]:
@@ -123,13 +124,16 @@ async def _recover(
     incident: Incident,
     found: Sequence[CheckSeries],
     warnings: Sequence[LastingWarning],
+    silent: Collection[str],
     *,
     now: datetime,
 ) -> None:
-    """Let members recover that pass without a warning."""
+    """Let members recover that pass without a warning; nothing is known of those in silence."""
     lasting_on = {each.series.service for each in warnings}
     own: Mapping[str, list[CheckSeries]] = {
-        name: [each for each in found if each.service == name] for name in incident.services
+        name: [each for each in found if each.service == name]
+        for name in incident.services
+        if name not in silent
     }
     well = [
         name

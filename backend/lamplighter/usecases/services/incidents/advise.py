@@ -5,10 +5,21 @@ from datetime import datetime
 from lamplighter.domain.learning.advice import RepairAdvice, advise
 from lamplighter.domain.learning.signature import signatures_of
 from lamplighter.domain.memory.memory import MemoryId
+from lamplighter.domain.services.incident import IncidentSource
 from lamplighter.domain.services.service import Service
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
-from lamplighter.repository.services import cooldowns, outcomes
+from lamplighter.repository.services import cooldowns, incidents, outcomes
+
+
+async def open_evidence(db: Database, service: str) -> str:
+    """Return what failed when the open incident of a root cause began; empty without one."""
+    for incident in await incidents.live(db):
+        if incident.service == service and incident.source is IncidentSource.CHECK:
+            for each in (await incidents.members(db, [incident.id]))[incident.id]:
+                if each.service == service:
+                    return each.detail
+    return ""
 
 
 async def advice_on(

@@ -24,13 +24,19 @@ from lamplighter.domain.learning.outcome import (
     ended_by,
     result_of,
 )
-from lamplighter.domain.learning.signature import signatures_of
+from lamplighter.domain.learning.signature import failure_key, signatures_of
 from lamplighter.domain.memory.admit import admit_candidate
-from lamplighter.domain.memory.memory import Candidate, Source
+from lamplighter.domain.memory.memory import Candidate, Source, Trust
 from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse
-from lamplighter.domain.services.incident import Incident, IncidentMember, IncidentOutcome
+from lamplighter.domain.services.incident import (
+    Incident,
+    IncidentMember,
+    IncidentOutcome,
+    IncidentSource,
+)
 from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.domain.sessions.handoff import EscalationState
+from lamplighter.domain.text import shorten
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import exposures, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
@@ -46,6 +52,7 @@ KEPT_TIMES: Final = 20
 """So many measured times are kept behind a memory, the newest."""
 
 MAX_ADOPTED: Final = 200
+CAUSE_CHARS: Final = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,16 +129,17 @@ async def _records(
     """Return what each action of an incident came to; where none was tried, one record."""
     detail = next((each.detail for each in members if each.service == incident.service), "")
     signatures = signatures_of(incident.service, detail or incident.title)
-    main = signatures[0]
+    main, reported = signatures[0], incident.source is not IncidentSource.CHECK
+    words = ", ".join(dict.fromkeys(each.evidence for each in signatures))
     ended = incident.resolved_at or incident.detected_at
     record = OutcomeRecord(
         incident_id=incident.id,
         service=incident.service,
         check=main.check,
         failure=main.failure,
-        evidence=main.evidence,
+        evidence=shorten(words, CAUSE_CHARS),
         exit_code=main.exit_code,
-        signatures=tuple(each.key for each in signatures),
+        signatures=(failure_key(signatures, reported=reported),),
         circumstances=incident.configured,
         context=_context(incident, members, services),
         target=incident.service,
@@ -236,6 +244,8 @@ async def _repairs(db: Database, ended: EndedIncident) -> list[Lesson]:
         before, after = await _before(db, fact, record.signatures, record.id - 1)
         if before is not None:  # what was learned first names the failure
             fact = replace(fact, cause=before.cause, signature=before.signature)
+        else:
+            fact = await _distinct(db, fact, record)
         counts = count_outcomes(
             [each for each in history if each.id > after],
             record.action,
@@ -252,6 +262,13 @@ async def _repairs(db: Database, ended: EndedIncident) -> list[Lesson]:
         helped = record.result is ActionResult.FIXED
         found.append(Lesson(fact, before, helped, record.by_session, record.tier))
     return found
+
+
+async def _distinct(db: Database, fact: LearnedFact, record: OutcomeRecord) -> LearnedFact:
+    """Name the check too where another failure has the same words."""
+    known = await outcomes.facts_of(db, fact.service)
+    same = any((each.action, each.cause) == (fact.action, fact.cause) for each in known)
+    return replace(fact, cause=f"{fact.cause} of {record.check}") if same and record.check else fact
 
 
 async def _start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
@@ -371,9 +388,13 @@ async def _adopted(db: Database, fact: LearnedFact) -> LearnedFact | None:
     """Return the fields of a memory that a session reported in the same form, as text."""
     same = MemoryFilter(service=fact.service, category=fact.frame.category, active=True)
     found = await memories.page(db, same, sort=Sort.CREATED, limit=MAX_ADOPTED)
+    taken = {each.memory_id for each in await outcomes.facts_of(db, fact.service)}
     for memory in found.items:
-        if memory.source is Source.MARKER and fact.frame.is_same_subject(
-            memory.observation, fact.sentence
+        free = memory.id not in taken and memory.trust is not Trust.UNVERIFIED
+        if (
+            free
+            and memory.source is Source.MARKER
+            and fact.frame.is_same_subject(memory.observation, fact.sentence)
         ):
             return replace(fact, memory_id=memory.id, sentence=memory.observation)
     return None

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.learning.advice import ActionEvidence, RepairAdvice, configuration_key
+from lamplighter.domain.learning.signature import LATER
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
@@ -57,7 +58,7 @@ async def apply(
         await _open(db, group, failing, services, repairs=repairs, now=now)
     for incident in await incidents.live(db):
         if failing.keys() & set(incident.services):
-            incident = await _take_over(db, incident, failing, now=now)
+            incident = await _take_over(db, incident, failing, services, now=now)
         joining = [name for name, number in plan.join.items() if number == incident.id]
         if joining:
             incident = await join(db, incident, joining, failing, services, now=now)
@@ -212,10 +213,12 @@ async def _add_evidence(db: Database, incident: Incident, failing: FailingChecks
     """Add the checks of members that fail since they joined to their evidence."""
     names = failing.keys() & set(incident.services)
     for each in (await incidents.members(db, [incident.id]))[incident.id] if names else ():
-        known = {line.partition(": ")[0] for line in each.detail.splitlines()}
+        lines = each.detail.splitlines()
+        known = {line.removeprefix(LATER).partition(": ")[0] for line in lines}
         new = [one for one in failing.get(each.service, ()) if one.check not in known]
         if new and not each.recovered_at:
-            detail = shorten(f"{each.detail}\n{evidence(new)}", DETAIL_CHARS)
+            more = "\n".join(f"{LATER}{line}" for line in evidence(new).splitlines())
+            detail = shorten(f"{each.detail}\n{more}", DETAIL_CHARS)
             await incidents.update_members(db, incident.id, [each.service], detail=detail)
 
 
@@ -315,22 +318,36 @@ async def join(
 
 
 async def _take_over(
-    db: Database, incident: Incident, failing: FailingChecks, *, now: datetime
+    db: Database, incident: Incident, failing: FailingChecks, services: Services, *, now: datetime
 ) -> Incident:
     """Let failing checks decide over an incident that a session or a warning opened."""
+    if not (incident.is_warning or incident.source is IncidentSource.SESSION):
+        return incident
+    own = sorted(failing.keys() & set(incident.services))
+    for name in own:  # measured, in the place of what was reported or warned of
+        await incidents.update_members(
+            db, incident.id, [name], detail=shorten(evidence(failing[name]), DETAIL_CHARS)
+        )
+    root = incident.service if incident.service in own else own[0]
+    key = configuration_key(services.find(root))
     if incident.is_warning:
-        return await _worsen(db, incident, failing, now=now)
-    if incident.source is IncidentSource.SESSION:
-        await incidents.update(db, incident.id, source=IncidentSource.CHECK, now=now)
-    return incident
+        return await _worsen(db, incident, failing, root, configured=key, now=now)
+    return await incidents.update(
+        db, incident.id, source=IncidentSource.CHECK, configured=key, now=now
+    )
 
 
 async def _worsen(
-    db: Database, incident: Incident, failing: FailingChecks, *, now: datetime
+    db: Database,
+    incident: Incident,
+    failing: FailingChecks,
+    root: str,
+    *,
+    configured: str,
+    now: datetime,
 ) -> Incident:
     """Make the incident of a warning one of a failure; its next results request a session."""
     own = sorted(failing.keys() & set(incident.services))
-    root = incident.service if incident.service in own else own[0]
     title = shorten(one_line(f"{root} fails: {evidence(failing[root][:1])}"), TITLE_CHARS)
     for name in own:
         text = evidence(failing[name])
@@ -344,6 +361,7 @@ async def _worsen(
         severity=Level.CRITICAL,
         service=root,
         title=title,
+        configured=configured,
         notified_at=None,
         person_notified_at=None,
         now=now,

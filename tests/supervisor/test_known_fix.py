@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -90,8 +91,10 @@ def let_time_pass(home: Home) -> None:
     direct_writes.run(url, f"UPDATE incidents SET detected_at = {past}")
 
 
-def incident(home: Home, init: Init, number: int, until: Callable[[], object]) -> None:
-    """Let the service die, wait, and bring it back if it is still down."""
+def incident(
+    home: Home, init: Init, number: int, until: Callable[[], object], *, rest: bool = True
+) -> None:
+    """Let the service die, wait, and bring it back if it is still down; then let time pass."""
     home.until(lambda: passing(home))
     init.kill()
     home.until(until)
@@ -99,7 +102,8 @@ def incident(home: Home, init: Init, number: int, until: Callable[[], object]) -
         init.asked.touch()
     learned = "SELECT 1 FROM incidents WHERE id = ? AND learned_at IS NOT NULL"
     home.until(lambda: home.value(learned, number))
-    let_time_pass(home)
+    if rest:
+        let_time_pass(home)
 
 
 def repaired(home: Home, number: int) -> bool:
@@ -111,7 +115,7 @@ def test_a_known_fix_repairs_the_second_incident_at_once(home: Home, init: Init)
     declare(home, init, init.asked)
     home.start("supervisor")
     for number in (1, 2):
-        incident(home, init, number, lambda number=number: repaired(home, number))
+        incident(home, init, number, partial(repaired, home, number), rest=False)
 
     sessions = home.rows(
         "SELECT i.incident_id, s.tier, s.trigger FROM sessions s "
@@ -139,7 +143,7 @@ def test_a_useless_action_is_not_repeated_and_a_person_is_asked(home: Home, init
     home.start("supervisor")
     waiting = "SELECT 1 FROM incidents WHERE id = ? AND state = 'needs_person'"
     for number in (1, 2):
-        incident(home, init, number, lambda number=number: home.value(waiting, number))
+        incident(home, init, number, partial(home.value, waiting, number))
 
     assert home.rows("SELECT action, result FROM outcomes ORDER BY id") == [
         ("restart", "failed"),

@@ -147,11 +147,17 @@ def test_a_check_that_names_its_status_is_not_held_to_memory() -> None:
     [
         # three rounds alike, this one counted
         (OK, past(200), [], []),
-        (OK, past(200, 200), [], [USED_TO_200]),
+        (FOUND, past(302, 302), [], [USED_TO_302]),
+        # what any healthy service answers, until a memory claims otherwise
+        (OK, past(200, 200), [], []),
+        (replace(OK, statuses=(200, 200, 200)), {}, [], []),
+        (OK, past(200, 200), [held(USED_TO_200)], []),
+        (OK, past(200, 200), [held(USED_TO_302)], [USED_TO_200]),
+        (OK, past(200, 200), [held(USED_TO_302), held(USED_TO_200)], [USED_TO_200]),
+        (OK, past(200, None, 200), [held(USED_TO_302)], []),
         (FOUND, past(302, 302, 200), [], [USED_TO_302]),
         (FOUND, past(302, 200, 302), [], []),
-        (OK, past(200, None, 200), [], []),
-        (DOWN, past(200, 200), [], []),
+        (DOWN, past(302, 302), [], []),
         # three looks in one round
         (replace(FOUND, statuses=(302, 302, 302)), {}, [], [USED_TO_302]),
         (replace(FOUND, statuses=(302, 302, 200)), {}, [], []),

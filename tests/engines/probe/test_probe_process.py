@@ -149,7 +149,7 @@ async def test_each_check_is_a_tool_use_and_its_result(serve) -> None:
 
 
 async def test_our_own_parser_reads_it(serve) -> None:
-    port = await serve(status("200 OK"))
+    port = await serve(status("302 Found"))
     process = await start(request(http("jellyfin", port)))
     out, _ = await process.communicate()
 
@@ -246,13 +246,13 @@ async def test_a_service_that_hangs_does_not_delay_what_is_said_of_others(serve)
     hanging = [
         http(f"hangs-{number}", await serve(silent), timeout=20, retries=0) for number in range(7)
     ]
-    process = await start(request(*hanging, http("well", await serve(status("200 OK")))))
+    process = await start(request(*hanging, http("well", await serve(status("302 Found")))))
 
     lines = [json.loads(await process.stdout.readline()) for _ in range(4)]
     process.kill()
     await process.communicate()
 
-    assert texts(lines)[0].startswith("[MEMORY:behavior:well] Answers HTTP 200")
+    assert texts(lines)[0].startswith("[MEMORY:behavior:well] Answers HTTP 302")
 
 
 async def test_an_interrupt_ends_it_at_once_with_a_result(serve) -> None:

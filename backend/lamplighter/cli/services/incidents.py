@@ -174,7 +174,8 @@ def status(*, as_json: bool) -> None:
 def _print_status(found: Mapping[str, Any], *, calm: bool) -> None:
     services = found["services"]
     if calm:
-        click.echo(f"{len(services)} services; no open incident, nothing needs you.")
+        some = "1 service" if len(services) == 1 else f"{len(services)} services"
+        click.echo(f"{some}; no open incident, nothing needs you.")
     for each in found["incidents"]:
         _echo(_line(each))
     for each in found["people"]:

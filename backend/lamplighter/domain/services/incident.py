@@ -14,7 +14,7 @@ PASSES_TO_RECOVER: Final = 2
 """A service has recovered when every check of it passed this often in a row."""
 
 REOPEN_AFTER: Final = timedelta(minutes=5)
-"""A service that fails again sooner waits: one investigation in this time."""
+"""A service that fails again sooner waits: one investigation in this time. A known fix does not."""
 
 GATHER: Final = timedelta(seconds=10)
 """How long the first notification waits, so that it names all that fails together."""
@@ -161,8 +161,8 @@ def plan_incidents(
     """Return what the failing services (each with since when) and the passing ones call for.
 
     Services that depend on each other, by whatever way over failing ones, are one incident.
-    `last_detected` is when the last incident of each service was; for the incidents of `idle`
-    nobody does anything any more.
+    `last_detected` is when the last incident of each service was that another one waits for; for
+    the incidents of `idle` nobody does anything any more.
     """
     members = {each.service: each for _, some in live.values() for each in some}
     opened: list[tuple[str, ...]] = []
@@ -172,7 +172,7 @@ def plan_incidents(
         if incidents:
             join |= {name: min(incidents) for name in sorted(group) if name not in members}
             continue
-        fresh = {name for name in group if _is_due(last_detected.get(name), now)}
+        fresh = {name for name in group if is_due(last_detected.get(name), now)}
         if fresh:
             root = root_of(services, {name: failing[name] for name in fresh})
             opened.append((root, *sorted(fresh - {root})))
@@ -213,10 +213,11 @@ def is_member(incident: Incident, service: str) -> bool:
 
 def is_rested(incident: Incident, now: datetime) -> bool:
     """Whether the last request of an incident is long enough ago for another one."""
-    return _is_due(incident.requested_at, now)
+    return is_due(incident.requested_at, now)
 
 
-def _is_due(last: datetime | None, now: datetime) -> bool:
+def is_due(last: datetime | None, now: datetime) -> bool:
+    """Whether the last incident or request is long enough ago for another one."""
     return last is None or now - last >= REOPEN_AFTER
 
 

@@ -210,7 +210,10 @@ def _lessons(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Iter
 
 
 def _usual_answer(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> str | None:
-    """Return what this healthy service answers, once it has answered alike often enough."""
+    """Return what this healthy service answers, once it has answered alike often enough.
+
+    A 2xx is what any healthy service answers: it is worth a memory only against another claim.
+    """
     check, status = outcome.check, outcome.status
     if not outcome.ok or status is None or not isinstance(check, HttpCheck) or check.statuses:
         return None
@@ -218,10 +221,11 @@ def _usual_answer(service: Service, outcome: CheckOutcome, facts: RoundFacts) ->
     rounds = (status, *(each.status for each in past if each.ok))
     if (status,) * ROUNDS not in (rounds, outcome.statuses):
         return None
+    claims = _claimed_statuses(service, check, facts)
+    alike = [held for claimed, held in claims if claimed == status]
+    if status // 100 == 2 and len(alike) == len(claims):
+        return None
     words = ANSWERS.text(status=status, place=_place(service, check), tail=status != 200)
-    alike = [
-        held for claimed, held in _claimed_statuses(service, check, facts) if claimed == status
-    ]
     # where somebody said so in other words, ours would only be a second memory
     return None if alike and not facts.find_memory(service, words) else words
 

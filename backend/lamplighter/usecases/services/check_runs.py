@@ -1,6 +1,6 @@
 """Check runs: results become a series, and a failing check opens an incident."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,6 +11,7 @@ from lamplighter.domain.services.incident import (
     PASSES_TO_RECOVER,
     Incident,
     IncidentSource,
+    is_due,
     is_member,
     is_rested,
     plan_incidents,
@@ -23,6 +24,7 @@ from lamplighter.repository.services import incidents, series
 from lamplighter.repository.services.series import SeriesKey
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import steps as incident_steps
+from lamplighter.usecases.services.incidents.advise import has_known_fix
 from lamplighter.usecases.services.silence import silences
 
 AT_ONCE: Final = 200
@@ -115,12 +117,31 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
         {name: _failing_from(name, found) for name in ready},
         {name for name in watched if _is_passing(name, checked, services)},
         {each.id: (each, members[each.id]) for each in live},
-        await incidents.last_detected(db, ready.keys() - inside),
+        await _last_detected(db, ready, inside, services, repairs=repairs, now=now),
         idle={each.id for each in live if await _is_idle(db, each, ready, now=now)},
         now=now,
     )
     await incident_steps.apply(db, plan, ready, services, repairs=repairs, now=now)
     return set().union(*awaited.values())
+
+
+async def _last_detected(
+    db: Database,
+    failing: incident_steps.FailingChecks,
+    members: Set[str],
+    services: Services,
+    *,
+    repairs: bool,
+    now: datetime,
+) -> dict[str, datetime]:
+    """Return when the last incidents of services were; a known fix does not wait for them."""
+    found = await incidents.last_detected(db, failing.keys() - members)
+    resting = [name for name, at in found.items() if repairs and not is_due(at, now)]
+    for name in resting:
+        evidence = incident_steps.evidence(failing[name])
+        if await has_known_fix(db, services.find(name), evidence, now=now):
+            del found[name]
+    return found
 
 
 async def _is_idle(

@@ -10,6 +10,7 @@ from lamplighter.domain.services.service import Service
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import cooldowns, incidents, outcomes
+from lamplighter.usecases.services import cooldown_usage
 
 
 async def open_evidence(db: Database, service: str) -> str:
@@ -20,6 +21,19 @@ async def open_evidence(db: Database, service: str) -> str:
                 if each.service == service:
                     return each.detail
     return ""
+
+
+async def has_known_fix(
+    db: Database, service: Service | None, evidence: str, *, now: datetime
+) -> bool:
+    """Whether an action is known to repair what fails, and its cooldown allows it now."""
+    found = await advice_on(db, service, evidence, now=now)
+    if service is None or found.fix is None:
+        return False
+    fix = found.fix.action
+    kind = next((each.kind for each in service.actions if each.name == fix), None)
+    used = await cooldown_usage.by_service(db, [service.name], now=now)
+    return any(each.free for each in used[service.name] if each.action is kind)
 
 
 async def advice_on(

@@ -23,7 +23,7 @@ services:
   db:
     checks:
       - http: http://127.0.0.1:{port}/db
-        retries: 0
+        retries: 1
     actions:
       - restart: [{python}, -c, "{program}", {home}/db]
 """
@@ -92,6 +92,11 @@ def test_the_root_failure_is_repaired_and_healthy_for_two_rounds(home: Home, sit
     assert findings == [("db", "http", None), ("web", "http", "db")]
     assert not (home.path / "web").exists()
     assert not home.rows("SELECT * FROM events WHERE text LIKE 'Needs a person%'")
+    attempts = home.rows(
+        "SELECT session_id, attempts FROM checks WHERE service = 'db' AND NOT ok ORDER BY id"
+    )
+    by_gate = (3, 2)
+    assert attempts == [(1, 2), (2, 1), (3, 1), by_gate]  # a failure just seen is confirmed once
 
 
 def test_after_a_person_was_asked_rounds_wait_and_say_so_once(home: Home, site: Site) -> None:

@@ -242,6 +242,21 @@ async def test_history_and_memories_are_used(serve) -> None:
     ]
 
 
+async def test_a_check_that_failed_a_moment_ago_is_confirmed_by_one_attempt(serve) -> None:
+    asked = []
+
+    async def sick(head: str, writer: asyncio.StreamWriter) -> None:
+        asked.append(head.split()[1])
+        writer.write(b"HTTP/1.1 503 Sorry\r\nContent-Length: 0\r\n\r\n")
+
+    service = http("sick", await serve(sick))
+
+    await probe(request(service))
+    await probe(request(service, failed=["sick/http"]))
+
+    assert len(asked) == 2 + 1
+
+
 async def test_a_service_that_hangs_does_not_delay_what_is_said_of_others(serve) -> None:
     hanging = [
         http(f"hangs-{number}", await serve(silent), timeout=20, retries=0) for number in range(7)

@@ -52,6 +52,7 @@ class ProbeEngine:
             "waiting": task.waiting,
             "parked": task.parked,
             "known_fix": task.known_fix,
+            "failed": sorted(task.failed),
         }
         env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         argv = (sys.executable, "-m", "lamplighter.engines.probe")

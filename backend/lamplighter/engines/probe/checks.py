@@ -309,10 +309,10 @@ REPEAT_PAUSE_SECONDS: Final = 0.1
 CHECK_REPEATS: Final = 2
 
 
-async def run(check: Check, *, look_again: bool) -> CheckOutcome:
+async def run(check: Check, *, look_again: bool, retry: bool = True) -> CheckOutcome:
     """Attempt a check until it passes or its retries are used up."""
     outcome = await _attempt(check)
-    while not outcome.ok and outcome.attempts <= check.retries:
+    while retry and not outcome.ok and outcome.attempts <= check.retries:
         await asyncio.sleep(RETRY_SECONDS)
         outcome = _merge_retry(outcome, await _attempt(check))
     if look_again and outcome.ok and not outcome.failed:

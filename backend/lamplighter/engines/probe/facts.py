@@ -1,7 +1,7 @@
 """Facts of a round: its check results, earlier results and memories."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -98,8 +98,9 @@ class RoundFacts:
     """What is known before the round, by service; the newest comes first.
 
     `history` is by "service/check". `waiting` tells since when a person was asked
-    for a service, `known_fix` which action repairs it now, `parked` since when a session
-    waits for approval to act on it, `needs` all that a service depends on, by whatever way.
+    for a service, `known_fix` which action repairs it now, `failed` which checks failed a moment
+    ago, `parked` since when a session waits for approval to act on it, `needs` all that a service
+    depends on, by whatever way.
     """
 
     now: datetime
@@ -110,7 +111,12 @@ class RoundFacts:
     waiting: Mapping[str, datetime] = field(default_factory=dict)
     parked: Mapping[str, datetime] = field(default_factory=dict)
     known_fix: Mapping[str, str] = field(default_factory=dict)
+    failed: Set[str] = frozenset()
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def has_failed(self, service: Service, check: Check) -> bool:
+        """Whether a check failed a moment ago, after its retries: one attempt confirms that."""
+        return f"{service.name}/{check.name}" in self.failed
 
     def history_of(self, service: Service, check: Check) -> Sequence[PastResult]:
         """Return what a check came to in earlier rounds, the newest first."""

@@ -164,6 +164,7 @@ class _Wire:
     waiting: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
     parked: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
     known_fix: Mapping[str, str] = field(default_factory=dict)
+    failed: frozenset[str] = frozenset()
 
 
 def read(raw: bytes) -> ProbeRequest:
@@ -189,6 +190,7 @@ def read(raw: bytes) -> ProbeRequest:
             waiting=wire.waiting,
             parked=wire.parked,
             known_fix=wire.known_fix,
+            failed=wire.failed,
         ),
     )
     needs = {each.name: [name.name for name in request.needs(each)] for each in request.services}

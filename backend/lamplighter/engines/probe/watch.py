@@ -42,7 +42,11 @@ class ProbeSession:
         async with self._gate:
             outcomes = await asyncio.gather(
                 *(
-                    checks.run(check, look_again=findings.needs_repeat(service, check, facts))
+                    checks.run(
+                        check,
+                        look_again=findings.needs_repeat(service, check, facts),
+                        retry=not facts.has_failed(service, check),
+                    )
                     for check in service.checks
                 )
             )

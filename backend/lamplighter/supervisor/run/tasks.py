@@ -1,7 +1,7 @@
 """The task of a session: the input of its engine, read from the database."""
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.configuration import Configuration
@@ -10,7 +10,7 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session, Trigger
 from lamplighter.engines import Task
 from lamplighter.repository import Database, reading
-from lamplighter.repository.services import checks, cooldowns, findings
+from lamplighter.repository.services import checks, cooldowns, findings, series
 from lamplighter.usecases.services import push_checks
 from lamplighter.usecases.services.incidents.advise import advice_on, open_evidence
 from lamplighter.usecases.services.silence import silences
@@ -20,6 +20,8 @@ from lamplighter.usecases.sessions.sessions import OpenedSession
 MAX_CHECK_RESULTS: Final = 10
 MAX_USES: Final = 20
 MAX_FINDINGS: Final = 20
+JUST_NOW: Final = timedelta(minutes=5)
+"""A check that failed so lately, after its retries, is confirmed by one attempt."""
 
 
 async def task(
@@ -40,6 +42,7 @@ async def task(
         around = services.with_needs(in_scope)
         waiting = await chain.services_waiting(db, around, active, now=now)
         held = await parking.services_in_use(db, but=opened.session.id)
+        results = await _recent_results(db, around)
         return Task(
             session=opened.session,
             system=opened.prompt.system,
@@ -48,7 +51,7 @@ async def task(
             services=await push_checks.with_results(db, in_scope),
             declared=await push_checks.with_results(db, services),
             memories=opened.included,
-            check_results=await _recent_results(db, around),
+            check_results=results,
             uses={
                 each.name: tuple(await cooldowns.recent(db, each.name, limit=MAX_USES))
                 for each in in_scope
@@ -64,6 +67,7 @@ async def task(
                 if normalize_service_name(each.name) in held
             },
             known_fix=await _known_fix(db, opened.session, services, now=now),
+            failed=await _just_failed(db, around, results, since=now - JUST_NOW),
             handoff=opened.handoff,
         )
 
@@ -89,6 +93,29 @@ async def known_fixes(
             if advice.fix:
                 found[name] = advice.fix.action
     return found
+
+
+async def _just_failed(
+    db: Database,
+    services: Sequence[Service],
+    results: Mapping[str, Sequence[CheckResult]],
+    *,
+    since: datetime,
+) -> frozenset[str]:
+    """Return the checks whose last result is a recent failure, as "service/check"."""
+    measured = await series.of_services(db, [each.name for each in services])
+    of_checks = {
+        f"{each.service}/{each.check}"
+        for each in measured
+        if each.failing and each.checked_at and each.checked_at >= since
+    }
+    of_sessions = {
+        key
+        for key, newest in results.items()
+        for last in newest[:1]
+        if not last.ok and last.at and last.at >= since
+    }
+    return frozenset(of_checks | of_sessions)
 
 
 async def _recent_results(

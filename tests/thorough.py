@@ -8,9 +8,9 @@ ALL: Final = os.environ.get("THOROUGH") == "1"
 PART: Final = 4
 
 
-def examples(many: int) -> int:
-    """Return how many of so many examples are tried."""
-    return many if ALL else max(1, many // PART)
+def examples(many: int, part: int = PART) -> int:
+    """Return how many of so many examples are tried: all, or one of `part`."""
+    return many if ALL else max(1, many // part)
 
 
 def tried(*parts: object) -> bool:

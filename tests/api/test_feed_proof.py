@@ -16,13 +16,15 @@ import pytest
 from lamplighter.repository.store.database import sqlite_url
 from living import Server
 from raw_stream import Follower, connected, drained
+from thorough import examples
 
-CLIENTS = 200
+CLIENTS = examples(200)
 CHANGES = 1_000
 CUTS = 20
-STALLED = 20
+STALLED = examples(20, part=2)
 LARGE_CHANGES = 3_000
 RSS_BYTES = 40 * 2**20
+SECONDS = 180  # a loaded machine takes long, and loses nothing
 WRITES = """
 import asyncio, random, sys
 from datetime import UTC, datetime
@@ -84,7 +86,7 @@ def changing(
     process = subprocess.Popen([sys.executable, "-c", WRITES, *words], stderr=subprocess.PIPE)
     try:
         yield
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=SECONDS)
         assert process.returncode == 0, errors.decode()
     finally:
         process.kill()
@@ -96,7 +98,7 @@ def seq(server: Server) -> int:
         return int(client.get("/api/v1/changes").json()["seq"])
 
 
-async def test_two_hundred_clients_cut_twenty_times_hear_each_of_a_thousand_changes_once(
+async def test_clients_cut_again_and_again_hear_each_of_a_thousand_changes_once(
     own_server: Server,
 ) -> None:
     start, chance = seq(own_server), random.Random(18)
@@ -104,7 +106,7 @@ async def test_two_hundred_clients_cut_twenty_times_hear_each_of_a_thousand_chan
     frame_bytes = 230
 
     with changing(own_server, CHANGES, pause=0.02):
-        async with asyncio.timeout(100):
+        async with asyncio.timeout(SECONDS):
             await asyncio.gather(
                 *(
                     each.until(
@@ -137,7 +139,7 @@ async def test_a_server_killed_during_changes_is_followed_without_a_gap(own_serv
             await asyncio.sleep(chance.uniform(0.2, 0.6))
             await asyncio.to_thread(own_server.kill)
             await asyncio.to_thread(own_server.start)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(SECONDS):
             await asyncio.gather(*following)
 
     expected = list(range(start + 1, start + 601))
@@ -161,7 +163,7 @@ async def most_connections(
     while any(each.last < end for each in others):
         if all(each.last > start for each in others):
             most = max(most, connections(process))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.2)
     return most
 
 
@@ -178,13 +180,13 @@ async def test_clients_that_never_read_are_closed_and_delay_no_others(own_server
         before = process.memory_info().rss
 
         with changing(own_server, LARGE_CHANGES, size=1_000, pause=0.005):
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(SECONDS):
                 most, *_ = await asyncio.gather(
                     most_connections(process, others, start, end),
                     *(each.until(end, chance=chance) for each in others),
                 )
             grown = process.memory_info().rss - before
-            async with asyncio.timeout(40):
+            async with asyncio.timeout(SECONDS):
                 while connections(process) > 0:  # noqa: ASYNC110 (another process closes them)
                     await asyncio.sleep(0.2)
 

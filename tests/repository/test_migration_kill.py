@@ -22,7 +22,7 @@ from thorough import ALL, PART
 
 DRIVER = Path(__file__).parents[1] / "fakes" / "migration_driver.py"
 REVISIONS = sorted(migrate._known_revisions())
-STEPS = REVISIONS if ALL else [*REVISIONS[:-PART:PART], *REVISIONS[-PART:]]
+STEPS = REVISIONS if ALL else [*REVISIONS[: -PART : 2 * PART], *REVISIONS[-PART:]]
 EACH = 1 if ALL else PART
 ONE_OF = re.compile(r"\b(\w+) IN \('(\w+)'")
 STAMP = "2026-01-01T12:00:00.000000Z"

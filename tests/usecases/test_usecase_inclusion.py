@@ -23,6 +23,7 @@ from lamplighter.usecases.memory import curate, lookup
 from lamplighter.usecases.memory.recall import Hypothesis
 from lamplighter.usecases.sessions.inclusion import InclusionRequest, explain
 from lamplighter.usecases.sessions.preview import PreviewRequest, PromptPreview, preview_prompt
+from thorough import examples
 
 NAMES = ("jellyfin", "nas", "caddy", "Web")
 SERVICES = Services(
@@ -111,7 +112,7 @@ async def world(db: Database, random: Random) -> list[Memory]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(examples(12, part=2)))
 async def test_what_is_said_to_include_a_memory_includes_it(db: Database, seed: int) -> None:
     random = Random(seed)
     ways = 0

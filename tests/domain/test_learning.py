@@ -109,7 +109,14 @@ def test_any_text_has_a_signature_of_one_short_line(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("worked", "tried", "interval"),
-    [(0, 0, (0.05, 0.95)), (1, 1, (0.224, 0.975)), (4, 4, (0.549, 0.99)), (0, 2, (0.017, 0.632))],
+    [
+        (0, 0, (0.05, 0.95)),
+        (1, 1, (0.224, 0.975)),
+        (4, 4, (0.549, 0.99)),
+        (0, 2, (0.017, 0.632)),
+        (500, 1000, (0.474, 0.526)),
+        (9_000, 10_000, (0.895, 0.905)),
+    ],
 )
 def test_the_interval_is_that_of_beta_1_1(
     worked: int, tried: int, interval: tuple[float, float]

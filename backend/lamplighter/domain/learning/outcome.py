@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from math import comb
+from math import comb, sqrt
+from statistics import NormalDist
 from typing import Annotated, Any, Final
 
 from lamplighter.domain.fields import Field
@@ -15,6 +16,8 @@ from lamplighter.domain.services.service import normalize_service_name
 
 TAIL: Final = 0.05
 """What the 90 % interval leaves out on each side."""
+EXACT_UNTIL: Final = 100
+"""Trials up to which the interval is exact: the time it takes grows with them."""
 
 HALF: Final = 0.5
 MAX_COUNTED: Final = 200
@@ -96,8 +99,15 @@ class ActionCounts:
 
 
 def beta_interval(worked: int, tried: int) -> tuple[float, float]:
-    """Return the 5 % and 95 % quantile of the chance to help after so many trials."""
-    return _quantile(TAIL, worked, tried), _quantile(1 - TAIL, worked, tried)
+    """Return the 5 % and 95 % quantile of the chance to help after so many trials.
+
+    After many trials Beta(1 + worked, 1 + failed) is close to a normal distribution.
+    """
+    if tried <= EXACT_UNTIL:
+        return _quantile(TAIL, worked, tried), _quantile(1 - TAIL, worked, tried)
+    mean = (1 + worked) / (2 + tried)
+    spread = NormalDist().inv_cdf(1 - TAIL) * sqrt(mean * (1 - mean) / (3 + tried))
+    return round(max(0.0, mean - spread), 3), round(min(1.0, mean + spread), 3)
 
 
 def _quantile(share: float, worked: int, tried: int) -> float:

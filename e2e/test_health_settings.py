@@ -46,6 +46,25 @@ def test_health_turns_red_when_the_supervisor_is_killed_and_says_what_to_do(
     assert violations(page, RULES) == []
 
 
+def test_confidences_are_compared_with_what_confirmed_them(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/sessions")
+    for number, seconds in enumerate((60, 60, 600), 1):
+        expect(page.get_by_role("row", name=re.compile(f"#{number} running"))).to_be_visible()
+        app.says(f"[MEMORY:timing:jellyfin] Takes {seconds}s to start after a restart")
+        app.ends()
+        app.post("/api/v1/sessions", {})
+    expect(page.get_by_role("row", name=re.compile("#4 running"))).to_be_visible()
+    page.goto(f"{app.url}/health")
+    section = page.get_by_role("region", name="Calibration")
+
+    rows = section.get_by_role("listitem")
+
+    expect(rows).to_have_count(2)
+    expect(rows.nth(0)).to_contain_text(re.compile(r"0.7 to 0.8\s+confirmed 1 of 1: 100 %"))
+    expect(rows.nth(1)).to_contain_text(re.compile(r"0.8 to 0.9\s+confirmed 0 of 1: 0 %"))
+    assert violations(page, RULES) == []
+
+
 def test_a_closer_look_is_asked_for_and_kept(page: Page, app: App) -> None:
     page.goto(f"{app.url}/health")
     integrity = page.get_by_role("listitem").filter(

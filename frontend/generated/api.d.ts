@@ -1514,10 +1514,13 @@ export interface components {
         /**
          * MemoryHealthOut
          * @description The newest measurement, null before the first one, and up to 60 points, oldest first.
+         *
+         *         `calibration` compares confidences with what came of them, the lowest first.
          */
         MemoryHealthOut: {
             measurement: components["schemas"]["MemoryMeasurementOut"] | null;
             trend: components["schemas"]["HealthPointOut"][];
+            calibration: components["schemas"]["CalibrationGroupOut"][];
             seq: number;
         };
         /**
@@ -1559,6 +1562,20 @@ export interface components {
             values: {
                 [key: string]: number;
             };
+        };
+        /**
+         * CalibrationGroupOut
+         * @description How often evidence of the last 90 days confirmed memories of a range of confidence.
+         *
+         *         `interval` is the 90 % interval of the `share` that was confirmed; 1.0 is a range of its own.
+         */
+        CalibrationGroupOut: {
+            low: number;
+            high: number;
+            confirmed: number;
+            contradicted: number;
+            share: number;
+            interval: number[];
         };
         /**
          * MeasureIn

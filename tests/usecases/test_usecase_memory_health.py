@@ -165,3 +165,19 @@ async def test_a_neglected_home_is_repaired_by_the_organizer_and_verification(
     assert verified.verified > neglected.verified
     assert verified.unverified + verified.marked < organized.unverified
     assert verified.drift < organized.drift
+
+
+async def test_evidence_is_counted_by_the_confidence_before_it(db: Database) -> None:
+    for days, text in enumerate(
+        ("Takes 60s to start", "Takes 60s to start", "Takes 600s to start")
+    ):
+        heard = replace(SLOW_START, observation=text)
+        await remember(learning(db), heard, now=NOON + days * DAY)
+
+    found = await health.calibration(db, now=NOON + 2 * DAY)
+
+    assert [(each.low, each.confirmed, each.contradicted) for each in found] == [
+        (0.7, 1, 0),
+        (0.8, 0, 1),
+    ]
+    assert await health.calibration(db, now=NOON + 200 * DAY) == ()

@@ -61,6 +61,7 @@ type OverviewState = Shapes["OverviewOut"]
 type SupervisorState = Shapes["LeaderOut"] & Partial<Shapes["SupervisorOut"]>
 type Waiting = Shapes["AttentionOut"]
 type Learned = Shapes["LearnedOut"]
+type CalibrationGroup = Shapes["CalibrationGroupOut"]
 type MemoryMeasurement = Shapes["MemoryMeasurementOut"]
 type HealthPoint = Shapes["HealthPointOut"]
 type VitalSign = Shapes["HealthCheckOut"]

@@ -11,7 +11,11 @@ const point = (days, value) => ({
   at: new Date(NOON - days * DAY).toISOString(),
   values: { drift: value, duplicates: value },
 })
-const answer = (findings) => ({ measurement: { at: AT, compared_at: AT, findings }, trend: [] })
+const answer = (findings, calibration = []) => ({
+  measurement: { at: AT, compared_at: AT, findings },
+  trend: [],
+  calibration,
+})
 
 function opened(answers) {
   const api = fakeApi(answers)
@@ -36,6 +40,29 @@ test("each figure has a goal and at most one action", async () => {
     ],
   )
   assert.equal(store.comparedWords, "")
+})
+
+test("confidences are compared with what confirmed them", async () => {
+  const group = { confirmed: 6, contradicted: 2, share: 0.75, interval: [0.45, 0.902] }
+  const { store } = opened({
+    "/memory-health": answer(
+      [],
+      [
+        { low: 0.7, high: 0.8, ...group },
+        { low: 1, high: 1, ...group },
+      ],
+    ),
+  })
+
+  await store.load()
+
+  assert.deepEqual(
+    store.calibrated.map(({ range, width, words }) => [range, width, words]),
+    [
+      ["0.7 to 0.8", "75", "confirmed 6 of 8: 75 % (90 % interval 45 to 90 %)"],
+      ["1.0", "75", "confirmed 6 of 8: 75 % (90 % interval 45 to 90 %)"],
+    ],
+  )
 })
 
 test("the organizer is waited for, and what it changed is measured", async () => {

@@ -11,7 +11,7 @@ from lamplighter.api.health import shapes
 from lamplighter.api.responses import answer
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.health.figures import MeasurementTrigger
-from lamplighter.formats.upkeep.memory_health import health_as_json
+from lamplighter.formats.upkeep.memory_health import calibration_as_json, health_as_json
 from lamplighter.repository.feed import changes
 from lamplighter.usecases.health import measure as health
 
@@ -37,4 +37,10 @@ async def measure(request: Request) -> Response:
 async def _answer(here: ApiContext, status: int) -> Response:
     found = await health.read(here.db)
     seq = await changes.last_seq(here.db)
-    return answer({**health_as_json(found.newest, found.trend), "seq": seq}, status)
+    groups = await health.calibration(here.db, now=here.now())
+    shown = {
+        **health_as_json(found.newest, found.trend),
+        "calibration": calibration_as_json(groups),
+        "seq": seq,
+    }
+    return answer(shown, status)

@@ -37,11 +37,29 @@ class HealthPointOut(Struct):
     values: dict[str, float]
 
 
+class CalibrationGroupOut(Struct):
+    """How often evidence of the last 90 days confirmed memories of a range of confidence.
+
+    `interval` is the 90 % interval of the `share` that was confirmed; 1.0 is a range of its own.
+    """
+
+    low: float
+    high: float
+    confirmed: int
+    contradicted: int
+    share: float
+    interval: list[float]
+
+
 class MemoryHealthOut(Struct):
-    """The newest measurement, null before the first one, and up to 60 points, oldest first."""
+    """The newest measurement, null before the first one, and up to 60 points, oldest first.
+
+    `calibration` compares confidences with what came of them, the lowest first.
+    """
 
     measurement: MemoryMeasurementOut | None
     trend: list[HealthPointOut]
+    calibration: list[CalibrationGroupOut]
     seq: Seq
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from lamplighter.domain.health.calibration import CalibrationGroup
 from lamplighter.domain.health.figures import MemoryMeasurement
 from lamplighter.domain.health.findings import judge_figures, worst_state
 from lamplighter.formats.serialize import format_moment
@@ -20,6 +21,21 @@ def health_as_json(
         for each in trend
     ]
     return {"measurement": None if newest is None else _measurement(newest), "trend": points}
+
+
+def calibration_as_json(groups: Sequence[CalibrationGroup]) -> list[dict[str, Any]]:
+    """Return the calibration of confidences, the lowest first."""
+    return [
+        {
+            "low": each.low,
+            "high": each.high,
+            "confirmed": each.confirmed,
+            "contradicted": each.contradicted,
+            "share": each.share,
+            "interval": list(each.interval),
+        }
+        for each in groups
+    ]
 
 
 def _measurement(each: MemoryMeasurement) -> dict[str, Any]:

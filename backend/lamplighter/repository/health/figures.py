@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.health.calibration import Evidence
 from lamplighter.domain.health.figures import DriftCounts
 from lamplighter.domain.memory.memory import OPERATIONAL, InactiveReason, MemoryKind
 from lamplighter.domain.memory.review import Resolution, ReviewKind, ReviewState
@@ -100,6 +101,22 @@ async def count_drift(db: Database, *, since: datetime) -> DriftCounts:
         agreements=sum(causes.get(each, 0) for each in _AGREEING_CAUSES)
         + sum(resolved.get(each.value, 0) for each in _AGREEING),
     )
+
+
+async def count_evidence(db: Database, *, since: datetime) -> list[Evidence]:
+    """Count what confirmed and contradicted memories, by the confidence they had before it."""
+    before = JsonValue(history.c.before, "confidence", sa.Double()).label("confidence")
+    contradicted = sa.func.sum(sa.case((history.c.cause == CONTRADICTED, 1), else_=0))
+    query = (
+        sa.select(before, sa.func.count().label("count"), contradicted.label("contradicted"))
+        .where(history.c.cause.in_((CONTRADICTED, *_AGREEING_CAUSES)), history.c.at >= since)
+        .group_by(before)
+    )
+    return [
+        Evidence(row["confidence"], int(row["count"] - row["contradicted"]), row["contradicted"])
+        for row in await db.fetch_all(query)
+        if row["confidence"] is not None
+    ]
 
 
 async def list_drifting(db: Database, *, since: datetime, limit: int) -> list[int]:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from lamplighter.domain.health.calibration import CalibrationGroup, calibrate
 from lamplighter.domain.health.figures import (
     WINDOW,
     MeasurementTrigger,
@@ -25,6 +26,8 @@ QUICK_COMPARISON: Final = 5_000
 """So many memories are compared within a request; more are compared on the schedule."""
 
 TREND: Final = 60
+CALIBRATED: Final = timedelta(days=90)
+"""Confidences are compared with the evidence of this time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,12 @@ async def read(db: Database, *, limit: int = TREND) -> MemoryHealth:
     async with reading(db):
         found = await measurements.newest(db, limit=limit)
     return MemoryHealth(newest=found[0] if found else None, trend=tuple(reversed(found)))
+
+
+async def calibration(db: Database, *, now: datetime) -> tuple[CalibrationGroup, ...]:
+    """Return how often evidence confirmed memories of each confidence lately."""
+    async with reading(db):
+        return calibrate(await figures.count_evidence(db, since=now - CALIBRATED))
 
 
 async def is_due(db: Database, interval: timedelta | None, *, now: datetime) -> bool:

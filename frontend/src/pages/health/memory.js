@@ -34,6 +34,7 @@ export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((d
     busy: "",
     measured: /** @type {MemoryMeasurement | null} */ (null),
     trend: /** @type {HealthPoint[]} */ ([]),
+    calibration: /** @type {CalibrationGroup[]} */ ([]),
 
     async load() {
       await this.ask(() => api.get("/memory-health"))
@@ -82,8 +83,8 @@ export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((d
     /** @param {() => Promise<any>} asking */
     async ask(asking) {
       try {
-        const { measurement, trend } = await asking()
-        Object.assign(this, { measured: measurement, trend, phase: "ready", problem: "" })
+        const { measurement, trend, calibration } = await asking()
+        Object.assign(this, { measured: measurement, trend, calibration, phase: "ready", problem: "" })
       } catch (problem) {
         this.problem = /** @type {Error} */ (problem).message
         if (this.phase === "loading") this.phase = "failed"
@@ -103,6 +104,26 @@ export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((d
       }))
     },
 
+    /** How often memories of each confidence were confirmed. */
+    get calibrated() {
+      return this.calibration.map(({ low, high, share, confirmed, contradicted, interval: [from, to] }) => {
+        const range =
+          low === high ? low.toFixed(1) : t("health.confidenceRange", { low: low.toFixed(1), high: high.toFixed(1) })
+        return {
+          range,
+          width: String(share * 100),
+          label: t("health.confidenceLabel", { range, share: percent(share) }),
+          words: t("health.confirmedOf", {
+            confirmed,
+            n: confirmed + contradicted,
+            share: percent(share),
+            from: percent(from),
+            to: percent(to),
+          }),
+        }
+      })
+    },
+
     get when() {
       return this.measured ? t("health.measured", { when: timeAgo(this.measured.at, clock.now) }) : ""
     },
@@ -115,6 +136,9 @@ export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((d
     },
   }
 }
+
+/** @param {number} share */
+const percent = (share) => String(Math.round(share * 100))
 
 /** @param {HealthPoint[]} trend @param {string} name @returns {import("../../charts/plot.js").Spec | null} */
 function plotOf(trend, name) {

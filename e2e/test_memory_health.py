@@ -27,6 +27,6 @@ def test_a_figure_is_measured_and_repaired(page: Page, app: App) -> None:
     row.get_by_role("button", name="Run the organizer").click()
 
     done = page.get_by_text("Duplicates set aside: 1.")
-    expect(done).to_be_visible(timeout=20_000)
+    expect(done).to_be_visible(timeout=60_000)
     expect(row).to_contain_text("1 memory is not distilled.")
     expect(row).to_contain_text("Was 2")

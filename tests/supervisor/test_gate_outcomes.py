@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from gates import NOON, REDEPLOY, RESTART, WEB, gate, opened
 
 from contexts import context
@@ -78,3 +79,23 @@ async def test_a_person_may_try_it_all_the_same(db: Database) -> None:
     by = await opened(db, trigger=Trigger.MANUAL)
     verdict = await gate(db, by, services=services, check=down).run_action("Web", "restart")
     assert verdict.ran
+
+
+@pytest.mark.parametrize(("minutes", "retries"), [(1, 0), (6, 2)])
+async def test_a_failure_measured_a_moment_ago_is_confirmed_by_one_attempt(
+    db: Database, minutes: int, retries: int
+) -> None:
+    services, made = declared(RESTART), []
+    at = NOON - timedelta(minutes=minutes)
+    run = CheckRun(
+        service="Web", check="tcp", kind="tcp", at=at, state=PointState.FAILED, detail=REFUSED
+    )
+    await check_runs.record(context(db, at), [run], services)
+
+    async def seen(session: Session, service: Service) -> list[CheckResult]:
+        made.extend(each.retries for each in service.checks)
+        return await down(session, service)
+
+    await gate(db, await opened(db), services=services, check=seen).run_action("Web", "restart")
+
+    assert made[0] == retries

@@ -1,7 +1,7 @@
 """Queries on the time series of scheduled checks: results and aggregates."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -25,6 +25,9 @@ from lamplighter.repository.store.tables import (
 
 SeriesKey = tuple[str, str]
 """A check: the names of its service and its own."""
+
+JUST_NOW: Final = timedelta(minutes=5)
+"""One attempt more confirms a failure that was measured so lately."""
 
 _POINT: Final = ("state", "latency_ms", "status", "attempts", "late_ms", "detail")
 _RESULT: Final = (*_POINT, "kind", "changed_at", "checked_at", "streak")
@@ -113,6 +116,17 @@ async def of_services(db: Database, services: Sequence[str]) -> list[CheckSeries
         .order_by(check_series.c.service, check_series.c.name, check_series.c.id)
     )
     return [_series(row) for row in await db.fetch_all(query)]
+
+
+async def just_failed(
+    db: Database, services: Sequence[str], *, now: datetime
+) -> frozenset[tuple[str, str]]:
+    """Return the checks of some services that failed a moment ago, after their retries."""
+    return frozenset(
+        (each.service, each.check)
+        for each in await of_services(db, services)
+        if each.failing and each.checked_at and each.checked_at >= now - JUST_NOW
+    )
 
 
 async def failing(db: Database) -> list[CheckSeries]:

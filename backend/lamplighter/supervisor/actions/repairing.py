@@ -15,7 +15,7 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import writing
-from lamplighter.repository.services import checks, cooldowns
+from lamplighter.repository.services import checks, cooldowns, series
 from lamplighter.usecases.ingest.session_lines import PROBE
 from lamplighter.usecases.services import act, flapping, push_checks
 from lamplighter.usecases.services.incidents.advise import advice_on, open_evidence
@@ -152,9 +152,17 @@ async def _useless(
 
 
 async def _check_service(gate: "Gate", service: Service) -> list[CheckResult]:
-    """Make a service's checks now, and keep their results as evidence."""
+    """Make a service's checks now, and keep their results as evidence.
+
+    One attempt confirms what a scheduled check measured as failing a moment ago.
+    """
+    failed = await series.just_failed(gate.here.db, [service.name], now=gate.here.now())
+    made = tuple(
+        replace(each, retries=0) if (service.name, each.name) in failed else each
+        for each in service.checks
+    )
     with gate.checking():
-        results = await _run_checks(gate, service)
+        results = await _run_checks(gate, replace(service, checks=made))
     return await _record_results(gate, results)
 
 

@@ -1,7 +1,7 @@
 """The task of a session: the input of its engine, read from the database."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.configuration import Configuration
@@ -20,8 +20,6 @@ from lamplighter.usecases.sessions.sessions import OpenedSession
 MAX_CHECK_RESULTS: Final = 10
 MAX_USES: Final = 20
 MAX_FINDINGS: Final = 20
-JUST_NOW: Final = timedelta(minutes=5)
-"""A check that failed so lately, after its retries, is confirmed by one attempt."""
 
 
 async def task(
@@ -67,7 +65,7 @@ async def task(
                 if normalize_service_name(each.name) in held
             },
             known_fix=await _known_fix(db, opened.session, services, now=now),
-            failed=await _just_failed(db, around, results, since=now - JUST_NOW),
+            failed=await _just_failed(db, around, results, now=now),
             handoff=opened.handoff,
         )
 
@@ -100,15 +98,12 @@ async def _just_failed(
     services: Sequence[Service],
     results: Mapping[str, Sequence[CheckResult]],
     *,
-    since: datetime,
+    now: datetime,
 ) -> frozenset[str]:
     """Return the checks whose last result is a recent failure, as "service/check"."""
-    measured = await series.of_services(db, [each.name for each in services])
-    of_checks = {
-        f"{each.service}/{each.check}"
-        for each in measured
-        if each.failing and each.checked_at and each.checked_at >= since
-    }
+    measured = await series.just_failed(db, [each.name for each in services], now=now)
+    of_checks = {f"{service}/{check}" for service, check in measured}
+    since = now - series.JUST_NOW
     of_sessions = {
         key
         for key, newest in results.items()

@@ -68,11 +68,12 @@ class Task:
     `memories` are those in `injected`; `check_results` the last results of each check,
     newest first, by "service/check"; `uses` and `findings` the last of each
     service, newest first. `waiting` tells since when a service waits for a
-    person. `known_fix` is the action that is known to repair a service now. `gate` is the
-    socket that a session asks to act by, `tools` where its tools are over MCP, `scratch` a
-    directory that is its own. `model`, `max_turns` and `budget_usd` (None: no limit) bound an
-    engine that has a model; `resumed` says how often it went on after a crash, `printed` how
-    many lines it had printed then.
+    person. `known_fix` is the action that is known to repair a service now. `commands` says
+    whether the session may run commands that only read. `gate` is the socket that a session
+    asks to act by, `tools` where its tools are over MCP, `scratch` a directory that is its
+    own. `model`, `max_turns` and `budget_usd` (None: no limit) bound an engine that has a
+    model; `resumed` says how often it went on after a crash, `printed` how many lines it had
+    printed then.
     """
 
     session: Session
@@ -88,6 +89,7 @@ class Task:
     waiting: Mapping[str, datetime] = field(default_factory=dict)
     parked: Mapping[str, datetime] = field(default_factory=dict)
     known_fix: Mapping[str, str] = field(default_factory=dict)
+    commands: bool = False
     handoff: Handoff | None = None
     gate: str = ""
     tools: ToolEndpoint | None = None

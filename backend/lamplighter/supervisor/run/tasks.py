@@ -64,6 +64,7 @@ async def task(
                 if normalize_service_name(each.name) in held
             },
             known_fix=await _known_fix(db, opened.session, services, now=now),
+            commands=opened.session.tier in active.shell_tiers,
             handoff=opened.handoff,
         )
 

@@ -283,6 +283,19 @@ async def test_the_usual_cause_among_several_is_learned_with_its_count(db: Datab
     assert await held(db) == [("Fails when db fails; repair db first (2 of 3 failures)", 0.7)]
 
 
+async def test_an_incident_of_many_services_teaches_a_few_causes(db: Database) -> None:
+    names = ["db", *(f"app{number}" for number in range(8))]
+    many = Services(tuple(Service(name=n, checks=PORT, depends_on=("db", "cache")) for n in names))
+    for hour in range(3):
+        for minute, state in enumerate((PointState.FAILED, PointState.PASSED, PointState.PASSED)):
+            at = NOON + hour * HOUR + minute * MINUTE
+            await checked(db, state, at, *names, services=many)
+        await learn(context(db, NOON + hour * HOUR + 3 * MINUTE), many)
+
+    texts = [text for text, _ in await held(db)]
+    assert texts == ["Fails when db fails; repair db first (3 of 3 failures)"] * 5
+
+
 async def test_the_evidence_of_a_memory_has_its_counts_and_its_worth(db: Database) -> None:
     await happened(db, NOON)
     await happened(db, NOON + HOUR)

@@ -4,6 +4,7 @@ import socketserver
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from homes import Home
@@ -21,7 +22,7 @@ SERVICES = "services: {{web: {{checks: [{{docker: web, socket: {socket}}}]}}}}\n
 class Docker(socketserver.StreamRequestHandler):
     """Answers that a container has exited, and with its log."""
 
-    asked: list[str]
+    asked: ClassVar[list[str]]
 
     def handle(self) -> None:
         path = self.rfile.readline().decode().split()[1]
@@ -41,10 +42,10 @@ def asked(home: Home, tmp_path: Path) -> Iterator[list[str]]:
     socket = tmp_path / "docker.sock"
     (home.path / "services.yaml").write_text(SERVICES.format(socket=socket))
     home.env |= {"LAMPLIGHTER_ENGINE": "probe", "BACKUP_PASSPHRASE": PASSPHRASE}
-    handler = type("Handler", (Docker,), {"asked": []})
-    with socketserver.ThreadingUnixStreamServer(str(socket), handler) as server:
+    Docker.asked = []
+    with socketserver.ThreadingUnixStreamServer(str(socket), Docker) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield handler.asked
+        yield Docker.asked
         server.shutdown()
 
 

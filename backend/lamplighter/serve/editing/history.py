@@ -39,13 +39,22 @@ class EditFiles:
         except (OSError, ValueError, TypeError):
             return None
 
+    def newest(self) -> int | None:
+        """Return the newest act with texts; None without any."""
+        return max(self._numbers(), default=None)
+
+    def drop(self, act: int) -> None:
+        """Forget the texts of an act."""
+        with suppress(OSError):
+            self._place(act).unlink()
+
     def _place(self, act: int) -> Path:
         return self._directory / f"{act}.json"
 
     def _forget(self) -> None:
-        numbers = sorted(
-            int(each.stem) for each in self._directory.glob("*.json") if each.stem.isdecimal()
-        )
-        for number in numbers[:-MAX_EDITS]:
-            with suppress(OSError):
-                self._place(number).unlink()
+        for number in sorted(self._numbers())[:-MAX_EDITS]:
+            self.drop(number)
+
+    def _numbers(self) -> list[int]:
+        found = self._directory.glob("*.json")
+        return [int(each.stem) for each in found if each.stem.isdecimal()]

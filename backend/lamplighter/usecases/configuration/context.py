@@ -67,6 +67,12 @@ class EditHistory(Protocol):
     def load(self, act: int) -> KeptEdit | None:
         """Return the texts of an act; None once they are no longer kept."""
 
+    def newest(self) -> int | None:
+        """Return the newest act with texts; None without any."""
+
+    def drop(self, act: int) -> None:
+        """Forget the texts of an act."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigurationContext:

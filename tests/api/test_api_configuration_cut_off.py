@@ -53,6 +53,7 @@ async def test_an_edit_is_finished_when_its_caller_leaves(db: Database, tmp_path
     await until(lambda: not changes.UNFINISHED)
     found = await changes.history(here, files, limit=5, position=None)
 
+    assert not (tmp_path / "edits" / "pending").exists()
     assert [entry.subject for entry, _, _ in found.items] == ["services.yaml: new was added"]
 
 

@@ -171,9 +171,7 @@ async def _open_context(
         command_server(QueryContext(settings, db, services, lambda: nullcontext(means.near))),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)
-        files = build_context(settings)
-        with suppress(Error, TimeoutError):  # the next start does it
-            await settle(home.context(settings, db), files)
+        files = await _build_files(settings, db)
         yield ApiContext(
             db=db,
             hub=hub,
@@ -194,6 +192,14 @@ async def _open_context(
             near=means.answers,
             notebook=notebook,
         )
+
+
+async def _build_files(settings: Settings, db: Database) -> ConfigurationContext:
+    """Return what edits of the configuration work with; settle what a killed process left."""
+    files = build_context(settings)
+    with suppress(Error, TimeoutError):  # the next start does it
+        await settle(home.context(settings, db), files)
+    return files
 
 
 def _active_settings(

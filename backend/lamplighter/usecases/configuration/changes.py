@@ -83,7 +83,7 @@ async def _write(
     after: str,
     about: Mapping[str, Any],
 ) -> int:
-    replaced = False
+    act, replaced = 0, False
     try:
         async with writing(here.db):
             now = here.now()
@@ -99,21 +99,22 @@ async def _write(
     except BaseException:
         if replaced:  # the database did not take it
             await asyncio.to_thread(_put_back, file, version.text, after)
+        await asyncio.to_thread(files.history.finish, act)
         raise
+    await asyncio.to_thread(files.history.finish, act)
     return act
 
 
 async def settle(here: Context, files: ConfigurationContext) -> None:
     """Put back what a killed process wrote into a file without an act in the journal."""
-    newest = await asyncio.to_thread(files.history.newest)
-    if newest is None or await _is_recorded(here, newest):
+    act = await asyncio.to_thread(files.history.pending)
+    if act is None:
         return
     async with writing(here.db):  # no other process is within an edit now
-        kept = await asyncio.to_thread(files.history.load, newest)
-        if kept is not None and not await _is_recorded(here, newest):
-            file = files.file(kept.file)
-            await asyncio.to_thread(_put_back, file, kept.before, kept.after)
-            await asyncio.to_thread(files.history.drop, newest)
+        kept = await asyncio.to_thread(files.history.load, act)
+        if kept is not None and not await _is_recorded(here, act):
+            await asyncio.to_thread(_put_back, files.file(kept.file), kept.before, kept.after)
+        await asyncio.to_thread(files.history.finish, act)
 
 
 async def _is_recorded(here: Context, act: int) -> bool:
@@ -168,13 +169,11 @@ async def history(
     """Return one page of edits, newest first, each with its file and its difference."""
     async with reading(here.db):
         found = await journal.page(here.db, limit=limit, position=position, action=CONFIGURE)
-    return Page(
-        await asyncio.to_thread(lambda: [_shown(here, files, each) for each in found.items]),
-        found.position,
-    )
+    items = await asyncio.to_thread(lambda: [_edit_of(here, files, each) for each in found.items])
+    return Page(items, found.position)
 
 
-def _shown(
+def _edit_of(
     here: Context, files: ConfigurationContext, entry: JournalEntry
 ) -> tuple[JournalEntry, str, str]:
     edit = files.history.load(entry.id)

@@ -313,6 +313,16 @@ async def test_the_usual_cause_among_several_is_learned_with_its_count(db: Datab
     assert await held(db) == [("Fails when db fails; repair db first (2 of 3 failures)", 0.7)]
 
 
+async def test_a_deleted_cause_is_learned_from_new_evidence_alone(db: Database) -> None:
+    for hour in range(4):
+        if hour == 2:
+            await curate.delete(db, 1, version=None, now=NOON + hour * HOUR)
+        await happened(db, NOON + hour * HOUR, ok=None, names=("db", "Web"))
+        found = [text for text, _ in await held(db)]
+        words = "Fails when db fails; repair db first (2 of 2 failures)"
+        assert found == ([words] if hour in (1, 3) else [])
+
+
 async def test_an_incident_of_many_services_teaches_a_few_causes(db: Database) -> None:
     names = ["db", *(f"app{number}" for number in range(8))]
     many = Services(tuple(Service(name=n, checks=PORT, depends_on=("db", "cache")) for n in names))

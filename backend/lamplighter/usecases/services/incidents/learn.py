@@ -322,11 +322,10 @@ async def _causes(db: Database, ended: EndedIncident) -> list[Lesson]:
     known = await outcomes.facts_of(db, *(each.service for each in facts))
     held = {each.service: next((one for one in known if each.is_same(one)), None) for each in facts}
     kept = await memories.by_ids(db, [MemoryId(each.memory_id) for each in held.values() if each])
-    after = {
-        name: each.counted_from if each.memory_id in kept else incident.id - 1
-        for name, each in held.items()
-        if each
-    }
+    for name, each in held.items():
+        if each and each.memory_id not in kept:
+            held[name] = await _restart(db, each, incident.id - 1)
+    after = {name: each.counted_from for name, each in held.items() if each}
     counts = await incidents.count_roots(db, held, cause, after=after, limit=MAX_INCIDENTS)
     found = []
     for fact in facts:
@@ -359,8 +358,17 @@ async def _before(
     )
     if before is None:
         return None, 0
-    gone = await memories.get(db, before.memory_id) is None
-    return before, newest if gone else before.counted_from
+    if await memories.get(db, before.memory_id) is None:
+        before = await _restart(db, before, newest)
+    return before, before.counted_from
+
+
+async def _restart(db: Database, fact: LearnedFact, newest: int) -> LearnedFact:
+    """Start the count again, once, after a person deleted the memory: then it has no sentence."""
+    if not fact.sentence:
+        return fact
+    await outcomes.put_fact(db, restarted := replace(fact, sentence="", counted_from=newest), fact)
+    return restarted
 
 
 async def _remember(here: Context, ended: EndedIncident, lesson: Lesson, *, fading: bool) -> None:

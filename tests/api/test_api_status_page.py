@@ -1,10 +1,13 @@
 """The public status page shows chosen services, and nothing else."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
 import pytest
 
+import nursery
 from living import Home, Server, lately
 
 FILE = """\
@@ -29,7 +32,7 @@ INTERNAL = (
 
 @pytest.fixture
 def server(tmp_path: Path) -> Server:
-    chosen = "web=Shop <b>&</b>,mail=Mail,gone=Gone"
+    chosen = "web=Shop <b>&</b>,mail=Mail {incidents},gone=Gone"
     home = Home(tmp_path / "home", {"LAMPLIGHTER_STATUS_SERVICES": chosen})
     home.services.write_text(FILE)
     return Server(home)
@@ -63,6 +66,7 @@ def test_the_page_shows_the_chosen_services_and_nothing_else(server: Server) -> 
     with httpx2.Client(base_url=server.url, timeout=20) as anybody:
         page = anybody.get("/status")
         again = [anybody.get("/status").status_code for _ in range(120)]
+        stranger = anybody.get("/status", headers={"X-Forwarded-For": "203.0.113.7"})
         other = [anybody.get(path).status_code for path in ("/status/x", "/", "/api/v1/services")]
     server.kill()
 
@@ -85,25 +89,42 @@ def test_the_page_shows_the_chosen_services_and_nothing_else(server: Server) -> 
     assert "<script" not in page.text
     assert [each for each in INTERNAL if each in body] == []
     assert 429 in again
+    assert stranger.status_code == 200, "others are not locked out"
+    assert body.count("Mail {incidents}") == 2, "its state, and its incident"
     assert 401 in other
     assert 200 not in other
 
 
 def test_a_service_is_operational_only_while_a_supervisor_checks(server: Server) -> None:
-    lease = {"name": "supervisor", "epoch": 1, "pid": 1, "heartbeat_at": lately(0)}
-    columns = [row[1] for row in server.home.rows("PRAGMA table_info(leases)")]
-    given = {name: lease.get(name, 0) for name in columns if name not in ("session_id",)}
-    given |= {name: None for name in ("next_round_at",) if name in columns}
-    names, places = ", ".join(given), ", ".join("?" * len(given))
-    server.home.write("DELETE FROM leases")
-    server.home.write(f"INSERT INTO leases ({names}) VALUES ({places})", *given.values())
+    home = server.home
+    home.services.write_text(FILE.replace("http:", "disk: /, free: 1%, warn: 1%}]  # http:"))
+    env = {**home.env, "LAMPLIGHTER_CHECK_INTERVAL": "1s", "LAMPLIGHTER_INTERVAL": "1h"}
+    with (home.path / "supervisor.log").open("ab") as log:
+        supervisor = nursery.start("supervisor", env=env, stdout=log, stderr=log)
+    until(lambda: home.rows("SELECT 1 FROM check_series WHERE state = 'passed'"))
     with httpx2.Client(base_url=server.url, timeout=20) as anybody:
-        page = anybody.get("/status").text
+        led = anybody.get("/status").text
+    supervisor.kill()
+    supervisor.wait(10)
+    home.write("UPDATE leases SET heartbeat_at = ?", lately(1))
+    server.kill()
+    server.start()
+    with httpx2.Client(base_url=server.url, timeout=20) as anybody:
+        alone = anybody.get("/status").text
     server.kill()
 
-    assert page.count(">Maintenance<") == 1, "mail is paused"
-    assert page.count(">Unknown<") == 1, "web was never checked"
-    assert "1 of 2 services are not checked at present" in page
+    assert led.count(">Operational<") == 1
+    assert led.count(">Maintenance<") == 1, "mail is paused"
+    assert "All services are operational" in led
+    assert alone.count(">Operational<") == 0
+    assert alone.count(">Unknown<") == 2
+
+
+def until(condition: Callable[[], object]) -> None:
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < 60
+        time.sleep(0.05)
 
 
 def test_without_chosen_services_there_is_no_page(own_client: httpx2.Client) -> None:

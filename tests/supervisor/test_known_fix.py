@@ -39,11 +39,18 @@ services:
 """
 
 
+REDEPLOY = """
+      - redeployment: [{python}, -c, "{touch}", {file}]
+        wait: 2s
+"""
+
+
 class Init:
     """Starts a service each time that a file asks for it, as an init system does."""
 
     def __init__(self, home: Home) -> None:
-        self.port, self.asked = free_port(), home.path / "start"
+        self.port, self.asked, self.deployed = free_port(), home.path / "start", home.path / "new"
+        self.broken = False
         self.running: subprocess.Popen[bytes] | None = None
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self._follow)
@@ -51,9 +58,11 @@ class Init:
 
     def _follow(self) -> None:
         while not self.stopped.wait(0.02):
-            if self.asked.exists():
+            asked = [each for each in (self.asked, self.deployed) if each.exists()]
+            for each in asked:
+                each.unlink()
+            if asked and (self.deployed in asked or not self.broken):
                 self.kill()
-                self.asked.unlink()
                 self.running = subprocess.Popen([sys.executable, "-c", SERVER, str(self.port)])
 
     def kill(self) -> None:
@@ -152,3 +161,28 @@ def test_a_useless_action_is_not_repeated_and_a_person_is_asked(home: Home, init
     sentence = "Restart does not help against 'connection refused' on app: 0 of 1"
     [(text,)] = home.rows("SELECT text FROM incident_entries WHERE kind = 'no_fix'")
     assert sentence in str(text)
+
+
+def test_a_known_fix_that_does_not_help_is_investigated(home: Home, init: Init) -> None:
+    declare(home, init, init.asked)
+    redeploy = REDEPLOY.format(python=sys.executable, touch=TOUCH, file=init.deployed)
+    with (home.path / "services.yaml").open("a") as file:
+        file.write(redeploy.lstrip("\n"))
+    home.start("supervisor")
+    for number, init.broken in ((1, False), (2, True)):
+        incident(home, init, number, lambda number=number: repaired(home, number))
+
+    sessions = home.rows(
+        "SELECT s.tier, s.trigger FROM sessions s JOIN incident_sessions i ON i.session_id = s.id "
+        "WHERE i.incident_id = 2 ORDER BY s.id"
+    )
+    assert sessions == [(3, "known_fix"), (2, "escalation"), (3, "escalation")]
+    tried = home.rows("SELECT session_id, name, outcome FROM cooldowns ORDER BY id")
+    assert [each for each in tried if each[0] == sessions_of(home, "known_fix")] == [
+        (sessions_of(home, "known_fix"), "restart", "failure")
+    ]
+    assert tried[-1][1:] == ("redeployment", "success")
+
+
+def sessions_of(home: Home, trigger: str) -> object:
+    return home.value("SELECT id FROM sessions WHERE trigger = ?", trigger)

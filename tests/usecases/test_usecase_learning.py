@@ -1,19 +1,24 @@
 """Learning: incidents that ended become outcome records and memories, which change the next."""
 
-from collections.abc import Sequence
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from acting import REDEPLOY, RESTART, acted
 from examples import session
 
 import direct_writes
-from contexts import context, learning
+from contexts import context, learning, session_context
+from lamplighter.config.settings import read_settings
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.learning.outcome import ActionResult, OutcomeActor, OutcomeRecord
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Trust
+from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.incident import EntryKind, Incident, IncidentOutcome
 from lamplighter.domain.services.notice import NoticePolicy
@@ -25,6 +30,8 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.services import cooldowns, incidents, notices, outcomes
 from lamplighter.repository.sessions import requests
 from lamplighter.repository.store.driver import Error
+from lamplighter.serve.configuration import build_configuration
+from lamplighter.serve.supervisor import build_scheduler
 from lamplighter.supervisor.run.tasks import known_fixes
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.evidence import evidence_of
@@ -211,10 +218,33 @@ async def test_no_other_than_an_active_unedited_verified_memory_begins_a_repair(
     assert (await newest_request(db)).trigger is Trigger.CHECK
 
 
-async def test_without_tier_3_or_in_a_dry_run_no_repair_begins(db: Database) -> None:
-    await happened(db, NOON)
-    await failing(db, NOON + HOUR, repairs=False)
-    assert (await newest_request(db)).trigger is Trigger.CHECK
+@pytest.mark.parametrize(
+    ("setting", "trigger"),
+    [
+        ({}, Trigger.KNOWN_FIX),
+        ({"LAMPLIGHTER_MAX_TIER": "2"}, Trigger.CHECK),
+        ({"LAMPLIGHTER_DRY_RUN": "yes"}, Trigger.CHECK),
+    ],
+)
+async def test_without_tier_3_or_in_a_dry_run_no_repair_begins(
+    db: Database, tmp_path: Path, setting: Mapping[str, str], trigger: Trigger
+) -> None:
+    closed = (replace(PORT[0], retries=0, interval=1.0),)
+    services = Services((replace(WEB, checks=closed, depends_on=()),))
+    await happened(db, NOON, services=services)
+    settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path), **setting})
+    active = build_configuration(settings, builtin_lexicon())
+    here = replace(session_context(db, tmp_path), active=active, current=lambda: services)
+
+    parts = [asyncio.create_task(each()) for each in build_scheduler(settings, here)]
+    began = time.monotonic()
+    while not await incidents.live(db):
+        assert time.monotonic() - began < 60
+        await asyncio.sleep(0.02)
+    for each in parts:
+        each.cancel()
+    await asyncio.gather(*parts, return_exceptions=True)
+    assert (await newest_request(db)).trigger is trigger
 
 
 async def test_an_edited_memory_stays_as_a_person_wrote_it(db: Database) -> None:
@@ -281,6 +311,29 @@ async def test_the_usual_cause_among_several_is_learned_with_its_count(db: Datab
     for hour, names in enumerate((("db", "Web"), ("cache", "Web"), ("db", "Web"))):
         await happened(db, NOON + hour * HOUR, ok=None, names=names)
     assert await held(db) == [("Fails when db fails; repair db first (2 of 3 failures)", 0.7)]
+
+
+async def test_a_deleted_cause_is_learned_from_new_evidence_alone(db: Database) -> None:
+    for hour in range(4):
+        if hour == 2:
+            await curate.delete(db, 1, version=None, now=NOON + hour * HOUR)
+        await happened(db, NOON + hour * HOUR, ok=None, names=("db", "Web"))
+        found = [text for text, _ in await held(db)]
+        words = "Fails when db fails; repair db first (2 of 2 failures)"
+        assert found == ([words] if hour in (1, 3) else [])
+
+
+async def test_an_incident_of_many_services_teaches_a_few_causes(db: Database) -> None:
+    names = ["db", *(f"app{number}" for number in range(8))]
+    many = Services(tuple(Service(name=n, checks=PORT, depends_on=("db", "cache")) for n in names))
+    for hour in range(3):
+        for minute, state in enumerate((PointState.FAILED, PointState.PASSED, PointState.PASSED)):
+            at = NOON + hour * HOUR + minute * MINUTE
+            await checked(db, state, at, *names, services=many)
+        await learn(context(db, NOON + hour * HOUR + 3 * MINUTE), many)
+
+    texts = [text for text, _ in await held(db)]
+    assert texts == ["Fails when db fails; repair db first (3 of 3 failures)"] * 5
 
 
 async def test_the_evidence_of_a_memory_has_its_counts_and_its_worth(db: Database) -> None:
@@ -354,25 +407,22 @@ async def test_a_replay_says_which_actions_would_be_refused(db: Database) -> Non
     assert refused["sentence"].startswith("Restart does not help")
 
 
-async def test_words_from_outside_that_cannot_be_stored_stop_no_other_lesson(
-    db: Database, monkeypatch: pytest.MonkeyPatch
+async def test_records_that_cannot_be_read_stop_only_the_lessons_of_their_service(
+    db: Database, url: str
 ) -> None:
-    stored = outcomes.insert
+    await happened(db, NOON, ok=None)
+    direct_writes.run(url, "UPDATE outcomes SET result = 'of a newer version'")
+    numbers = []
+    for at, name in ((NOON + HOUR, "Web"), (NOON + 2 * HOUR, "db")):
+        numbers.append((await failing(db, at, name)).id)
+        for moment in (at + MINUTE, at + 2 * MINUTE):
+            await checked(db, PointState.PASSED, moment, name)
 
-    async def refused(db: Database, record: OutcomeRecord) -> OutcomeRecord:
-        if record.incident_id == 1:
-            record = replace(record, exit_code=10**30)
-        return await stored(db, record)
-
-    monkeypatch.setattr(outcomes, "insert", refused)
-    first = await failing(db, NOON)
-    for moment in (NOON + MINUTE, NOON + 2 * MINUTE):
-        await checked(db, PointState.PASSED, moment, "Web")
-
-    assert await learn(context(db, NOON + 3 * MINUTE), SERVICES) == 1
-    assert await outcomes.of_incident(db, first.id) == []
-    assert await learn(context(db, NOON + 4 * MINUTE), SERVICES) == 0
-    assert (await happened(db, NOON + HOUR)).result is ActionResult.FIXED
+    assert await learn(context(db, NOON + 3 * HOUR), SERVICES) == 2
+    [record] = await outcomes.of_incident(db, numbers[1])
+    assert (record.service, record.result) == ("db", ActionResult.NONE)
+    assert await outcomes.of_incident(db, numbers[0]) == []
+    assert await learn(context(db, NOON + 4 * HOUR), SERVICES) == 0
 
 
 async def test_another_failure_with_the_same_words_has_a_memory_of_its_own(db: Database) -> None:

@@ -218,7 +218,8 @@ SETTINGS: Final = (
         "shell_tiers",
         "",
         tiers,
-        "The tiers that may run commands through the gate: 2,3; default: none.",
+        "The tiers that may run commands through the gate, and read logs of units and containers: "
+        "2,3; default: none.",
         command=True,
     ),
     Setting("approval_timeout", "5m", duration, "How long a session waits for an approval."),

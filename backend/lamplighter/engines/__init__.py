@@ -69,11 +69,11 @@ class Task:
     newest first, by "service/check"; `uses` and `findings` the last of each
     service, newest first. `waiting` tells since when a service waits for a
     person. `known_fix` is the action that is known to repair a service now. `failed` are the
-    checks that failed a moment ago, as "service/check". `gate` is the socket that a session asks
-    to act by, `tools` where its tools are over MCP, `scratch` a directory that is its own.
-    `model`, `max_turns` and `budget_usd` (None: no limit) bound an engine that has a model;
-    `resumed` says how often it went on after a crash, `printed` how many lines it had printed
-    then.
+    checks that failed a moment ago, as "service/check". `commands` says whether the session may
+    run commands that only read. `gate` is the socket that a session asks to act by, `tools` where
+    its tools are over MCP, `scratch` a directory that is its own. `model`, `max_turns` and
+    `budget_usd` (None: no limit) bound an engine that has a model; `resumed` says how often it
+    went on after a crash, `printed` how many lines it had printed then.
     """
 
     session: Session
@@ -90,6 +90,7 @@ class Task:
     parked: Mapping[str, datetime] = field(default_factory=dict)
     known_fix: Mapping[str, str] = field(default_factory=dict)
     failed: frozenset[str] = frozenset()
+    commands: bool = False
     handoff: Handoff | None = None
     gate: str = ""
     tools: ToolEndpoint | None = None

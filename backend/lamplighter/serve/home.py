@@ -154,16 +154,24 @@ def tools(settings: Settings) -> dict[int, tuple[str, ...]]:
     }
 
 
+_SECRETS: Final[dict[Path, dict[str, str]]] = {}
+
+
 def secrets(settings: Settings) -> "Redactor":
-    """Know the secrets of our own environment, to mask them wherever they turn up."""
-    from lamplighter.domain.secrets.redact import build_redactor
+    """Know the secrets of our own environment, to mask them wherever they turn up.
+
+    All redactors of a home share them: later settings add theirs to those in use.
+    """
+    from lamplighter.domain.secrets.redact import Redactor, build_redactor
     from lamplighter.serve.outbox import secrets_in
 
     password = password_of(settings.database_url)
     own = [("DATABASE_PASSWORD", password or ""), ("WEBHOOK_TOKEN", settings.webhook_token)]
     posts = [("NOTIFY_SECRET", part) for url in settings.notify for part in secrets_in(url)]
     tokens = [("MEMORY_TOKEN", each.memory_token) for each in settings.agents]
-    return build_redactor([*os.environ.items(), *own, *posts, *tokens])
+    known = _SECRETS.setdefault(settings.home, {})
+    known |= build_redactor([*os.environ.items(), *own, *posts, *tokens]).secrets
+    return Redactor(known)
 
 
 def context(settings: Settings, db: Database) -> "Context":

@@ -22,6 +22,7 @@ from lamplighter.domain.errors import Busy, Unavailable
 from lamplighter.mcp.endpoint import Endpoint
 from lamplighter.repository import Database
 from lamplighter.repository.feed.signals import create_listener
+from lamplighter.repository.store.driver import Error
 from lamplighter.serve import clients, home
 from lamplighter.serve.active_settings import ActiveSettings
 from lamplighter.serve.checkup.health import HealthMonitor
@@ -37,6 +38,7 @@ from lamplighter.serve.notebook.service import notebook_context, notebook_upkeep
 from lamplighter.serve.semantic.service import semantic_service
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools
+from lamplighter.usecases.configuration.changes import settle
 from lamplighter.usecases.configuration.context import ConfigurationContext
 
 logger = logging.getLogger(__name__)
@@ -169,7 +171,7 @@ async def _open_context(
         command_server(QueryContext(settings, db, services, lambda: nullcontext(means.near))),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)
-        files = build_context(settings)
+        files = await _build_files(settings, db)
         yield ApiContext(
             db=db,
             hub=hub,
@@ -190,6 +192,14 @@ async def _open_context(
             near=means.answers,
             notebook=notebook,
         )
+
+
+async def _build_files(settings: Settings, db: Database) -> ConfigurationContext:
+    """Return what edits of the configuration work with; settle what a killed process left."""
+    files = build_context(settings)
+    with suppress(Error, TimeoutError):  # the next start does it
+        await settle(home.context(settings, db), files)
+    return files
 
 
 def _active_settings(

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import evidence
 from lamplighter.engines.probe.evidence import disks, logs, ports
 from lamplighter.engines.probe.facts import CheckOutcome, PastResult, RoundFacts
+from lamplighter.engines.probe.request import ProbeRequest
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+ASKED = ProbeRequest(session="1", tier=2, services=(), facts=RoundFacts(now=NOON))
 LISTEN = (
     "import socket, time; plug = socket.socket(); plug.bind(('127.0.0.1', 0)); plug.listen();"
     " print(plug.getsockname()[1], flush=True); time.sleep(60)"
@@ -89,13 +92,28 @@ async def test_the_largest_directories_of_a_disk_are_named(tmp_path: Path) -> No
     assert line.endswith("; 8 files in all")
 
 
+async def test_no_directory_is_read_beyond_the_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(300):
+        (tmp_path / f"{number}").touch()
+    monkeypatch.setattr(disks, "ENTRIES", 100)
+
+    [counted] = await disks.largest(str(tmp_path))
+    monkeypatch.setattr(disks, "SECONDS", 0)
+    [late] = await disks.largest(str(tmp_path.parent))
+
+    assert counted.endswith("; 100 files in all (counted in part)")
+    assert late == f"too large to count: {tmp_path.parent}"
+
+
 async def test_the_answer_of_a_name_is_compared_with_the_last_known() -> None:
     check = DnsCheck(name="dns", host="films.example", server="192.0.2.1")
     past = PastResult(ok=True, at=NOON - timedelta(minutes=5), detail="10.0.0.5")
-    facts = RoundFacts(now=NOON, history={"dns/dns": [past]})
+    asked = replace(ASKED, facts=RoundFacts(now=NOON, history={"dns/dns": [past]}))
     failed = CheckOutcome(check=check, ok=False, latency_ms=1)
 
-    lines = await evidence.gather(Service(name="dns", checks=(check,)), failed, {}, facts)
+    lines = await evidence.gather(Service(name="dns", checks=(check,)), failed, {}, asked)
 
     assert lines == ["the last known answer is 10.0.0.5, at 11:55 UTC"]
 
@@ -109,9 +127,7 @@ async def test_other_failing_checks_and_dependency_times_are_evidence(tmp_path: 
     tcp = TcpCheck(name="tcp", host="192.0.2.2", port=5432)
     slow = CheckOutcome(check=tcp, ok=True, latency_ms=900.2)
 
-    lines = await evidence.gather(
-        web, failed, {"web": [failed, full], "db": [slow]}, RoundFacts(now=NOON)
-    )
+    lines = await evidence.gather(web, failed, {"web": [failed, full], "db": [slow]}, ASKED)
 
     assert lines == ["disk fails too: 2%, less than 5%", "dependencies answer: db in 900 ms"]
 
@@ -127,14 +143,14 @@ async def test_a_source_that_fails_or_hangs_shows_nothing(monkeypatch: pytest.Mo
     monkeypatch.setattr(ports, "holders", hang)
     failed = CheckOutcome(check=check, ok=False, latency_ms=1)
 
-    assert await evidence.gather(Service(name="x"), failed, {}, RoundFacts(now=NOON)) == []
+    assert await evidence.gather(Service(name="x"), failed, {}, ASKED) == []
     monkeypatch.undo()
     assert (
         await evidence.gather(
             Service(name="x"),
             CheckOutcome(check=DiskCheck(name="disk", path="/no/such"), ok=False, latency_ms=1),
             {},
-            RoundFacts(now=NOON),
+            ASKED,
         )
         == []
     )

@@ -351,7 +351,9 @@ def test_no_words_of_a_service_make_a_marker(text: str) -> None:
         ("[EVENT:info:x] a\r\n`b`", "(EVENT:info:x) a 'b'"),
         ("\uff3bMEMORY:x\uff3d", "(MEMORY:x)"),
         ("\x1b[31m\u202ered", "(31mred"),
-        ("a" * 300, "a" * 199 + "…"),
+        ("a" * 300, "…"),
+        ("b " * 300, "b " * 99 + "b…"),
+        ('{"a":' + "c" * 300, '{"a…'),
     ],
 )
 def test_words_are_made_harmless(text: str, words: str) -> None:

@@ -1,5 +1,6 @@
 """Edits of the configuration: previews, saved with If-Match, and listed."""
 
+import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -29,7 +30,7 @@ async def read_services(request: Request) -> Response:
     """GET /api/v1/configuration/services."""
     params.query(request, common_shapes.NoParameters)
     files = configuration_of(request)
-    return _services_out(files, await services.read(files))
+    return await _services_out(files, await services.read(files))
 
 
 async def preview_service(request: Request) -> Response:
@@ -117,12 +118,15 @@ async def _save(request: Request, edit: ServiceEdit) -> Response:
     try:
         saved = await services.save(here, files, edit, etag=etag, by=by)
     except Stale as error:
-        return _stale(error, services.describe(files, cast(FileVersion, error.current)))
-    return _services_out(files, saved)
+        current = cast(FileVersion, error.current)
+        return _stale(error, await asyncio.to_thread(services.describe, files, current))
+    return await _services_out(files, saved)
 
 
-def _services_out(files: ConfigurationContext, version: FileVersion) -> Response:
-    return answer(services.describe(files, version), headers=_headers(version))
+async def _services_out(files: ConfigurationContext, version: FileVersion) -> Response:
+    """Answer with the services of a file: in a thread, since a long file takes a second."""
+    found = await asyncio.to_thread(services.describe, files, version)
+    return answer(found, headers=_headers(version))
 
 
 def _settings_file(files: ConfigurationContext, version: FileVersion) -> dict[str, Any]:

@@ -4,7 +4,9 @@ import asyncio
 import base64
 import hashlib
 import html
+import re
 import time
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -45,19 +47,20 @@ BUSY: Final = "Too many requests. Try again in a moment."
 
 
 class StatusCache:
-    """The page as it was made last, and how many requests came this second."""
+    """The page as it was made last, and how many requests came this second, by address."""
 
     def __init__(self) -> None:
         self._page, self._made = "", -CACHE_SECONDS
-        self._second, self._count = 0, 0
+        self._second, self._counts = 0, Counter[str]()
         self._lock = asyncio.Lock()
 
-    def is_busy(self) -> bool:
-        """Count a request; whether there were too many."""
+    def is_busy(self, address: str) -> bool:
+        """Count a request; whether there were too many of its address."""
         second = int(time.monotonic())
-        self._count = self._count + 1 if second == self._second else 1
-        self._second = second
-        return self._count > REQUESTS_A_SECOND
+        if second != self._second:
+            self._second, self._counts = second, Counter()
+        self._counts[address] += 1
+        return self._counts[address] > REQUESTS_A_SECOND
 
     async def page(self, here: ApiContext) -> str:
         """Return the page; of many requests one reads the database."""
@@ -78,7 +81,7 @@ async def show(request: Request) -> Response:
     if not hasattr(state, "status_cache"):
         state.status_cache = StatusCache()
     cache: StatusCache = state.status_cache
-    if cache.is_busy():
+    if cache.is_busy(request.client.host if request.client else ""):
         return problem(429, BUSY, headers={"Retry-After": "1"})
     try:
         return HTMLResponse(await cache.page(here), headers=_HEADERS)
@@ -96,10 +99,8 @@ def _render(found: PublicStatus) -> str:
         if found.incidents
         else "<p>None.</p>",
     }
-    page = _PAGE
-    for name, value in parts.items():
-        page = page.replace(f"{{{name}}}", value)
-    return page
+    # in one pass: a name may contain what looks like a place
+    return re.sub(r"\{(title|at|services|incidents)\}", lambda place: parts[place[1]], _PAGE)
 
 
 def _title(found: PublicStatus) -> str:

@@ -107,7 +107,7 @@ def next_step(
     reason: str,
     max_tier: int,
 ) -> ChainStep:
-    """Decide how a chain continues: always to the next tier, never past the highest, or not at all.
+    """Decide how a chain continues: to the next tier, never past the highest, or not at all.
 
     Only a session that completed hands on; after any other one the next round
     looks again.
@@ -116,7 +116,7 @@ def next_step(
     asked = [each for each in escalations if each.state is EscalationState.PERSON]
     if status is not Status.COMPLETED:
         return ChainStep(status, reason, EscalationState.DROPPED if waiting else None)
-    following = session.tier + 1
+    following = session.next_tier
     if not waiting:
         return ChainStep(status, _person_reason(asked) if asked else reason)
     names = join_names(each.service for each in waiting)

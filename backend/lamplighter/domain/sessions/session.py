@@ -167,6 +167,11 @@ class Session:
         return self.status is Status.RUNNING
 
     @property
+    def next_tier(self) -> int:
+        """The tier that it escalates to: a known fix that does not help is investigated."""
+        return 2 if self.trigger is Trigger.KNOWN_FIX else self.tier + 1
+
+    @property
     def plan(self) -> SessionPlan:
         """Its task."""
         return SessionPlan(

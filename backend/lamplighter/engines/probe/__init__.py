@@ -38,6 +38,7 @@ class ProbeEngine:
             "session": task.session.id,
             "tier": task.session.tier,
             "dry_run": task.session.dry_run,
+            "logs": task.commands,
             "gate": task.gate,
             "now": serialize.format_moment(task.session.started_at),
             "services": [wire.pack(service) for service in task.services],

@@ -43,7 +43,7 @@ from lamplighter.engines.probe.protocols.ping import probe_ping
 from lamplighter.engines.probe.protocols.postgres import probe_postgres
 from lamplighter.engines.probe.protocols.redis import probe_redis
 from lamplighter.engines.probe.protocols.systemd import probe_systemd
-from lamplighter.engines.probe.text import harmless, inline, seconds, size
+from lamplighter.engines.probe.text import harmless, inline, mask, seconds, size
 
 if TYPE_CHECKING:
     from dns.message import Message
@@ -182,15 +182,23 @@ def _failure(problem: str, ended: ProgramResult) -> ProbeAnswer:
 
     The line that names the cause is seldom the last one.
     """
-    parts = ended.errors, ended.errors_end, ended.output, ended.output_end
-    printed = "\n".join(part.decode(errors="replace") for part in parts)
-    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    printed = _whole_lines(ended.errors, ended.errors_end)
+    printed += _whole_lines(ended.output, ended.output_end)
+    masked = mask(printed.decode(errors="replace"), longer_than=BRIEF_CHARACTERS)
+    lines = [line.strip() for line in masked.splitlines() if line.strip()]
     brief = " | ".join(_harmless(lines, BRIEF_CHARACTERS))
     return ProbeAnswer(
         ok=False,
         detail=f"{problem}: {brief}" if brief else problem,
         printed="\n".join(_harmless(lines, OUTPUT_CHARACTERS)),
     )
+
+
+def _whole_lines(begin: bytes, end: bytes) -> bytes:
+    """Return the beginning and the end of an output without the lines that were cut."""
+    if end:
+        begin, end = begin.rpartition(b"\n")[0] or begin, end.partition(b"\n")[2] or end
+    return b"%b\n%b\n" % (begin, end)
 
 
 def _harmless(lines: Sequence[str], limit: int) -> list[str]:

@@ -14,11 +14,10 @@ import httpx2
 from lamplighter.domain.services.check import HttpCheck, url_problem
 from lamplighter.engines.probe import network, text
 from lamplighter.engines.probe.facts import ProbeAnswer
-from lamplighter.engines.probe.text import harmless, inline
+from lamplighter.engines.probe.text import READ_CHARACTERS, harmless, inline
 
 BODY_BYTES: Final = 1024 * 1024
 REDIRECTS: Final = 5
-SEEN_BYTES: Final = 400
 SERVER_ERROR: Final = 500
 
 _PORTS: Final = {"http": 80, "https": 443}
@@ -70,7 +69,7 @@ async def probe_http(check: HttpCheck) -> ProbeAnswer:
 
 async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
     answered = reply.status < SERVER_ERROR
-    seen = harmless(reply.body[:SEEN_BYTES].decode(errors="replace"))
+    seen = harmless(reply.body[:READ_CHARACTERS].decode(errors="replace"))
     if not check.accepts(reply.status):
         detail = f"answered {reply.status}, expected {check.expected}"
         excerpt = "" if seen.startswith("<") else seen  # the page of a proxy explains nothing

@@ -151,9 +151,7 @@ async def _diagnose(
     isolated = await isolate(outcome)
     case = findings.find_cause(service, outcome, watch.request, outcomes)
     root = case.cause or service
-    shown = await evidence.gather(
-        root, failing(outcomes[root.name])[0], outcomes, watch.request.facts
-    )
+    shown = await evidence.gather(root, failing(outcomes[root.name])[0], outcomes, watch.request)
     return ServiceDiagnosis(service, outcome, isolated, case, shown)
 
 
@@ -166,7 +164,7 @@ async def _report_passing(
     if not warned:
         watch.emit_text(f"[EVENT:info:{service.name}] Healthy again without a repair")
         return
-    shown = await evidence.gather(service, warned[0], outcomes, facts)
+    shown = await evidence.gather(service, warned[0], outcomes, watch.request)
     words = "; ".join([findings.describe(service, warned[0], facts), *shown])
     watch.emit_text(f"[EVENT:warning:{service.name}] {inline(words, CHARACTERS + 500)}")
 

@@ -116,19 +116,17 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
         repair.why = "; ".join(f"{each.check.name}: {each.detail}" for each in repair.left)
         repair.tried.append("no action that ran repairs these checks")
     if repair.left or not (repair.repaired or repair.dry or repair.awaited):
-        _escalate_to_person(repair)
+        _escalate(repair)
     return repair
 
 
 def _actions(service: Service, known_fix: str | None) -> list[Action]:
-    """Return the known fix first, then the least invasive action, the others as declared."""
-    return sorted(
-        service.actions,
-        key=lambda action: (action.name != known_fix, _ORDER.index(action.kind)),
-    )
+    """Return the known fix alone; without one the least invasive action first, as declared."""
+    known = [each for each in service.actions if each.name == known_fix]
+    return known or sorted(service.actions, key=lambda action: _ORDER.index(action.kind))
 
 
-def _escalate_to_person(repair: Repair) -> None:
+def _escalate(repair: Repair) -> None:
     service = repair.service
     tried = "; ".join(repair.tried) or "no action is declared"
     words = f"{repair.why}; {tried}"

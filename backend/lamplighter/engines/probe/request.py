@@ -114,7 +114,10 @@ def _span(expected: type, value: Any) -> range:
 
 @dataclass(frozen=True, slots=True)
 class ProbeRequest:
-    """Which services to look at, and the facts about them; `declared` are all services."""
+    """Which services to look at, and the facts about them; `declared` are all services.
+
+    `logs` says whether the session may read the logs of units and containers.
+    """
 
     session: str
     tier: int
@@ -123,6 +126,7 @@ class ProbeRequest:
     declared: tuple[Service, ...] = ()
     gate: str = ""
     dry_run: bool = False
+    logs: bool = False
 
     def needs(self, service: Service) -> list[Service]:
         """Return all that a service depends on, the nearest first."""
@@ -154,6 +158,7 @@ class _Wire:
     now: Annotated[datetime, msgspec.Meta(tz=True)]
     tier: Annotated[int, msgspec.Meta(ge=1, le=3)] = 1
     dry_run: bool = False
+    logs: bool = False
     gate: str = ""
     services: Sequence[Mapping[str, object]] = ()
     declared: Sequence[Mapping[str, object]] = ()
@@ -181,6 +186,7 @@ def read(raw: bytes) -> ProbeRequest:
         declared=known,
         gate=wire.gate,
         dry_run=wire.dry_run,
+        logs=wire.logs,
         facts=RoundFacts(
             now=wire.now,
             memories=wire.memories,

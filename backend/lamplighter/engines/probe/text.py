@@ -6,24 +6,49 @@ from typing import Final
 
 import re2
 
-from lamplighter.domain.text import one_line, shorten
+from lamplighter.domain.text import one_line
 
 CHARACTERS: Final = 200
+READ_CHARACTERS: Final = 16_384
+"""So much of a long text is read at the most: the longest secret fits."""
 
 _MARKER: Final = re.compile(r"\[(?=[\s*_]*[A-Za-z]+[\s*_]*:)")
 # without [ there is no marker, without a back-tick no code that hides one of ours
 _HARMLESS: Final = str.maketrans({"[": "(", "]": ")", "`": "'"})
+_BREAK: Final = re.compile(r"""[\s"'{}\[\](),;<>|]""")
 
 
 def harmless(text: str, limit: int = CHARACTERS) -> str:
     """Return what a service said as one short line in which nothing can be a marker."""
-    plain = unicodedata.normalize("NFKC", text[: 4 * limit])
-    return shorten(one_line(plain).translate(_HARMLESS), limit)
+    plain = unicodedata.normalize("NFKC", mask(text[:READ_CHARACTERS], longer_than=limit))
+    return _cut(one_line(plain).translate(_HARMLESS), limit)
 
 
 def inline(text: str, limit: int = CHARACTERS) -> str:
     """Return an operator's own words, a pattern say, as one line; only a marker is undone."""
-    return shorten(_MARKER.sub("(", one_line(text)).replace("`", "'"), limit)
+    plain = one_line(mask(text, longer_than=limit))
+    return _cut(_MARKER.sub("(", plain).replace("`", "'"), limit)
+
+
+def mask(text: str, *, longer_than: int) -> str:
+    """Mask the secrets of a text that will be cut: half a secret is recognized by nothing.
+
+    What is not cut is masked by the supervisor, which knows more of them.
+    """
+    if len(text) <= longer_than:
+        return text
+    from lamplighter.domain.secrets.redact import Redactor  # late
+
+    return Redactor().lines(text)
+
+
+def _cut(text: str, limit: int) -> str:
+    """Cut a text before a word that does not fit: a value that only the supervisor knows, say."""
+    if len(text) <= limit:
+        return text
+    breaks = [found.start() for found in _BREAK.finditer(text, 0, limit)]
+    spaces = [each for each in breaks if each >= limit // 2 and text[each].isspace()]
+    return f"{text[: max(spaces or breaks, default=0)].rstrip()}…"
 
 
 def seconds(count: float) -> str:

@@ -5,15 +5,43 @@ from collections.abc import Sequence
 from typing import Final
 
 CONTEXT_LINES: Final = 2
+MAX_EXACT: Final = 1_000
+"""Above so many lines, those that are repeated often no longer lead: that would be quadratic."""
+
 Change = tuple[int, int, list[str]]
 
 
 def diff(before: str, after: str) -> str:
     """Return the difference of two texts as a unified diff without file names."""
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), n=CONTEXT_LINES, lineterm=""
-    )
-    return "\n".join(list(lines)[2:])
+    base, groups = before.splitlines(), list[list[Change]]()
+    for change in _changes(base, after.splitlines()):
+        if groups and change[0] - groups[-1][-1][1] <= 2 * CONTEXT_LINES:
+            groups[-1].append(change)
+        else:
+            groups.append([change])
+    lines, moved = list[str](), 0
+    for group in groups:
+        more = sum(len(new) - (high - low) for low, high, new in group)
+        lines += _hunk(base, group, moved, more)
+        moved += more
+    return "\n".join(lines)
+
+
+def _hunk(base: Sequence[str], group: Sequence[Change], moved: int, more: int) -> list[str]:
+    """Return some changes with the lines around them; `moved` lines were added before them."""
+    at = first = max(0, group[0][0] - CONTEXT_LINES)
+    end = min(len(base), group[-1][1] + CONTEXT_LINES)
+    lines = [f"@@ -{_span(first, end - first)} +{_span(first + moved, end - first + more)} @@"]
+    for low, high, new in group:
+        lines += [f" {each}" for each in base[at:low]]
+        lines += [f"-{each}" for each in base[low:high]]
+        lines += [f"+{each}" for each in new]
+        at = high
+    return [*lines, *(f" {each}" for each in base[at:end])]
+
+
+def _span(start: int, length: int) -> str:
+    return f"{start + 1}" if length == 1 else f"{start + 1 if length else start},{length}"
 
 
 def merge(base: str, ours: str, theirs: str) -> str | None:
@@ -28,12 +56,25 @@ def merge(base: str, ours: str, theirs: str) -> str | None:
 
 
 def _changes(base: Sequence[str], changed: Sequence[str]) -> list[Change]:
-    codes = difflib.SequenceMatcher(None, base, changed, autojunk=False).get_opcodes()
+    first, end = _equal_ends(base, changed)
+    one, other = base[first : len(base) - end], changed[first : len(changed) - end]
+    exact = len(one) + len(other) <= MAX_EXACT
+    codes = difflib.SequenceMatcher(None, one, other, autojunk=not exact).get_opcodes()
     return [
-        (low, high, list(changed[start:stop]))
+        (first + low, first + high, list(other[start:stop]))
         for kind, low, high, start, stop in codes
         if kind != "equal"
     ]
+
+
+def _equal_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+    """Return how many lines two texts share at their beginning, and how many at their end."""
+    least, start, end = min(len(one), len(other)), 0, 0
+    while start < least and one[start] == other[start]:
+        start += 1
+    while end < least - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    return start, end
 
 
 def _touch(one: Change, other: Change) -> bool:

@@ -113,17 +113,33 @@ async def claim_learning(db: Database, incident_id: int, *, now: datetime) -> bo
     return await db.fetch_val(statement) is not None
 
 
-async def roots_of(db: Database, service: str, *, after: int = 0) -> list[str]:
-    """Return the root cause of each resolved incident of a service, oldest first."""
-    query = (
-        sa.select(incidents.c.service)
-        .where(incidents.c.id.in_(_of_service(service)))
-        .where(incidents.c.id > after)
+async def count_roots(
+    db: Database, services: Iterable[str], cause: str, *, after: Mapping[str, int], limit: int
+) -> dict[str, tuple[int, int]]:
+    """Return how many incidents of each of some services had a cause as their root, and how many.
+
+    Counted are the newest resolved incidents, and of a service only those `after` a number.
+    """
+    names = {each.lower() for each in services}
+    newest = (
+        sa.select(incidents.c.id, incidents.c.service)
         .where(incidents.c.resolved_at.is_not(None))
         .where(incidents.c.merged_into.is_(None))
-        .order_by(incidents.c.id)
+        .order_by(incidents.c.id.desc())
+        .limit(limit)
+        .subquery()
     )
-    return [row["service"] for row in await db.fetch_all(query)]
+    name = sa.func.lower(incident_members.c.service)
+    own = sa.func.count().filter(newest.c.service == cause)
+    first = {each.lower(): number for each, number in after.items() if number}
+    query = (
+        sa.select(name.label("name"), own.label("own"), sa.func.count().label("all"))
+        .join(newest, newest.c.id == incident_members.c.incident_id)
+        .where(name.in_(sorted(names)))
+        .where(newest.c.id > (sa.case(first, value=name, else_=0) if first else 0))
+        .group_by(name)
+    )
+    return {row["name"]: (row["own"], row["all"]) for row in await db.fetch_all(query)}
 
 
 async def is_check_request(db: Database, request_id: int) -> bool:

@@ -41,11 +41,11 @@ async def of_incident(db: Database, incident_id: int) -> list[OutcomeRecord]:
     return [_record(row) for row in await db.fetch_all(query)]
 
 
-async def facts_of(db: Database, service: str) -> list[LearnedFact]:
-    """Return what was learned of a service, the newest memory first."""
+async def facts_of(db: Database, *services: str) -> list[LearnedFact]:
+    """Return what was learned of some services, the newest memory first."""
     query = (
         sa.select(learned_facts)
-        .where(sa.func.lower(learned_facts.c.service) == service.lower())
+        .where(sa.func.lower(learned_facts.c.service).in_([each.lower() for each in services]))
         .order_by(learned_facts.c.memory_id.desc())
     )
     return [_fact(row) for row in await db.fetch_all(query)]

@@ -42,6 +42,7 @@ class LiveNotifications:
             return
         if found.home != self._settings.home:
             return
+        home.secrets(found)  # its addresses are masked from now on
         self._db.telling = home.notification_rules(found)
         if self._transport is not None:
             self._transport.urls = found.notify

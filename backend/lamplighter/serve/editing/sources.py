@@ -1,19 +1,22 @@
 """services.yaml and the settings file as the app edits them, and a trial run of checks."""
 
 import asyncio
-import re
+import threading
 import time
 import tomllib
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import Any, Final
 
 from lamplighter.config import active
 from lamplighter.config import services as services_file
-from lamplighter.config.catalog import MASK, SETTINGS, Setting
+from lamplighter.config.catalog import MASK, SETTINGS
 from lamplighter.config.settings import FILE, Settings, read_settings
 from lamplighter.config.sheet import FILE_BYTES, ServicesError, YamlSheet
-from lamplighter.domain.errors import Invalid
+from lamplighter.domain.errors import Busy, Invalid
+from lamplighter.domain.secrets.names import secret_kind
 from lamplighter.domain.services.check import Check
 from lamplighter.domain.services.commands import EditPolicy
 from lamplighter.domain.services.service import Services
@@ -27,7 +30,18 @@ COMMANDS: Final = (
     "{}: the setting names commands, files or hosts, or what runs, and LAMPLIGHTER_EDIT=checks "
     "does not permit the app to change it. Edit {} in a text editor, or set LAMPLIGHTER_EDIT=all."
 )
+NAMES: Final = frozenset(each.name for each in SETTINGS)
+SECRETS: Final = frozenset(
+    each.name for each in SETTINGS if each.secret or each.name == "database_url"
+)
 TRIED: Final = "The check could not be tried. Try again."
+LATE: Final = "The check did not end in time. The schedule gives it more time."
+BUSY: Final = "Other tests of checks are running. Try again in a moment."
+MAX_TRIALS: Final = 2
+TRIAL_SECONDS: Final = 20.0
+
+_TRIALS: Final = threading.BoundedSemaphore(MAX_TRIALS)
+_THREADS: Final = ThreadPoolExecutor(MAX_TRIALS, thread_name_prefix="trial")
 
 
 class ServicesSource(ReplacedFile):
@@ -101,31 +115,47 @@ def protected(settings: Settings, before: str, after: str) -> str:
 
 def masked(before: str, after: str) -> tuple[str, str]:
     """Return two texts of the settings file without their secrets."""
-    for setting in SETTINGS:
-        if setting.secret or setting.name == "database_url":
-            one, other = (_lines_of(text, setting) for text in (before, after))
-            after = _hide(after, setting, MASK if one == other or not one else f"{MASK} (new)")
-            before = _hide(before, setting, MASK)
-    return before, after
+    old, new = tomllib.loads(before), tomllib.loads(after)
+    changed = {name for name in SECRETS if old.get(name) not in (None, new.get(name))}
+    return _hide(before, frozenset()), _hide(after, changed)
 
 
-def _lines_of(text: str, setting: Setting) -> list[str]:
-    return re.findall(rf"^{setting.name}\s*=.*$", text, re.MULTILINE)
+def _hide(text: str, changed: AbstractSet[str]) -> str:
+    """Return a text with a mask for each statement that holds a secret."""
+    found, statement = [], ""
+    for line in text.splitlines(keepends=True):
+        statement += line
+        try:
+            names = [name for name in tomllib.loads(statement) if _is_secret(name)]
+        except tomllib.TOMLDecodeError:
+            continue  # its value goes on in the next line
+        words = "".join(f"{n} = {MASK}{' (new)' if n in changed else ''}\n" for n in names)
+        found.append(words or statement)
+        statement = ""
+    return "".join([*found, f"{MASK}\n" if statement else ""])
 
 
-def _hide(text: str, setting: Setting, mask: str) -> str:
-    return re.sub(rf"^({setting.name}\s*=\s*).*$", rf"\g<1>{mask}", text, flags=re.MULTILINE)
+def _is_secret(name: str) -> bool:
+    """Whether a key of the file holds a secret, at its root or in a table."""
+    return name in SECRETS or (name not in NAMES and bool(secret_kind(name)))
 
 
 async def run_checks(checks: Sequence[Check]) -> list[dict[str, Any]]:
-    """Run checks once each, without retries, in a process of their own."""
-    return await asyncio.to_thread(_run_apart, checks)
+    """Run checks once each, without retries, in a process of their own; raises Busy."""
+    if not _TRIALS.acquire(blocking=False):
+        raise Busy(BUSY)
+    loop = asyncio.get_running_loop()
+    # shielded: a trial that a client leaves ends by itself, and makes room then
+    return await asyncio.shield(loop.run_in_executor(_THREADS, _run_apart, checks))
 
 
 def _run_apart(checks: Sequence[Check]) -> list[dict[str, Any]]:
     """Run them on an event loop of their own: the one of a web server starts no such process."""
-    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-        return runner.run(_run_all(checks))
+    try:
+        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+            return runner.run(_run_all(checks))
+    finally:
+        _TRIALS.release()
 
 
 async def _run_all(checks: Sequence[Check]) -> list[dict[str, Any]]:
@@ -139,7 +169,10 @@ async def _run_all(checks: Sequence[Check]) -> list[dict[str, Any]]:
 async def _run(process: CheckProcess, check: Check) -> dict[str, Any]:
     found: dict[str, Any] = {"name": check.name, "kind": check.kind, "ok": None, "detail": TRIED}
     try:
-        report = await process.run(replace(check, retries=0), time.monotonic())
+        async with asyncio.timeout(TRIAL_SECONDS):
+            report = await process.run(replace(check, retries=0), time.monotonic())
+    except TimeoutError:
+        return {**found, "detail": LATE}
     except CheckProcessEnded:
         return found
     if report.error:

@@ -66,6 +66,7 @@ async def task(
             },
             known_fix=await _known_fix(db, opened.session, services, now=now),
             failed=await _just_failed(db, around, results, now=now),
+            commands=opened.session.tier in active.shell_tiers,
             handoff=opened.handoff,
         )
 

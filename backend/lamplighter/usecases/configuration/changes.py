@@ -1,9 +1,10 @@
 """Writing an edit: the act in the journal, the texts in the home, and the file, all or none."""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, LamplighterError
 from lamplighter.domain.services.commands import EditPolicy, changed_commands
@@ -34,6 +35,7 @@ COMMANDS = (
 )
 NOT_KEPT = "The text before this change is no longer kept. Edit the file in a text editor."
 CHANGED_SINCE = "{path} was changed since at the same lines. Edit it in a text editor."
+UNFINISHED: Final = set[asyncio.Task[int]]()
 
 
 def refusal(here: ConfigurationContext, file: EditedFile, before: str, after: str) -> str:
@@ -60,26 +62,64 @@ async def write(
     by: str,
     undoes: int | None = None,
 ) -> int:
-    """Write an edit of a version of a file, and return its act; raises Stale and Unavailable."""
-    replaced = False
+    """Write an edit of a version of a file, and return its act; raises Stale and Unavailable.
+
+    It is finished even if its caller is cancelled. `settle` finishes what a killed process left.
+    """
+    about: dict[str, Any] = {"actor": by, "subject": subject, "undoes": undoes}
+    task = asyncio.create_task(_write(here, files, file, version, after, about))
+    UNFINISHED.add(task)
+    task.add_done_callback(UNFINISHED.discard)
+    act = await asyncio.shield(task)
+    recorded.set(act)
+    return act
+
+
+async def _write(
+    here: Context,
+    files: ConfigurationContext,
+    file: EditedFile,
+    version: FileVersion,
+    after: str,
+    about: Mapping[str, Any],
+) -> int:
+    act, replaced = 0, False
     try:
         async with writing(here.db):
-            now, action = here.now(), CONFIGURE if undoes is None else journal.UNDO
-            about: dict[str, Any] = {"actor": by, "subject": subject, "undoes": undoes}
+            now = here.now()
+            action = CONFIGURE if about["undoes"] is None else journal.UNDO
             act = await journal.insert(here.db, action, now=now, **about)
             edit = KeptEdit(file.name, version.text, after)
             await asyncio.to_thread(files.history.save, act, edit)
             await asyncio.to_thread(file.replace, version.etag, after)
             replaced = True
             await journal.finish(here.db, act, 1)
-            text = f"{subject} by {by}."
+            text = f"{about['subject']} by {about['actor']}."
             await events.insert(here.db, Level.INFO, text, source=SOURCE, now=now)
     except BaseException:
         if replaced:  # the database did not take it
-            await asyncio.to_thread(_put_back, file, version, after)
+            await asyncio.to_thread(_put_back, file, version.text, after)
+        await asyncio.to_thread(files.history.finish, act)
         raise
-    recorded.set(act)
+    await asyncio.to_thread(files.history.finish, act)
     return act
+
+
+async def settle(here: Context, files: ConfigurationContext) -> None:
+    """Put back what a killed process wrote into a file without an act in the journal."""
+    act = await asyncio.to_thread(files.history.pending)
+    if act is None:
+        return
+    async with writing(here.db):  # no other process is within an edit now
+        kept = await asyncio.to_thread(files.history.load, act)
+        if kept is not None and not await _is_recorded(here, act):
+            await asyncio.to_thread(_put_back, files.file(kept.file), kept.before, kept.after)
+        await asyncio.to_thread(files.history.finish, act)
+
+
+async def _is_recorded(here: Context, act: int) -> bool:
+    entry = await journal.get(here.db, act)
+    return entry is not None and entry.action in (CONFIGURE, journal.UNDO)
 
 
 def etag_of(raw: bytes) -> str:
@@ -108,10 +148,10 @@ async def revert(
         raise Conflict(NOT_KEPT)
     file = files.file(kept.file)
     version = await asyncio.to_thread(file.read)
-    target = merge(kept.after, version.text, kept.before)
+    target = await asyncio.to_thread(merge, kept.after, version.text, kept.before)
     if target is None:
         raise Conflict(CHANGED_SINCE.format(path=file.path))
-    if why := refusal(files, file, version.text, target):
+    if why := await asyncio.to_thread(refusal, files, file, version.text, target):
         raise Conflict(why)
     try:
         await asyncio.to_thread(refuse_problems, file, target)
@@ -129,14 +169,15 @@ async def history(
     """Return one page of edits, newest first, each with its file and its difference."""
     async with reading(here.db):
         found = await journal.page(here.db, limit=limit, position=position, action=CONFIGURE)
-    kept = await asyncio.to_thread(lambda: [files.history.load(each.id) for each in found.items])
-    return Page(
-        [
-            (entry, edit.file if edit else "", difference(here, files, edit) if edit else "")
-            for entry, edit in zip(found.items, kept, strict=True)
-        ],
-        found.position,
-    )
+    items = await asyncio.to_thread(lambda: [_edit_of(here, files, each) for each in found.items])
+    return Page(items, found.position)
+
+
+def _edit_of(
+    here: Context, files: ConfigurationContext, entry: JournalEntry
+) -> tuple[JournalEntry, str, str]:
+    edit = files.history.load(entry.id)
+    return entry, edit.file if edit else "", difference(here, files, edit) if edit else ""
 
 
 def difference(here: Context, files: ConfigurationContext, edit: KeptEdit) -> str:
@@ -147,6 +188,8 @@ def difference(here: Context, files: ConfigurationContext, edit: KeptEdit) -> st
     return here.redact(diff(*texts))
 
 
-def _put_back(file: EditedFile, version: FileVersion, after: str) -> None:
+def _put_back(file: EditedFile, before: str, after: str) -> None:
     with suppress(LamplighterError):
-        file.replace(file.read().etag if file.read().text == after else "", version.text)
+        found = file.read()
+        if found.text == after:
+            file.replace(found.etag, before)

@@ -62,10 +62,16 @@ class EditHistory(Protocol):
     """Keeps the texts of each edit in the home, for its owner alone."""
 
     def save(self, act: int, edit: KeptEdit) -> None:
-        """Keep the texts of an act; raises Unavailable."""
+        """Keep the texts of an act, which is pending from now; raises Unavailable."""
 
     def load(self, act: int) -> KeptEdit | None:
         """Return the texts of an act; None once they are no longer kept."""
+
+    def pending(self) -> int | None:
+        """Return the act that is pending; None without one."""
+
+    def finish(self, act: int) -> None:
+        """Note that an act is no longer pending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,10 +89,10 @@ async def preview(
         after = await asyncio.to_thread(_edited, files, version, edit)
     except Invalid as error:
         return EditPreview(diff="", problems=error.wrong)
-    refusal = changes.refusal(files, files.services, version.text, after)
+    refusal = await asyncio.to_thread(changes.refusal, files, files.services, version.text, after)
     problems = await asyncio.to_thread(_problems, files, edit, after)
     kept = KeptEdit(files.services.name, version.text, after)
-    shown = changes.difference(here, files, kept)
+    shown = await asyncio.to_thread(changes.difference, here, files, kept)
     results: Sequence[Mapping[str, Any]] = ()
     if test and not (problems or refusal):
         results = await _try_checks(files, edit, after)
@@ -111,7 +111,7 @@ async def save(
     if etag != version.etag:
         raise Stale(version)
     after = await asyncio.to_thread(_edited, files, version, edit)
-    if why := changes.refusal(files, files.services, version.text, after):
+    if why := await asyncio.to_thread(changes.refusal, files, files.services, version.text, after):
         raise Conflict(why)
     if problems := await asyncio.to_thread(_problems, files, edit, after):
         raise Invalid(*problems)

@@ -30,7 +30,7 @@ async def preview(here: Context, files: ConfigurationContext, values: Values) ->
         return EditPreview(diff="", problems=error.wrong)
     kept = KeptEdit(files.settings.name, version.text, after)
     return EditPreview(
-        diff=changes.difference(here, files, kept),
+        diff=await asyncio.to_thread(changes.difference, here, files, kept),
         refusal=changes.refusal(files, files.settings, version.text, after),
     )
 

@@ -15,7 +15,7 @@ from lamplighter.domain.sessions.session import MAX_TIER
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import cooldowns, events
-from lamplighter.repository.sessions import escalations
+from lamplighter.repository.sessions import approvals, escalations
 from lamplighter.usecases.ingest.awaiting_person import PendingRequest, find_pending_request
 from lamplighter.usecases.ingest.context import IngestContext, IngestResult
 from lamplighter.usecases.memory.remember import remember
@@ -103,7 +103,10 @@ async def _cooldown(
 async def _escalate(
     ingest: IngestContext, marker: Marker, result: IngestResult, *, now: datetime
 ) -> None:
-    """Record the escalation; the session's end decides. At the last tier a person is asked."""
+    """Record the escalation; the session's end decides.
+
+    At the last tier a person is asked, and after a denial.
+    """
     session, service = ingest.session, marker.service or ""
     if problem := undeclared_error(service, ingest.services.names):
         raise Invalid(InvalidField("service", problem))
@@ -111,18 +114,19 @@ async def _escalate(
     if before := await find_pending_request(ingest, service, now=now):
         await _suppress_escalation(ingest, before, service, reason, result, now=now)
         return
-    last = session.tier >= min(ingest.active.max_tier, MAX_TIER) and not session.dry_run
+    last = session.next_tier > min(ingest.active.max_tier, MAX_TIER) and not session.dry_run
+    last = last or await approvals.was_denied(ingest.db, session.id, service)
     asked = await escalations.needs_person(ingest.db, session.id, service)
     await escalations.insert(
         ingest.db,
         session.id,
-        session.tier + 1,
+        session.tier + 1 if last else session.next_tier,
         await service_name(ingest.db, service, ingest.services.names) or GENERAL,
         reason,
         state=EscalationState.PERSON if last else EscalationState.OPEN,
         now=now,
     )
-    level, asks = Level.WARNING, f"Escalation to tier {session.tier + 1}"
+    level, asks = Level.WARNING, f"Escalation to tier {session.next_tier}"
     if last:  # one alarm is enough
         level, asks = (
             (Level.WARNING, "Note for a person") if asked else (Level.CRITICAL, "Needs a person")

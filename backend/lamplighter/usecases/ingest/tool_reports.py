@@ -42,9 +42,9 @@ async def escalate(ingest: IngestContext, service: str, reason: str) -> ToolOutp
 
 
 def _escalation_answer(session: Session, service: str, max_tier: int) -> ToolOutput:
-    last = session.tier >= min(max_tier, MAX_TIER)
-    whom = "a person" if last else f"tier {session.tier + 1}"
-    found = {"service": service, "tier": None if last else session.tier + 1, "person": last}
+    last = session.next_tier > min(max_tier, MAX_TIER)
+    whom = "a person" if last else f"tier {session.next_tier}"
+    found = {"service": service, "tier": None if last else session.next_tier, "person": last}
     if session.dry_run:
         return ToolOutput(
             text=f"Dry run: {service} would be escalated to {whom}.", structured=found

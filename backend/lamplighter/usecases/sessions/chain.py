@@ -65,7 +65,7 @@ async def next_plan(db: Database, session: Session) -> SessionPlan:
     handed = await escalations.of_sessions(db, [session.id])
     names = [each.service for each in handed if each.state is EscalationState.ACCEPTED]
     return SessionPlan(
-        tier=session.tier + 1,
+        tier=session.next_tier,
         engine=session.engine,
         trigger=Trigger.ESCALATION,
         services=tuple(name for name in names if normalize_service_name(name) != GENERAL) or None,

@@ -23,6 +23,7 @@ from lamplighter.domain.text import format_time
 from lamplighter.engines.probe.evidence import disks, logs, ports
 from lamplighter.engines.probe.facts import CheckOutcome, RoundFacts
 from lamplighter.engines.probe.network import describe_certificate
+from lamplighter.engines.probe.request import ProbeRequest
 from lamplighter.engines.probe.text import inline
 
 SECONDS: Final = 4.0
@@ -35,21 +36,21 @@ async def gather(
     service: Service,
     outcome: CheckOutcome,
     outcomes: Mapping[str, Sequence[CheckOutcome]],
-    facts: RoundFacts,
+    request: ProbeRequest,
 ) -> list[str]:
     """Return what else is true now, a sentence each, of a service with a check that is not well."""
     found = [
         *([f'the answer begins "{outcome.excerpt}"'] if outcome.excerpt else []),
         *_other_checks(service, outcome, outcomes),
         *_dependency_times(service, outcomes),
-        *_last_answer(service, outcome.check, facts),
+        *_last_answer(service, outcome.check, request.facts),
     ]
-    for lines in await asyncio.gather(*map(_bounded, _of_machine(outcome.check))):
+    for lines in await asyncio.gather(*map(_bounded, _of_machine(outcome.check, request))):
         found += lines
     return [inline(line, CHARACTERS) for line in found[:LINES]]
 
 
-def _of_machine(check: Check) -> Iterator[Awaitable[list[str]]]:
+def _of_machine(check: Check, request: ProbeRequest) -> Iterator[Awaitable[list[str]]]:
     match check:
         case HttpCheck(url=url):
             parts = urlsplit(url)
@@ -68,9 +69,9 @@ def _of_machine(check: Check) -> Iterator[Awaitable[list[str]]]:
             yield ports.holders(server, check.server_port, kind="udp")
         case DiskCheck(path=path):
             yield disks.largest(path)
-        case SystemdCheck(unit=unit):
+        case SystemdCheck(unit=unit) if request.logs:
             yield logs.of_unit(unit)
-        case DockerCheck():
+        case DockerCheck() if request.logs:
             yield logs.of_container(check)
 
 

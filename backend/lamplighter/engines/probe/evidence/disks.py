@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -12,7 +13,7 @@ from lamplighter.engines.probe.text import harmless, size
 SECONDS: Final = 2.0
 ENTRIES: Final = 50_000
 NAMED: Final = 3
-NAME_CHARACTERS: Final = 60
+NAME_CHARACTERS: Final = 80
 
 
 @dataclass(slots=True)
@@ -22,37 +23,54 @@ class _Usage:
     files: int = 0
 
 
+@dataclass(slots=True)
+class _Rest:
+    """How many entries may still be read, and until when."""
+
+    entries: int
+    deadline: float
+    over: bool = False
+
+    def late(self) -> bool:
+        """Whether the time is over."""
+        late = monotonic() >= self.deadline
+        self.over = self.over or late
+        return late
+
+    def limit(self, found: "Iterable[os.DirEntry[str]]") -> "Iterator[os.DirEntry[str]]":
+        """Yield entries until the rest is used up."""
+        for entry in found:
+            if self.entries <= 0 or self.late():
+                self.over = True
+                return
+            self.entries -= 1
+            yield entry
+
+
 async def largest(path: str) -> list[str]:
     """Return the directories below a path that take the most, within a bound of time."""
     return await asyncio.to_thread(_largest, path)
 
 
 def _largest(path: str) -> list[str]:
-    began, device = monotonic(), os.stat(path).st_dev
-    usages: list[_Usage] = []
-    left, complete = ENTRIES, True
-    for entry in sorted(os.scandir(path), key=lambda each: each.name):
-        usage = _Usage(entry.name)
-        left = _count(entry, device, usage, left, began + SECONDS)
-        usages.append(usage)
-        complete = complete and left > 0
+    device, rest = os.stat(path).st_dev, _Rest(ENTRIES, monotonic() + SECONDS)
+    with os.scandir(path) as found:
+        entries = sorted(rest.limit(found), key=lambda each: each.name)
+    usages = [_usage(entry, device, rest) for entry in entries]
     if not usages:
-        return [f"nothing lies at {path} itself"]
+        return [f"too large to count: {path}" if rest.over else f"nothing lies at {path} itself"]
     total = _Usage("", sum(each.size for each in usages), sum(each.files for each in usages))
     first = sorted(usages, key=lambda each: (-each.size, -each.files, each.name))[:NAMED]
     named = ", ".join(f"{harmless(each.name, NAME_CHARACTERS)} {size(each.size)}" for each in first)
-    part = "" if complete else " (counted in part)"
+    part = " (counted in part)" if rest.over else ""
     return [f"largest at {path}: {named}; {total.files:,} files in all{part}"]
 
 
-def _count(
-    entry: "os.DirEntry[str]", device: int, usage: _Usage, left: int, deadline: float
-) -> int:
-    """Add an entry and all below it to a usage; return how many entries may still be counted."""
-    queue = [entry]
-    while queue and left > 0 and monotonic() < deadline:
+def _usage(entry: "os.DirEntry[str]", device: int, rest: _Rest) -> _Usage:
+    """Return what an entry and all below it take on a device."""
+    usage, queue = _Usage(entry.name), [entry]
+    while queue and not rest.late():
         each = queue.pop()
-        left -= 1
         with suppress(OSError):
             found = each.stat(follow_symlinks=False)
             if found.st_dev != device:
@@ -61,5 +79,5 @@ def _count(
             usage.files += 1
             if each.is_dir(follow_symlinks=False):
                 with os.scandir(each.path) as below:
-                    queue += below
-    return 0 if queue else left
+                    queue += rest.limit(below)
+    return usage

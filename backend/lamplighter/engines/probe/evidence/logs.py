@@ -1,7 +1,6 @@
 """The last log lines of a unit or a container that a check names."""
 
 import os
-from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -9,11 +8,14 @@ import httpx2
 
 from lamplighter.domain.services.check import DockerCheck
 from lamplighter.engines.bounded import run_bounded
-from lamplighter.engines.probe.text import harmless
+from lamplighter.engines.probe.text import harmless, mask
 
 LINES: Final = 3
+LINES_READ: Final = 50
+"""So many lines are masked together: the last ones may be within a key."""
+
 SECONDS: Final = 3.0
-BYTES: Final = 16_384
+BYTES: Final = 1024 * 1024
 FRAME: Final = 8
 """The header of each piece of a container's output: its stream and its length."""
 
@@ -23,21 +25,22 @@ _PASSED_ON: Final = ("PATH", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 async def of_unit(unit: str) -> list[str]:
     """Return the last lines that a systemd unit logged."""
     ended = await run_bounded(
-        ("journalctl", f"--lines={LINES}", "--output=cat", "--no-pager", f"--unit={unit}"),
+        ("journalctl", f"--lines={LINES_READ}", "--output=cat", "--no-pager", f"--unit={unit}"),
         timeout=SECONDS,
         output_bytes=BYTES,
         env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
     )
     if ended.error or ended.exit_code != 0:
         return []
-    return _quoted(ended.output.decode(errors="replace").splitlines())
+    printed = ended.output_end.partition(b"\n")[2] or ended.output  # from a whole line on
+    return _quoted(printed.decode(errors="replace"))
 
 
 async def of_container(check: DockerCheck) -> list[str]:
     """Return the last lines that a container printed, by the socket of its check."""
     transport = httpx2.AsyncHTTPTransport(uds=check.socket)
     name = quote(check.container, safe="")
-    url = f"http://docker/containers/{name}/logs?stdout=1&stderr=1&tail={LINES}"
+    url = f"http://docker/containers/{name}/logs?stdout=1&stderr=1&tail={LINES_READ}"
     async with (
         httpx2.AsyncClient(transport=transport, trust_env=False, timeout=SECONDS) as client,
         client.stream("GET", url) as response,
@@ -46,8 +49,8 @@ async def of_container(check: DockerCheck) -> list[str]:
         async for part in response.aiter_bytes():
             body += part
             if len(body) > BYTES:
-                break
-    return _quoted(_unframed(bytes(body)).splitlines()) if response.status_code == 200 else []
+                return []
+    return _quoted(_unframed(bytes(body))) if response.status_code == 200 else []
 
 
 def _unframed(body: bytes) -> str:
@@ -62,6 +65,7 @@ def _unframed(body: bytes) -> str:
     return b"".join(pieces).decode(errors="replace")
 
 
-def _quoted(lines: Sequence[str]) -> list[str]:
-    last = [line.strip() for line in lines if line.strip()][-LINES:]
-    return [f'its log ends: "{" | ".join(harmless(line) for line in last)}"'] if last else []
+def _quoted(printed: str) -> list[str]:
+    lines = [line.strip() for line in mask(printed, longer_than=0).splitlines()]
+    last = [harmless(line) for line in lines if line][-LINES:]
+    return [f'its log ends: "{" | ".join(last)}"'] if last else []

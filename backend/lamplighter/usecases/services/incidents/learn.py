@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from itertools import groupby
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from lamplighter.domain.learning.outcome import (
 )
 from lamplighter.domain.learning.signature import failure_key, signatures_of
 from lamplighter.domain.memory.admit import admit_candidate
-from lamplighter.domain.memory.memory import Candidate, Source, Trust
+from lamplighter.domain.memory.memory import Candidate, MemoryId, Source, Trust
 from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse
 from lamplighter.domain.services.incident import (
     Incident,
@@ -52,6 +53,11 @@ KEPT_TIMES: Final = 20
 """So many measured times are kept behind a memory, the newest."""
 
 MAX_ADOPTED: Final = 200
+MAX_CAUSES: Final = 5
+MAX_INCIDENTS: Final = 100
+"""So many members of an incident are learned from, and so many incidents counted, at the most:
+more would hold the write lock for long."""
+
 CAUSE_CHARS: Final = 160
 
 
@@ -303,25 +309,35 @@ async def _start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
 
 
 async def _causes(db: Database, ended: EndedIncident) -> list[Lesson]:
-    """Return how often the root cause made each other member fail; a trivial one is left out."""
-    incident, found = ended.incident, []
-    for member in ended.members:
-        name, cause = member.service, incident.service
-        if normalize_service_name(name) == normalize_service_name(cause):
-            continue
-        fact = LearnedFact(
-            kind=FactKind.CAUSE, service=name, cause=cause, at=ended.incident.detected_at
-        )
-        before, after = await _before(db, fact, (), incident.id - 1)
-        roots = await incidents.roots_of(db, name, after=after)
-        caused = roots.count(cause)
-        declared = ended.services.find(name)
+    """Return how often the root cause made other members fail; a trivial one is left out.
+
+    Of many members, those that fail with it most often teach something.
+    """
+    incident, cause = ended.incident, ended.incident.service
+    facts = [
+        LearnedFact(kind=FactKind.CAUSE, service=each.service, cause=cause, at=incident.detected_at)
+        for each in ended.members
+        if normalize_service_name(each.service) != normalize_service_name(cause)
+    ]
+    known = await outcomes.facts_of(db, *(each.service for each in facts))
+    held = {each.service: next((one for one in known if each.is_same(one)), None) for each in facts}
+    kept = await memories.by_ids(db, [MemoryId(each.memory_id) for each in held.values() if each])
+    for name, each in held.items():
+        if each and each.memory_id not in kept:
+            held[name] = await _restart(db, each, incident.id - 1)
+    after = {name: each.counted_from for name, each in held.items() if each}
+    counts = await incidents.count_roots(db, held, cause, after=after, limit=MAX_INCIDENTS)
+    found = []
+    for fact in facts:
+        caused, all_of = counts.get(fact.service.lower(), (0, 0))
+        declared = ended.services.find(fact.service)
         only = declared is not None and declared.depends_on == (cause,)
-        if caused >= MIN_CAUSED and not (only and caused == len(roots)):
-            fact = replace(fact, worked=caused, tried=len(roots), counted_from=after)
+        if caused >= MIN_CAUSED and not (only and caused == all_of):
+            start = after.get(fact.service, 0)
+            fact = replace(fact, worked=caused, tried=all_of, counted_from=start)
             session = min(ended.sessions, default=None)
-            found.append(Lesson(fact, before, True, session, 1 if session else 0))
-    return found
+            found.append(Lesson(fact, held[fact.service], True, session, 1 if session else 0))
+    return nlargest(MAX_CAUSES, found, key=lambda each: (each.fact.worked, each.fact.service))
 
 
 async def _before(
@@ -342,8 +358,17 @@ async def _before(
     )
     if before is None:
         return None, 0
-    gone = await memories.get(db, before.memory_id) is None
-    return before, newest if gone else before.counted_from
+    if await memories.get(db, before.memory_id) is None:
+        before = await _restart(db, before, newest)
+    return before, before.counted_from
+
+
+async def _restart(db: Database, fact: LearnedFact, newest: int) -> LearnedFact:
+    """Start the count again, once, after a person deleted the memory: then it has no sentence."""
+    if not fact.sentence:
+        return fact
+    await outcomes.put_fact(db, restarted := replace(fact, sentence="", counted_from=newest), fact)
+    return restarted
 
 
 async def _remember(here: Context, ended: EndedIncident, lesson: Lesson, *, fading: bool) -> None:

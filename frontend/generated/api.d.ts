@@ -1015,6 +1015,7 @@ export interface components {
             directory: string | null;
             host: string | null;
             output_pending: boolean;
+            rounds: number;
             version: number;
         };
         /**

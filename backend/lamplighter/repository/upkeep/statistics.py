@@ -111,11 +111,15 @@ _LEVELS: Final = Statement(
     .group_by(events.c.level),
     long=True,
 )
+_ROUNDS: Final = sa.func.sum(sessions.c.rounds)
+"""How many sessions there were: a row may stand for several rounds."""
 _RUNS: Final = Statement(
     sa.select(
         sessions.c.tier,
-        sa.func.count().label("count"),
-        sa.func.count(sessions.c.cost_usd).label("known"),
+        _ROUNDS.label("count"),
+        sa.func.sum(sa.case((sessions.c.cost_usd.is_not(None), sessions.c.rounds), else_=0)).label(
+            "known"
+        ),
         sa.func.sum(sessions.c.cost_usd).label("cost"),
     )
     .where(_STARTED)
@@ -127,7 +131,7 @@ _RUNS_BY_DAY: Final = Statement(
         _DAY.label("day"),
         sessions.c.tier,
         sessions.c.status,
-        sa.func.count().label("count"),
+        _ROUNDS.label("count"),
         sa.func.sum(sessions.c.turns).label("turns"),
         sa.func.sum(sessions.c.cost_usd).label("cost"),
     )
@@ -326,7 +330,9 @@ async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
         memories=await _memories(db),
         verification={(name,): n for name, n in (await count_by_state(db)).items()},
         health=next(iter(await measurements.newest(db)), None),
-        sessions=await _count_groups(db, sa.select(sessions.c.tier, sessions.c.status), sessions),
+        sessions=await _count_groups(
+            db, sa.select(sessions.c.tier, sessions.c.status), sessions, _ROUNDS
+        ),
         dollars=float(await db.fetch_val(sa.select(sa.func.sum(sessions.c.cost_usd))) or 0.0),
         uses=await _count_uses(db, since=now - DAY),
         prompts=await _count_rows(db, prompts) + await _count_rows(db, retellings),
@@ -355,10 +361,13 @@ async def _memories(db: Database) -> dict[tuple[str, ...], int]:
 
 
 async def _count_groups(
-    db: Database, query: sa.Select[Any], table: sa.Table
+    db: Database,
+    query: sa.Select[Any],
+    table: sa.Table,
+    number: sa.ColumnElement[Any] = sa.func.count(),  # noqa: B008 - an expression
 ) -> dict[tuple[str, ...], int]:
     keys = [each.label(f"key{at}") for at, each in enumerate(query.selected_columns)]
-    counted = sa.select(*keys, sa.func.count().label("count")).select_from(table)
+    counted = sa.select(*keys, number.label("count")).select_from(table)
     rows = await db.fetch_all(counted.group_by(*keys).order_by(*keys))
     return {tuple(str(row[key.name]) for key in keys): int(row["count"]) for row in rows}
 

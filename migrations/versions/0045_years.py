@@ -11,8 +11,10 @@ down_revision = "0044"
 
 
 def upgrade() -> None:
-    """Two tables that triggers maintain, filled from what is stored; a column; two indexes."""
+    """Two tables that triggers maintain, filled from what is stored; two columns and indexes."""
     op.add_column("sessions", sa.Column("rounds", NUMBER, nullable=False, server_default="1"))
+    none = f"[{', '.join('0' * 13)}]"
+    op.add_column("check_series", sa.Column("latencies", TEXT, nullable=False, server_default=none))
     op.create_table(
         "event_groups",
         sa.Column("id", NUMBER, primary_key=True),

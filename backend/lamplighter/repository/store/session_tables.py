@@ -212,6 +212,7 @@ check_series = sa.Table(
     sa.Column("detail", sa.Text, nullable=False),
     sa.Column("folded_to", UTCDateTime),
     sa.Column("day_folded_to", UTCDateTime),
+    sa.Column("latencies", Json, nullable=False),
 )
 
 check_points = sa.Table(

@@ -16,6 +16,7 @@ from lamplighter.domain.memory.review import ReviewState
 from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import NoticeState
+from lamplighter.domain.services.series import CheckSeries
 from lamplighter.domain.sessions.session import RequestState, Status
 from lamplighter.repository.feed import changes
 from lamplighter.repository.health import measurements
@@ -321,6 +322,8 @@ class StoreFigures:
     halted: bool
     incidents: Mapping[tuple[str, ...], int]
     services_up: Mapping[tuple[str, ...], int]
+    checks: Sequence[CheckSeries]
+    at: datetime
 
 
 async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
@@ -351,6 +354,8 @@ async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
             db, sa.select(incidents.c.state, incidents.c.severity), incidents
         ),
         services_up={(name,): int(up) for name, up in (await series.services_up(db)).items()},
+        checks=await series.every(db),
+        at=now,
     )
 
 

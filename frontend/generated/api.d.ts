@@ -2749,6 +2749,8 @@ export interface components {
         /**
          * IncidentIn
          * @description What to change; `outcome` resolves the incident, `merge_into` makes it part of another.
+         *
+         *         `separate` undoes a merge while the other incident is open.
          */
         IncidentIn: {
             /** @default null */
@@ -2759,6 +2761,8 @@ export interface components {
             outcome?: components["schemas"]["IncidentOutcome"] | null;
             /** @default null */
             merge_into?: number | null;
+            /** @default null */
+            separate?: boolean | null;
         };
         /**
          * DeliveryOut

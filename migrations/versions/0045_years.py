@@ -1,4 +1,4 @@
-"""Maintain what lists count of many rows, and keep how many rounds a session stands for."""
+"""Maintain what lists count of many rows, and keep what folded rounds and merges stand for."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,10 +11,11 @@ down_revision = "0044"
 
 
 def upgrade() -> None:
-    """Two tables that triggers maintain, filled from what is stored; two columns and indexes."""
+    """Two tables that triggers maintain, filled from what is stored; three columns; indexes."""
     op.add_column("sessions", sa.Column("rounds", NUMBER, nullable=False, server_default="1"))
     none = f"[{', '.join('0' * 13)}]"
     op.add_column("check_series", sa.Column("latencies", TEXT, nullable=False, server_default=none))
+    op.add_column("incidents", sa.Column("moved", TEXT))
     op.create_table(
         "event_groups",
         sa.Column("id", NUMBER, primary_key=True),

@@ -262,6 +262,7 @@ incidents = sa.Table(  # not by its entity: reading commands would load that too
     sa.Column("notified_at", UTCDateTime),
     sa.Column("person_notified_at", UTCDateTime),
     sa.Column("merged_into", NUMBER),
+    sa.Column("moved", Json),
     sa.Column("request_id", NUMBER, sa.ForeignKey("requests.id")),
     sa.Column("version", NUMBER, nullable=False, server_default="1"),
     sqlite_autoincrement=True,

@@ -29,6 +29,7 @@ from benchmarks import (
     spawned,
     two_sessions,
     vectors,
+    years,
 )
 
 ALL: dict[str, Callable[[], dict[str, Any]]] = {
@@ -56,6 +57,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "spawned": lambda: asyncio.run(spawned.run()),
     "two_sessions": two_sessions.run,
     "vectors": vectors.run,
+    "years": years.run,
 }
 
 

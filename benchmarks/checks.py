@@ -1,8 +1,10 @@
 """1,000 checks at 60 s: delay, missing results, and the processor time of supervisor and checks.
 
-Half of the checks are HTTP, half TCP; 10 of them never get an answer. The services answer in a
-process of their own, whose time does not count. A delay is how much later than its own earliest
-pace a check ended; the load of the machine is in the answer, because delays follow from it.
+Half of the checks are HTTP, half TCP; 10 of them never get an answer. Those of 20 services are
+refused for two intervals of every four: their incidents open and close during the run. The
+services answer in a process of their own, whose time does not count, nor does that of sessions.
+A delay is how much later than its own earliest pace a check ended, without those 20: a failing
+check runs again at once. The load of the machine is in the answer, because delays follow from it.
 """
 
 import os
@@ -25,8 +27,9 @@ from living import free_port
 
 CHECKS: Final = sized(1_000, short=60)
 SILENT: Final = sized(10, short=2)
+FALTERING: Final = sized(20, short=4)
 INTERVAL: Final = sized(60, short=5)
-ROUNDS: Final = sized(10, short=3)
+ROUNDS: Final = int(os.environ.get("ROUNDS", "0")) or sized(10, short=4)
 SERVER: Final = """
 import asyncio, sys
 
@@ -46,7 +49,10 @@ async def main():
     for handler, port in ((answer, sys.argv[1]), (silent, sys.argv[2])):
         await asyncio.start_server(handler, "127.0.0.1", int(port), backlog=1_000)
     print("ready", flush=True)
-    await asyncio.Event().wait()
+    while True:
+        async with await asyncio.start_server(answer, "127.0.0.1", int(sys.argv[3]), backlog=1_000):
+            await asyncio.sleep(2 * float(sys.argv[4]))
+        await asyncio.sleep(2 * float(sys.argv[4]))
 
 asyncio.run(main())
 """
@@ -54,11 +60,12 @@ asyncio.run(main())
 
 def run() -> dict[str, Any]:
     """Run the checks for some rounds, and report delays and processor time."""
-    answering, silent = free_port(), free_port()
+    answering, silent, faltering = free_port(), free_port(), free_port()
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         home = Path(directory)
-        (home / "services.yaml").write_text(_services(answering, silent))
-        words = [sys.executable, "-c", SERVER, str(answering), str(silent)]
+        (home / "services.yaml").write_text(_services(answering, silent, faltering))
+        ports = [str(each) for each in (answering, silent, faltering)]
+        words = [sys.executable, "-c", SERVER, *ports, str(INTERVAL)]
         with subprocess.Popen(words, stdout=subprocess.PIPE) as server:
             assert server.stdout is not None
             server.stdout.readline()
@@ -74,9 +81,11 @@ def run() -> dict[str, Any]:
         }
 
 
-def _services(answering: int, silent: int) -> str:
+def _services(answering: int, silent: int, faltering: int) -> str:
     lines = ["services:"]
-    for number in range(CHECKS):
+    for number in range(FALTERING):
+        lines += [f"  f{number}:", "    checks:", f"      - tcp: 127.0.0.1:{faltering}"]
+    for number in range(CHECKS - FALTERING):
         port = silent if number < SILENT else answering
         what = f"http: http://127.0.0.1:{port}/" if number % 2 else f"tcp: 127.0.0.1:{answering}"
         what = f"http: http://127.0.0.1:{port}/" if number < SILENT else what
@@ -133,19 +142,21 @@ def _seconds(process: psutil.Process) -> float:
 def _results(home: Path) -> dict[str, Any]:
     with sqlite3.connect(home / "lamplighter.db") as database:
         rows = database.execute(
-            "SELECT series_id, at, state, late_ms FROM check_points ORDER BY series_id, at"
+            "SELECT series_id, at, p.state, p.late_ms, service LIKE 'f%' FROM check_points p"
+            " JOIN check_series s ON s.id = series_id ORDER BY series_id, at"
         ).fetchall()
     ends: dict[int, list[float]] = defaultdict(list)
     states: dict[str, int] = defaultdict(int)
-    for number, at, state, _ in rows:
-        ends[number].append(datetime.fromisoformat(at).timestamp())
+    for number, at, state, _, falters in rows:
+        if not falters:
+            ends[number].append(datetime.fromisoformat(at).timestamp())
         states[state] += 1
     delays = [delay for each in ends.values() for delay in _delays(each)]
     missing = sum(
         round((times[-1] - times[0]) / INTERVAL) + 1 - len(times) for times in ends.values()
     )
     return {
-        "checks": len(ends),
+        "checks": len({number for number, *_ in rows}),
         "interval_seconds": INTERVAL,
         "results": len(rows),
         "missing": missing,
@@ -153,9 +164,18 @@ def _results(home: Path) -> dict[str, Any]:
         "delay_ms_p50": round(1_000 * statistics.median(delays)),
         "delay_ms_p95": round(1_000 * statistics.quantiles(delays, n=20)[-1]),
         "delay_ms_max": round(1_000 * max(delays)),
-        "late": sum(late > 0 for *_, late in rows),
-        "late_ms_max": max(late for *_, late in rows),
+        **_count_incidents(home),
+        "late": sum(late > 0 for *_, late, _ in rows),
+        "late_ms_max": max(late for *_, late, _ in rows),
     }
+
+
+def _count_incidents(home: Path) -> dict[str, int]:
+    with sqlite3.connect(home / "lamplighter.db") as database:
+        opened, closed, sessions = database.execute(
+            "SELECT COUNT(*), COUNT(resolved_at), (SELECT COUNT(*) FROM sessions) FROM incidents"
+        ).fetchone()
+    return {"incidents": opened, "incidents_closed": closed, "sessions": sessions}
 
 
 def _delays(times: list[float]) -> list[float]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from app import App
+from app import SERVICES, App
 
 
 @pytest.fixture
@@ -51,6 +51,34 @@ def test_an_incident_is_acknowledged_noted_and_closed(page: Page, app: App) -> N
     expect(timeline.filter(has_text="Resolved")).to_be_visible()
     expect(page.get_by_text("repaired by a person after").first).to_be_visible()
     expect(page.get_by_role("button", name="Acknowledge")).to_be_hidden()
+
+
+def test_incidents_are_merged_with_a_preview_and_an_undo(page: Page, app: App) -> None:
+    more = "  caddy:\n    checks:\n      - tcp: 127.0.0.1:9\n"
+    (app.home / "services.yaml").write_text(f"{SERVICES.lstrip()}{more}")
+    first, second = fails(app), fails(app, "caddy")
+    page.goto(f"{app.url}/incidents/{second}")
+
+    page.get_by_role("button", name="Merge", exact=True).focus()
+    page.keyboard.press("Enter")
+    form = page.get_by_role("form", name="Merge this incident")
+    expect(form.get_by_label("Merge into")).to_be_focused()
+    expect(form).to_contain_text(f"Incident {second} closes as merged into incident {first}.")
+    expect(form).to_contain_text(f"Incident {first} also covers caddy.")
+    page.keyboard.press("Escape")
+    expect(form).to_be_hidden()
+    expect(page.get_by_role("button", name="Merge", exact=True)).to_be_focused()
+
+    page.keyboard.press("Enter")
+    form.get_by_role("button", name="Merge incidents").click()
+    expect(page).to_have_url(f"{app.url}/incidents/{first}")
+    services = page.get_by_role("region", name="Services")
+    expect(services.get_by_role("listitem")).to_have_count(2)
+
+    page.get_by_role("button", name="Undo").click()
+    expect(services.get_by_role("listitem")).to_have_count(1)
+    assert [each["state"] for each in app.get("/api/v1/incidents")["items"]] != ["resolved"] * 2
+    assert app.get(f"/api/v1/incidents/{second}")["outcome"] == ""
 
 
 def test_the_list_follows_and_filters(page: Page, app: App) -> None:

@@ -180,6 +180,7 @@ def _described(seen: Trial, verdicts: Sequence[Verdict]) -> dict[str, Any]:
         "asked": {name: round(at - seen.injected_at, 1) for name, at in seen.asked.items()},
         "incidents": [each.title for each in seen.incidents],
         "notices": seen.notices,
+        "rows": seen.rows,
         "verdicts": [asdict(each) for each in verdicts],
     }
 

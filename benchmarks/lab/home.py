@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -170,6 +170,21 @@ class LabHome:
             for row in found
         ]  # fmt: skip
         return [each for each in rows if each.detected_at >= since]
+
+    def counts(self, since: float) -> dict[str, int]:
+        """Return how many rows of each kind a person finds since a moment."""
+        at = datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        queries = {
+            "incidents": "incidents WHERE detected_at >= ?",
+            "events": "events WHERE created_at >= ?",
+            "critical": "events WHERE level = 'critical' AND created_at >= ?",
+            "sessions": "sessions WHERE started_at >= ?",
+            "notifications": "notices WHERE state = 'sent' AND created_at >= ?",
+        }
+        return {
+            name: int((self.rows(f"SELECT COUNT(*) FROM {query}", at) or [(0,)])[0][0])
+            for name, query in queries.items()
+        }
 
     def live_incidents(self) -> int:
         """Return how many incidents are open."""

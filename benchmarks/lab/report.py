@@ -76,6 +76,7 @@ def markdown(found: Mapping[str, Any]) -> str:
         "",
         *_table("class", {each["name"]: each["figures"] for each in found["classes"]}),
         "",
+        *_rows(found["classes"]),
         *_misses(found["classes"]),
         *_not_run(found["not_run"]),
         "## Memories",
@@ -118,6 +119,21 @@ def _goal(goals: Mapping[str, Any], name: str, words: str, sign: str, goal: floa
 
 def _baselines(found: Mapping[str, Any]) -> dict[str, Any]:
     return {BASELINES[name]: each for name, each in found["baselines"].items()}
+
+
+def _rows(classes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what a person finds after the first injection of each class."""
+    first = {each["name"]: each["trials"][0].get("rows") for each in classes if each["trials"]}
+    found = {name: rows for name, rows in first.items() if rows}
+    if not found:
+        return []
+    names = [*next(iter(found.values()))]
+    lines = ["Rows after one fault:", "", f"| class | {' | '.join(names)} |", "|---" * 6 + "|"]
+    lines += [
+        f"| {name} | {' | '.join(str(rows[each]) for each in names)} |"
+        for name, rows in found.items()
+    ]
+    return [*lines, ""]
 
 
 def _table(first: str, rows: Mapping[str, Mapping[str, Any]]) -> list[str]:

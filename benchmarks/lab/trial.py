@@ -28,6 +28,9 @@ class Trial:
     acts: list[str] = field(default_factory=list)
     incidents: list[IncidentRow] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    """How many rows of each kind a person finds afterwards."""
+
     up_at: dict[str, float | None] = field(default_factory=dict)
     """Since when users were served again, by fault."""
 
@@ -59,6 +62,7 @@ def with_product(
     _until(lambda: home.is_quiet() and prober.is_up(), 40)
     trial.notices = [text for at, text in home.inbox.messages if at >= trial.injected_at]
     trial.incidents = home.incidents(trial.injected_at)
+    trial.rows = home.counts(trial.injected_at)
     return trial
 
 

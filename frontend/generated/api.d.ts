@@ -1015,6 +1015,7 @@ export interface components {
             directory: string | null;
             host: string | null;
             output_pending: boolean;
+            rounds: number;
             version: number;
         };
         /**
@@ -2765,6 +2766,8 @@ export interface components {
         /**
          * IncidentIn
          * @description What to change; `outcome` resolves the incident, `merge_into` makes it part of another.
+         *
+         *         `separate` undoes a merge while the other incident is open.
          */
         IncidentIn: {
             /** @default null */
@@ -2775,6 +2778,8 @@ export interface components {
             outcome?: components["schemas"]["IncidentOutcome"] | null;
             /** @default null */
             merge_into?: number | null;
+            /** @default null */
+            separate?: boolean | null;
         };
         /**
          * DeliveryOut

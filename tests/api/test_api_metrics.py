@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx2
@@ -11,7 +13,9 @@ from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from route_requests import Asking
 
+from check_results import store_results
 from lamplighter import __version__
+from lamplighter.domain.services.series import CheckRun, PointState
 from living import Home, Server, lately
 
 
@@ -63,6 +67,48 @@ def test_requests_are_counted_by_route_and_never_by_input(
         if "route" in sample.labels
     }
     assert "nowhere" not in str(routes)
+
+
+def test_checks_have_latencies_and_certificates(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    home = own_server.home
+    home.services.write_text("services:\n  web:\n    checks:\n      - tcp: 127.0.0.1:9\n")
+    now = datetime.now(UTC)
+    for at, latency, until in ((0, 4, 40), (1, 40, 40), (2, 20_000, 41)):
+        run = CheckRun(
+            service="web",
+            check="tls",
+            kind="tls",
+            at=now - timedelta(minutes=9 - at),
+            state=PointState.FAILED if at == 1 else PointState.PASSED,
+            latency_ms=latency,
+            detail=f"certificate valid until {now + timedelta(days=until):%Y-%m-%d}",
+        )
+        store_results(home.path, [run, replace(run, service="undeclared")])
+
+    found = figures(own_client)
+
+    family = found["lamplighter_check_latency_seconds"]
+    assert family.type == "histogram"
+    assert {each.labels["service"] for each in family.samples} == {"web"}
+    counts = {
+        each.labels["le"]: each.value for each in family.samples if each.name.endswith("_bucket")
+    }
+    assert [counts[bound] for bound in ("0.005", "0.025", "0.05", "10.0", "+Inf")] == [
+        1,
+        1,
+        2,
+        2,
+        3,
+    ]
+    name, labels = "lamplighter_check_latency_seconds", {"service": "web", "check": "tls"}
+    assert value(found, f"{name}_count", **labels) == 3
+    assert value(found, f"{name}_sum", **labels) == 20.044
+    days = value(found, "lamplighter_certificate_days", **labels)
+    assert days is not None
+    assert 40 <= days <= 41
+    assert value(found, "lamplighter_service_up", service="web") == 1
 
 
 def test_the_rows_are_counted(own_server: Server, own_client: httpx2.Client) -> None:

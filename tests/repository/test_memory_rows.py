@@ -298,17 +298,19 @@ async def test_a_filter_takes_exactly_what_it_names(
 async def test_counts_leave_out_their_own_filter(db: Database) -> None:
     await several(db)
 
-    assert await facets.services(db, MemoryFilter(service="caddy")) == [
+    assert (await facets.facets(db, MemoryFilter(service="caddy"))).services == [
         ("adguard", 1),
         ("caddy", 2),
         ("jellyfin", 2),
         (None, 1),
     ]
-    assert await facets.categories(db, MemoryFilter(service="caddy", category=Category.TIMING)) == [
+    timing = MemoryFilter(service="caddy", category=Category.TIMING)
+    assert (await facets.facets(db, timing)).categories == [
         ("decision", 1),
         ("dependency", 1),
     ]
-    assert await facets.projects(db, MemoryFilter(service="caddy", project="other")) == [("ops", 2)]
+    other = MemoryFilter(service="caddy", project="other")
+    assert (await facets.facets(db, other)).projects == [("ops", 2)]
 
 
 async def test_what_a_session_saved_is_found_by_its_number(db: Database) -> None:

@@ -130,7 +130,7 @@ async def test_both_sides_of_an_open_review_are_in_review(db: Database) -> None:
 
     assert await listed(db, MemoryFilter(in_review=True)) == [old, new]
     asked = MemoryFilter(active=True, in_review=True)
-    assert await facets.states(db, asked) == {"active": 4, "inactive": 0, "review": 2}
+    assert (await facets.facets(db, asked)).states == {"active": 4, "inactive": 0, "review": 2}
 
 
 async def test_each_view_is_counted_under_the_other_filters(db: Database) -> None:

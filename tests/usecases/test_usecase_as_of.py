@@ -142,10 +142,13 @@ async def test_each_moment_shows_what_was_seen_then(db: Database, seed: int) -> 
             matching = [each for each in then if fits(each, wanted)]
             assert await listed(db, wanted, Sort.CREATED, at) == matching[::-1]
             assert await memories.count(db, wanted, at=at) == len(matching)
-        by_service = Counter(each.service for each in then)
-        assert Counter(dict(await facets.services(db, MemoryFilter(), at=at))) == by_service
-        by_category = Counter(each.category for each in then)
-        assert Counter(dict(await facets.categories(db, MemoryFilter(), at=at))) == by_category
+            found = await facets.facets(db, wanted, at=at)
+            for name, counts in (("service", found.services), ("category", found.categories)):
+                free = [each for each in then if fits(each, replace(wanted, **{name: None}))]
+                assert Counter(dict(counts)) == Counter(getattr(each, name) for each in free)
+            free = [each for each in then if fits(each, replace(wanted, active=None))]
+            active = sum(each.active for each in free)
+            assert found.states == {"active": active, "inactive": len(free) - active}
 
 
 @pytest.mark.parametrize("budget", [0, 60, 2_000])

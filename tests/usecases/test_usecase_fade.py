@@ -50,6 +50,14 @@ async def test_unconfirmed_memories_fade_once_for_each_week(db: Database) -> Non
     assert (entry.cause, entry.reason) == ("faded", "not confirmed for 2 more weeks")
 
 
+async def test_a_session_waits_a_limited_time_and_the_rest_fades_later(db: Database) -> None:
+    for _ in range(3):
+        await held(db)
+
+    assert await fade(db, now=NOON + 44 * DAY, seconds=0) == 0
+    assert await fade(db, now=NOON + 44 * DAY) == 3
+
+
 async def test_a_clock_behind_what_was_seen_fades_nothing(db: Database) -> None:
     await held(db)
     later = replace(SLOW_START, service="later")

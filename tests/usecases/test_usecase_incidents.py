@@ -456,6 +456,27 @@ async def test_incidents_are_merged_with_all_they_hold(db: Database) -> None:
     assert await incidents.live(db) == []
 
 
+async def test_merged_incidents_are_separated_again(db: Database) -> None:
+    await checked(db, FAILED, NOON, "db", "mail")
+    first, second = await incidents.live(db)
+    by = await answered(db, second)
+    await follow(db, SERVICES, now=NOON)
+    before = [await now_of(db, each) for each in (first, second)]
+    here = context(db, NOON + MINUTE)
+    await acts.change(here, second.id, IncidentChange(merge_into=first.id))
+
+    again = await acts.change(here, second.id, IncidentChange(separate=True))
+
+    assert (again.outcome, again.merged_into, again.resolved_at) == ("", None, None)
+    for was, now in zip(before, [await now_of(db, each) for each in before], strict=True):
+        assert (now.services, now.started_at) == (was.services, was.started_at)
+    assert await incidents.session_ids(db, second.id) == [by.id]
+    with pytest.raises(Conflict):
+        await acts.change(here, second.id, IncidentChange(separate=True))
+    await well(db, "db", "mail")
+    assert await incidents.live(db) == []
+
+
 async def test_its_timeline_is_in_order_and_quotes_the_evidence(db: Database) -> None:
     incident = await failing(db, "db", "Web")
     by = await answered(db, incident, tier=3)

@@ -170,6 +170,11 @@ def retention(text: str) -> float:
     return seconds
 
 
+def retention_or_never(text: str) -> float:
+    """Read how long rows are stored, in seconds: at least a day; 0 stores them for good."""
+    return 0.0 if re.fullmatch(r"\s*0+[smhd]?\s*", text) else retention(text)
+
+
 def split_words(text: str) -> tuple[str, ...]:
     """Read words, separated by blanks or commas."""
     return tuple(each for each in re.split(r"[\s,]+", text) if each)
@@ -206,10 +211,14 @@ RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     digest: "100ms to 366d, or none",
     window: "0, or 100ms to 366d",
     retention: "1d to 3660d",
+    retention_or_never: "0, or 1d to 3660d",
     split_words: "addresses",
     displayed: "comma-separated names",
     model: "the name of a model",
 }
+
+
+DURATIONS: Final = (duration, window, retention, retention_or_never, digest)
 
 
 def control_of(read: Callable[[str], Any]) -> tuple[str, tuple[str, ...]]:
@@ -220,7 +229,7 @@ def control_of(read: Callable[[str], Any]) -> tuple[str, tuple[str, ...]]:
         return "choice", read.choices
     if isinstance(read, IntegerReader):
         return "number", (str(read.low), str(read.high))
-    return ("duration", ()) if read in (duration, window, retention, digest) else ("text", ())
+    return ("duration", ()) if read in DURATIONS else ("text", ())
 
 
 def range_of(read: Callable[[str], Any]) -> str:

@@ -59,6 +59,12 @@ class Settings:
     check_result_retention: float
     check_series_retention: float
     check_day_retention: float
+    round_folding: float
+    session_check_retention: float
+    session_retention: float
+    event_retention: float
+    record_retention: float
+    change_retention: float
     engine: str
     engine_tier2: str
     engine_tier3: str

@@ -9,6 +9,7 @@ from lamplighter.domain.memory.memory import MemoryKind
 from lamplighter.domain.relate import Lexicon
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.sessions.cost import SpendingCaps
+from lamplighter.domain.sessions.retention import Retention
 from lamplighter.domain.sessions.session import ProfileLimits
 from lamplighter.serve import home
 
@@ -68,3 +69,17 @@ def _build_lifetimes(settings: Settings) -> Lifetimes:
         MemoryKind.PROCEDURAL: settings.procedural_lifetime,
     }
     return {kind: timedelta(seconds=each) for kind, each in seconds.items() if each}
+
+
+def build_retention(settings: Settings) -> Retention:
+    """Return how long rows are stored; a setting of 0 stores them for good."""
+    seconds = {
+        "changes": settings.change_retention,
+        "session_checks": settings.session_check_retention,
+        "rounds": settings.round_folding,
+        "sessions": settings.session_retention,
+        "events": settings.event_retention,
+        "records": settings.record_retention,
+    }
+    ages = {name: timedelta(seconds=each) if each else None for name, each in seconds.items()}
+    return Retention(**ages)

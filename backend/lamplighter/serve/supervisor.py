@@ -29,7 +29,7 @@ from lamplighter.repository.sessions import approvals, escalations, requests, se
 from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.serve import home
-from lamplighter.serve.configuration import build_configuration
+from lamplighter.serve.configuration import build_configuration, build_retention
 from lamplighter.serve.editing.live import LiveNotifications
 from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.notebook.service import notebook_context
@@ -43,6 +43,7 @@ from lamplighter.supervisor.incidents import IncidentFollower
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
 from lamplighter.supervisor.measuring import HealthSchedule
 from lamplighter.supervisor.organizing import OrganizerSchedule
+from lamplighter.supervisor.retention import RetentionSchedule
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.supervisor.sender import Sender
@@ -283,7 +284,9 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         verifier = build_verifier(settings, context, services)
         follower = IncidentFollower(here, services.last_good, listener.version)
         live = LiveNotifications(settings, db, transport)
-        work = (sender, organizer, measuring, verifier, follower, live)
+        steady = context.timepiece.steady
+        keeper = RetentionSchedule(here, context.files, build_retention(settings), steady)
+        work = (sender, organizer, measuring, verifier, follower, live, keeper)
         beside = (*(each.run for each in work), *scheduler)
         led = Supervisor(context, services.load, lock, beside=beside)
         yield SupervisorProcess(led, listener)

@@ -26,9 +26,8 @@ from lamplighter.domain.sessions.session import (
     Trigger,
 )
 from lamplighter.repository import Database, reading, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.feed.signals import ChangeSignal
-from lamplighter.repository.services import checks, events
+from lamplighter.repository.services import events
 from lamplighter.repository.sessions import requests
 from lamplighter.repository.store.driver import OperationalError, severity
 from lamplighter.repository.upkeep import leases
@@ -69,8 +68,6 @@ async def record_file_changes(context: SessionContext, version: Callable[[], int
         await asyncio.sleep(POLL_SECONDS)
 
 
-CHANGE_RETENTION: Final = timedelta(days=7)
-CHECK_RESULT_RETENTION: Final = timedelta(days=31)
 LOCKED_SECONDS: Final = 1.0
 NO_KNOWN_FIX: Final = "The known fix does not apply any more. A session will investigate."
 NO_ROUND: Final = "and no rounds run"
@@ -258,9 +255,6 @@ class Supervisor:
 
     async def _round(self) -> None:
         await self._read_services()
-        async with writing(self.db):
-            await changes.prune(self.db, before=self.context.now() - CHANGE_RETENTION)
-            await checks.prune(self.db, before=self.context.now() - CHECK_RESULT_RETENTION)
         await journal.purge_expired(
             self.db, self.context.active.trash_retention, now=self.context.now()
         )

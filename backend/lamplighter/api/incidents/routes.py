@@ -42,7 +42,7 @@ OPS: Final = (
         "/incidents/{id:int}",
         "sessions:write",
         incidents.update,
-        "Acknowledge, note, resolve or merge an incident.",
+        "Acknowledge, note, resolve, merge or separate an incident.",
         shapes.IncidentOut,
         body=shapes.IncidentIn,
         problems=(404, 409),

@@ -138,9 +138,13 @@ class ReplayOut(Struct):
 
 
 class IncidentIn(Struct):
-    """What to change; `outcome` resolves the incident, `merge_into` makes it part of another."""
+    """What to change; `outcome` resolves the incident, `merge_into` makes it part of another.
+
+    `separate` undoes a merge while the other incident is open.
+    """
 
     acknowledged: bool | None = None
     note: Annotated[str, Meta(max_length=NOTE_CHARS)] | None = None
     outcome: IncidentOutcome | None = None
     merge_into: int | None = None
+    separate: bool | None = None

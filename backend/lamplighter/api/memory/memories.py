@@ -63,17 +63,14 @@ async def facets(request: Request) -> Response:
     at = _moment(query, here.now())
     async with reading(here.db):
         chosen = await _caller_filter(request, query)
-        services = await counts.services(here.db, chosen, at=at)
-        categories = await counts.categories(here.db, chosen, at=at)
-        projects = await counts.projects(here.db, chosen, at=at)
-        states = await counts.states(here.db, chosen, at=at)
+        found = await counts.facets(here.db, chosen, at=at)
         seq = await changes.last_seq(here.db)
     return answer(
         {
-            "services": [{"service": name, "count": count} for name, count in services],
-            "categories": [{"category": name, "count": count} for name, count in categories],
-            "projects": [{"project": name, "count": count} for name, count in projects],
-            "states": states,
+            "services": [{"service": name, "count": count} for name, count in found.services],
+            "categories": [{"category": name, "count": count} for name, count in found.categories],
+            "projects": [{"project": name, "count": count} for name, count in found.projects],
+            "states": found.states,
             "seq": seq,
             **_as_of(at),
         }

@@ -1,7 +1,9 @@
 """Prometheus metrics: counters of this process and counts from the database."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -12,6 +14,7 @@ from lamplighter.api import common_shapes, params
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.domain.health.figures import MemoryMeasurement
 from lamplighter.domain.health.findings import judge_figures
+from lamplighter.domain.services.series import LATENCY_SECONDS, CheckSeries, certificate_days
 from lamplighter.domain.services.vitals import VitalStatus
 from lamplighter.repository.upkeep.statistics import StoreFigures
 from lamplighter.telemetry import counts
@@ -71,6 +74,8 @@ class MetricFamilies:
             yield _gauge(
                 "service_up", "Whether all checks of a service passed last.", up, ("service",)
             )
+            checks = [each for each in self._found.checks if each.service in declared]
+            yield from _check_metrics(checks, self._found.at)
             if not isinstance(self._here.near, NoSemanticSearch | None):
                 yield _gauge(
                     "vectors_missing",
@@ -136,6 +141,30 @@ def _row_metrics(found: StoreFigures) -> "Iterator[Metric]":
             "Time since the last heartbeat of the supervisor.",
             found.heartbeat_age,
         )
+
+
+def _check_metrics(checks: Sequence[CheckSeries], at: datetime) -> "Iterator[Metric]":
+    from prometheus_client.core import HistogramMetricFamily
+
+    latency = HistogramMetricFamily(
+        "lamplighter_check_latency_seconds",
+        "Latency of the results of a check.",
+        labels=("service", "check"),
+    )
+    bounds = [*map(str, LATENCY_SECONDS), "+Inf"]
+    for each in checks:
+        *counts, total = each.latencies
+        if any(counts):
+            buckets = [*zip(bounds, accumulate(counts), strict=True)]
+            latency.add_metric((each.service, each.check), buckets, total)
+    yield latency
+    days = {(each.service, each.check): certificate_days(each, now=at) for each in checks}
+    yield _gauge(
+        "certificate_days",
+        "Days until the certificate of a check expires.",
+        {key: round(left, 2) for key, left in days.items() if left is not None},
+        ("service", "check"),
+    )
 
 
 def _health_metrics(found: MemoryMeasurement) -> "Iterator[Metric]":

@@ -1,6 +1,8 @@
 """The results of a check as a time series: single results, and what a span of time came to."""
 
 import math
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -11,6 +13,10 @@ BUCKET: Final = timedelta(minutes=5)
 DAY: Final = timedelta(days=1)
 DETAIL_CHARS: Final = 500
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+LATENCY_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+NO_LATENCIES: Final[tuple[float, ...]] = (0,) * (len(LATENCY_SECONDS) + 2)
+_VALID_UNTIL: Final = re.compile(r"certificate valid until (\d{4}-\d\d-\d\d)")
+_EXPIRES_IN: Final = re.compile(r"certificate expires in (\d+) (day|hour)")
 
 
 class PointState(StrEnum):
@@ -54,7 +60,9 @@ class CheckSeries:
     """A check with its last conclusive result.
 
     `changed_at` is since when it passes or fails, `streak` how often in a row it did.
-    `folded_to` and `day_folded_to` are how far its results are in the aggregates.
+    `folded_to` and `day_folded_to` are how far its results are in the aggregates. `latencies`
+    counts the results since the first one up to each of `LATENCY_SECONDS`, those above, and last
+    their sum in seconds.
     """
 
     id: int
@@ -72,6 +80,7 @@ class CheckSeries:
     detail: str = ""
     folded_to: datetime | None = None
     day_folded_to: datetime | None = None
+    latencies: tuple[float, ...] = NO_LATENCIES
 
     @property
     def failing(self) -> bool:
@@ -128,7 +137,26 @@ def advance(series: CheckSeries, run: CheckRun) -> CheckSeries:
         attempts=run.attempts,
         late_ms=run.late_ms,
         detail=run.detail,
+        latencies=_count_latency(series.latencies, run.latency_ms),
     )
+
+
+def _count_latency(counts: tuple[float, ...], latency_ms: float | None) -> tuple[float, ...]:
+    if latency_ms is None:
+        return counts
+    seconds, at = latency_ms / 1_000, bisect_left(LATENCY_SECONDS, latency_ms / 1_000)
+    total = round(counts[-1] + seconds, 6)
+    return (*counts[:at], counts[at] + 1, *counts[at + 1 : -1], total)
+
+
+def certificate_days(series: CheckSeries, *, now: datetime) -> float | None:
+    """Return for how many days the certificate of a check is valid, by its last result."""
+    if found := _VALID_UNTIL.search(series.detail):
+        return (datetime.fromisoformat(f"{found[1]}T00:00Z") - now) / DAY
+    if (found := _EXPIRES_IN.search(series.detail)) and series.checked_at is not None:
+        left = timedelta(**{f"{found[2]}s": int(found[1])})
+        return (series.checked_at + left - now) / DAY
+    return None
 
 
 def span_start(at: datetime, span: timedelta) -> datetime:

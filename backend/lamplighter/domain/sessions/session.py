@@ -99,6 +99,7 @@ class Session:
     says that not all of the output was ingested. `log_step` counts the steps
     of the line at `log_offset` that were ingested. `markers_left` markers stayed in
     the file because of the limit; the first is step `left_step` of the line at `left_offset`.
+    `rounds` counts the rounds without a change that it stands for, itself included.
     `outcome` is what it achieved, in words; empty while it runs, and where its status says it all.
     """
 
@@ -141,6 +142,7 @@ class Session:
     directory: str | None = None
     host: str | None = None
     output_pending: bool = False
+    rounds: int = 1
     version: int = 1
     stop_requested_at: Annotated[datetime | None, Field(public=False)] = None
     leader_epoch: Annotated[int, Field(public=False)] = 0

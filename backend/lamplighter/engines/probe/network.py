@@ -199,7 +199,8 @@ async def probe_tls(check: TlsCheck) -> ProbeAnswer:
     left = certificate.not_valid_after_utc - clock.now()
     soon = left < timedelta(seconds=check.expires)
     warning = f"certificate expires in {_format_span(left)}" if soon else ""
-    return ProbeAnswer(ok=True, answered=True, warning=warning)
+    until = f"certificate valid until {certificate.not_valid_after_utc:%Y-%m-%d}"
+    return ProbeAnswer(ok=True, answered=True, warning=warning, detail="" if warning else until)
 
 
 def _context(ca: str | None, *, verify: bool) -> ssl.SSLContext:

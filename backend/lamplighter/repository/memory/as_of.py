@@ -14,6 +14,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from lamplighter.domain.memory.memory import HISTORY_FIELDS, KINDS, RESTORED, MemoryKind
+from lamplighter.repository.store.dialect import stamp
 from lamplighter.repository.store.tables import history, memories
 
 MOMENTS: Final = 32
@@ -55,13 +56,25 @@ def parts(at: datetime | None, *, only: Sequence[int] | None = None) -> Sequence
 @lru_cache(MOMENTS)
 def _parts(at: datetime, only: tuple[int, ...] | None) -> Sequence[sa.FromClause]:
     """Return the parts; who looks at a moment asks many things of it, and to say it takes long."""
-    after = [history.c.at > at]
-    if only is not None:
-        after.append(history.c.memory_id.in_(only))
-    return [_untouched(at, after), _rebuilt(at, after)]
+    # most memories of a long history came later: their numbers are higher than this one
+    newest = (
+        sa.select(sa.func.max(memories.c.id)).where(memories.c.created_at <= at).scalar_subquery()
+    )
+    if only is None:
+        after = [history.c.at > at, history.c.memory_id <= newest]
+    else:  # by the numbers, not by the moment
+        after = [history.c.memory_id.in_(only), _text_of(history.c.at) > stamp(at)]
+    among = memories.c.id <= newest if only is None else memories.c.id.in_(only)
+    return [_untouched(at, after, among), _rebuilt(at, after)]
 
 
-def _untouched(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.FromClause:
+def _text_of(moment: sa.Column[datetime]) -> sa.ColumnElement[str]:
+    return sa.type_coerce(moment, sa.Text).concat("")
+
+
+def _untouched(
+    at: datetime, after: Sequence[sa.ColumnElement[bool]], among: sa.ColumnElement[bool]
+) -> sa.FromClause:
     changed = sa.select(history.c.memory_id).where(*after)
     # to PostgreSQL a list looks short, and it would go through the history for each memory
     listed = changed.distinct().cte("changed").prefix_with("MATERIALIZED", dialect="postgresql")
@@ -71,6 +84,7 @@ def _untouched(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.From
         sa.select(memories)
         .where(untouched)
         .where(memories.c.created_at <= at)
+        .where(among)
         .subquery("untouched")
     )
 
@@ -140,8 +154,8 @@ def _history_value_sqlite(element: _HistoryValue, compiler: Any, **more: Any) ->
     entry, name, row = (compiler.process(each, **more) for each in element.clauses)
     path = f"'$.{name[1:-1]}'"
     return (
-        f"CASE WHEN json_type({entry}, {path}) IS NULL THEN {row}"
-        f" ELSE json_extract({entry}, {path}) END"
+        f"coalesce(json_extract({entry}, {path}),"
+        f" CASE WHEN json_type({entry}, {path}) IS NULL THEN {row} END)"
     )
 
 

@@ -26,10 +26,9 @@ from lamplighter.formats.audit import (
 )
 from lamplighter.repository.memory import reviews as review_rows
 from lamplighter.repository.memory.history import REPORT_CAUSES
-from lamplighter.repository.memory.listing import UPDATED, prompt_order
-from lamplighter.repository.memory.memories import from_row
+from lamplighter.repository.memory.memories import by_ids as memories_by_ids
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER
+from lamplighter.repository.store.dialect import NUMBER, Stamp
 from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.session_tables import verifications
 from lamplighter.repository.store.tables import (
@@ -40,7 +39,6 @@ from lamplighter.repository.store.tables import (
     reviews,
     sessions,
 )
-from lamplighter.repository.store.unreadable import fetch_readable
 
 CONFIRMED: Final = "reinforced"
 CONTRADICTED: Final = "contradicted"
@@ -51,35 +49,59 @@ OTHER_MEMORY: Final[JoinedColumns] = [
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class TopicPage:
+    """One page of the memories on a topic, and how many there are of each state."""
+
+    page: Page[Memory]
+    active: int
+    inactive: int
+
+
 async def page_on_topic(
     db: Database, topic: str, service: str | None, *, limit: int, position: Sequence[Any] | None
-) -> Page[Memory]:
-    """Return one page of the memories on a topic: the active first, then the surest."""
-    active = sa.type_coerce(memories.c.active, NUMBER)
-    keys = [Key(active, descending=True), *prompt_order(memories.c)]
-    query = sa.select(memories, keys[2].column.label(UPDATED)).where(
-        _topic_conditions(topic, service)
-    )
-    if position is not None:
-        query = query.where(after(keys, position))
-    query = query.order_by(*(key.ordered() for key in keys))
-    rows = await fetch_readable(db, query.limit, limit + 1)
-    behind = None
-    if len(rows) > limit:
-        last = rows[limit - 1]
-        behind = [int(last["active"]), last["confidence"], last[UPDATED], last["id"]]
-    return Page([from_row(row) for row in rows[:limit]], behind)
+) -> TopicPage:
+    """Return one page of the memories on a topic: the active first, then the surest.
 
-
-async def count_on_topic(db: Database, topic: str, service: str | None) -> tuple[int, int]:
-    """Return how many memories on a topic are active, and how many are not."""
-    query = (
-        sa.select(memories.c.active, sa.func.count().label("count"))
+    Their texts are read once, for the page and for the counts.
+    """
+    ranked = (
+        sa.select(
+            memories.c.id,
+            sa.type_coerce(memories.c.active, NUMBER).label("active"),
+            memories.c.confidence,
+            sa.type_coerce(memories.c.updated_at, Stamp).label("updated"),
+        )
         .where(_topic_conditions(topic, service))
-        .group_by(memories.c.active)
+        .cte("ranked")
+        .prefix_with("MATERIALIZED")
     )
-    found = {row["active"]: row["count"] for row in await db.fetch_all(query)}
-    return found.get(True, 0), found.get(False, 0)
+    keys = _topic_order(ranked.c)
+    active, total = (
+        sa.select(count).select_from(ranked).scalar_subquery()
+        for count in (sa.func.coalesce(sa.func.sum(ranked.c.active), 0), sa.func.count())
+    )
+    totals = sa.select(active.label("active_total"), total.label("total")).subquery("totals")
+    placed = sa.select(ranked).order_by(*(key.ordered() for key in keys)).limit(limit + 1)
+    if position is not None:
+        placed = placed.where(after(keys, position))
+    first = placed.subquery("first")
+    query = (
+        sa.select(totals, first)
+        .select_from(totals.outerjoin(first, sa.true()))
+        .order_by(*(key.ordered() for key in _topic_order(first.c)))
+    )
+    rows = await db.fetch_all(query)
+    found = rows[:limit] if rows[0]["id"] is not None else []
+    texts = await memories_by_ids(db, [row["id"] for row in found])
+    last = [found[-1][key.column.name] for key in keys] if len(rows) > limit else None
+    page = Page([texts[row["id"]] for row in found if row["id"] in texts], last)
+    return TopicPage(page, rows[0]["active_total"], rows[0]["total"] - rows[0]["active_total"])
+
+
+def _topic_order(columns: Any) -> list[Key]:
+    names = ("active", "confidence", "updated")
+    return [*(Key(columns[name], descending=True) for name in names), Key(columns.id)]
 
 
 async def evidence_of(db: Database, ids: Sequence[int]) -> AuditEvidence:
@@ -105,7 +127,8 @@ def _topic_conditions(topic: str, service: str | None) -> sa.ColumnElement[bool]
 
 async def _changes_by_cause(db: Database, ids: Sequence[int], cause: str) -> dict[int, AuditTally]:
     rows = sa.select(history.c.memory_id, history.c.session_id, history.c.at, history.c.id).where(
-        history.c.memory_id.in_(ids), history.c.cause == cause
+        history.c.memory_id.in_(ids),
+        history.c.cause.concat("") == cause,  # by the numbers: of one cause there are many more
     )
     return _tallies(await _newest(db, rows.subquery("changed"), "memory_id"))
 

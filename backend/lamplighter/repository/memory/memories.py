@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -36,10 +36,11 @@ from lamplighter.repository.memory.listing import UPDATED
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, Seconds
+from lamplighter.repository.store.dialect import NUMBER, Seconds, stamp
 from lamplighter.repository.store.paging import Page
+from lamplighter.repository.store.session_tables import memory_views
 from lamplighter.repository.store.statements import Statement, prepare_insert
-from lamplighter.repository.store.tables import KNOWLEDGE, exposures, history, memories, reviews
+from lamplighter.repository.store.tables import KNOWLEDGE, memories, reviews
 from lamplighter.repository.store.unreadable import Unreadable, is_readable, unreadable_column
 
 _CENTS: Final = 100
@@ -146,49 +147,35 @@ def _fading(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     spare = (cents - round(ACTIVE_THRESHOLD * _CENTS)) // round(WEEKLY_DECAY * _CENTS)
     weeks = columns.decayed_weeks + spare + 1
     begun = Seconds(sa.type_coerce(columns.updated_at, sa.Text)) + int(GRACE_PERIOD.total_seconds())
-    until = 0 if selection.by is None else int(selection.by.timestamp())
+    by = selection.by or datetime.fromtimestamp(0, UTC)
+    until, soonest = int(by.timestamp()), stamp(by - GRACE_PERIOD - WEEK)
     return sa.and_(
         columns.active == 1,
+        sa.type_coerce(columns.updated_at, sa.Text) <= soonest,
         columns.pinned == 0,
         columns.category.in_(OPERATIONAL) | unverified_semantic(columns),
         begun + weeks * int(WEEK.total_seconds()) <= until,
     )
 
 
-def _unused(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
-    """Ask for those that no session received."""
-    included = sa.select(1).where(
-        exposures.c.memory_id == columns.id, exposures.c.position.is_not(None)
+def _listed(view: View) -> Callable[[MemoryFilter, Any], sa.ColumnElement[bool]]:
+    """Return a condition for the memories that triggers list in a view."""
+    numbers = sa.select(memory_views.c.memory_id).where(
+        memory_views.c.name == sa.literal_column(f"'{view.value}'")
     )
-    return ~included.exists()
 
+    def condition(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
+        found: sa.ColumnElement[bool] = columns.id.in_(numbers)
+        return found
 
-def _reported_once(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
-    """Return a condition for memories that only their first source has observed."""
-    again = sa.select(1).where(
-        history.c.memory_id == columns.id,
-        history.c.cause == "reinforced",
-        history.c.session_id.is_distinct_from(columns.session_id),
-    )
-    return ~again.exists()
-
-
-def _edited(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
-    """Ask for those that a person changed."""
-    by_hand = sa.select(1).where(
-        history.c.memory_id == columns.id,
-        history.c.cause == "edited",
-        history.c.actor == "operator",
-    )
-    return by_hand.exists()
+    return condition
 
 
 _SIDES: Final = (reviews.c.old_id, reviews.c.new_id)
+_LISTED: Final = (View.UNUSED, View.SINGLE, View.EDITED)
 _VIEWS: Final[dict[View, Callable[[MemoryFilter, Any], sa.ColumnElement[bool]]]] = {
     View.FADING: _fading,
-    View.UNUSED: _unused,
-    View.SINGLE: _reported_once,
-    View.EDITED: _edited,
+    **{view: _listed(view) for view in _LISTED},
 }
 
 
@@ -202,6 +189,11 @@ _SPELLING: Final = Statement(
     sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
 )
 _COUNT: Final = sa.select(sa.func.count()).select_from(memories)
+_COUNT_LISTED: Final = Statement(
+    sa.select(sa.func.count())
+    .select_from(memory_views)
+    .where(memory_views.c.name == sa.bindparam("view"))
+)
 _COUNT_ACTIVE: Final = Statement(
     _COUNT.where(memories.c.active == 1).where(memories.c.confidence >= ACTIVE_THRESHOLD),
     long=True,
@@ -327,6 +319,8 @@ async def page(
 
 async def count(db: Database, selection: MemoryFilter, *, at: datetime | None = None) -> int:
     """Return how many memories there are."""
+    if at is None and replace(selection, view=None).everything and selection.view in _LISTED:
+        return int(await db.fetch_val(_COUNT_LISTED(view=selection.view)))
     if at is None:
         return int(await db.fetch_val(_count_now(selection)()))
     return await _counted(db, partial(conditions, selection), at)

@@ -1,7 +1,7 @@
 """Queries on events, one function each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from lamplighter.repository.services import notices
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after, newest_first
+from lamplighter.repository.store.session_tables import event_groups
 from lamplighter.repository.store.tables import events
 
 ENTITY: Final = "event"
@@ -98,18 +99,18 @@ async def page(
     return Page([from_row(row) for row in found.items], found.position)
 
 
-def conditions(selection: EventSelection) -> list[sa.ColumnElement[bool]]:
-    """Return what is true of the events that are asked for."""
+def conditions(selection: EventSelection, columns: Any = events.c) -> list[sa.ColumnElement[bool]]:
+    """Return what is true of the events that are asked for, or of groups of these columns."""
     found: list[sa.ColumnElement[bool]] = []
     if selection.levels:
-        found.append(events.c.level.in_(selection.levels))
+        found.append(columns.level.in_(selection.levels))
     if selection.service is not None:
         service = None if selection.service == GENERAL else selection.service
-        found.append(events.c.service.is_not_distinct_from(service))
+        found.append(columns.service.is_not_distinct_from(service))
     if selection.session is not None:
         found.append(events.c.session_id == selection.session)
     if selection.q:
-        found.append(events.c.text.icontains(selection.q, autoescape=True))
+        found.append(columns.text.icontains(selection.q, autoescape=True))
     if selection.since is not None:
         found.append(events.c.created_at >= selection.since)
     if selection.until is not None:
@@ -117,7 +118,7 @@ def conditions(selection: EventSelection) -> list[sa.ColumnElement[bool]]:
     if selection.same is not None:
         found += [
             column.is_not_distinct_from(_of(column, selection.same))
-            for column in (events.c.level, events.c.service, events.c.text)
+            for column in (columns.level, columns.service, columns.text)
         ]
     return found
 
@@ -185,7 +186,30 @@ async def count_by_time(db: Database, selection: EventSelection, unit: int) -> l
 async def page_groups(
     db: Database, selection: EventSelection, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[EventGroup]:
-    """Return one page of events that say the same, what happened last first."""
+    """Return one page of events that say the same, what happened last first.
+
+    The groups of all times are maintained; those of a range or a session are counted.
+    """
+    limited = (selection.since, selection.until, selection.session) != (None, None, None)
+    query, last = _counted_groups(selection) if limited else _maintained_groups(selection)
+    if position is not None:
+        behind = after([Key(last, descending=True)], position)
+        query = query.having(behind) if limited else query.where(behind)
+    rows = await db.fetch_all(query.order_by(last.desc()).limit(limit + 1))
+    items = [_group(row) for row in rows[:limit]]
+    return Page(items, [items[-1].last_id] if len(rows) > limit else None)
+
+
+_Groups = tuple[sa.Select[Any], sa.ColumnElement[int]]
+
+
+def _maintained_groups(selection: EventSelection) -> _Groups:
+    columns = event_groups.c
+    query = sa.select(*(columns[each.name] for each in fields(EventGroup)))
+    return query.where(*conditions(selection, columns)), columns.last_id
+
+
+def _counted_groups(selection: EventSelection) -> _Groups:
     last: sa.ColumnElement[int] = sa.func.max(events.c.id)
     query = (
         sa.select(
@@ -202,14 +226,8 @@ async def page_groups(
         )
         .where(*conditions(selection))
         .group_by(events.c.level, events.c.service, events.c.text)
-        .order_by(last.desc())
-        .limit(limit + 1)
     )
-    if position is not None:
-        query = query.having(after([Key(last, descending=True)], position))
-    rows = await db.fetch_all(query)
-    items = [_group(row) for row in rows[:limit]]
-    return Page(items, [items[-1].last_id] if len(rows) > limit else None)
+    return query, last
 
 
 def _group(row: Any) -> EventGroup:

@@ -246,14 +246,35 @@ async def update_members(
     await db.execute(statement)
 
 
-async def move(db: Database, incident_id: int, into: int) -> None:
-    """Make the sessions of an incident part of another one."""
+async def move_sessions(db: Database, ids: Sequence[int], into: int) -> None:
+    """Make some sessions part of another incident than theirs."""
     statement = (
         sa.update(incident_sessions)
-        .where(incident_sessions.c.incident_id == incident_id)
+        .where(incident_sessions.c.session_id.in_(ids))
         .values(incident_id=into)
     )
     await db.execute(statement)
+
+
+async def moved(db: Database, incident_id: int) -> dict[str, Any] | None:
+    """Return what a merged incident brought into the other one; None when it is not merged."""
+    query = sa.select(incidents.c.moved).where(incidents.c.id == incident_id)
+    found: dict[str, Any] | None = await db.fetch_val(query)
+    return found
+
+
+async def remove_members(
+    db: Database, incident: Incident, services: Sequence[str], *, now: datetime, **values: Any
+) -> Incident:
+    """Remove services from an incident; `values` are further columns."""
+    statement = (
+        sa.delete(incident_members)
+        .where(incident_members.c.incident_id == incident.id)
+        .where(incident_members.c.service.in_(services))
+    )
+    await db.execute(statement)
+    left = [name for name in incident.services if name not in services]
+    return await update(db, incident.id, service=left[0], services=left, now=now, **values)
 
 
 async def add_entry(

@@ -7,6 +7,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.services.series import (
+    NO_LATENCIES,
     Aggregate,
     CheckRun,
     CheckSeries,
@@ -30,7 +31,7 @@ JUST_NOW: Final = timedelta(minutes=5)
 """One attempt more confirms a failure that was measured so lately."""
 
 _POINT: Final = ("state", "latency_ms", "status", "attempts", "late_ms", "detail")
-_RESULT: Final = (*_POINT, "kind", "changed_at", "checked_at", "streak")
+_RESULT: Final = (*_POINT, "kind", "changed_at", "checked_at", "streak", "latencies")
 _STATE: Final = sa.select(check_series).where(
     check_series.c.service == sa.bindparam("service"), check_series.c.name == sa.bindparam("name")
 )
@@ -78,6 +79,7 @@ async def create(db: Database, run: CheckRun) -> CheckSeries:
             attempts=1,
             late_ms=0,
             detail="",
+            latencies=list(NO_LATENCIES),
         )
         .returning(check_series)
     )
@@ -102,10 +104,14 @@ async def insert_points(db: Database, points: Sequence[tuple[int, CheckRun]]) ->
 async def update(db: Database, changed: Sequence[CheckSeries]) -> None:
     """Store the last results of some series."""
     rows = [
-        {"series": each.id, **{f"new_{name}": getattr(each, name) for name in _RESULT}}
+        {"series": each.id, **{f"new_{name}": _stored(each, name) for name in _RESULT}}
         for each in changed
     ]
     await db.run_many(_UPDATE, rows)
+
+
+def _stored(each: CheckSeries, name: str) -> Any:
+    return [*each.latencies] if name == "latencies" else getattr(each, name)
 
 
 async def of_services(db: Database, services: Sequence[str]) -> list[CheckSeries]:
@@ -246,7 +252,8 @@ def _series(row: Any) -> CheckSeries:
     values: Mapping[str, Any] = {
         name: row[name] for name in CheckSeries.__dataclass_fields__ if name not in ("check",)
     }
-    return CheckSeries(**{**values, "check": row["name"], "state": PointState(row["state"])})
+    more = {"check": row["name"], "state": PointState(row["state"])}
+    return CheckSeries(**{**values, **more, "latencies": tuple(row["latencies"])})
 
 
 def _point(row: Any) -> SeriesPoint:

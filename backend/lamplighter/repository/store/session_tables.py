@@ -212,6 +212,7 @@ check_series = sa.Table(
     sa.Column("detail", sa.Text, nullable=False),
     sa.Column("folded_to", UTCDateTime),
     sa.Column("day_folded_to", UTCDateTime),
+    sa.Column("latencies", Json, nullable=False),
 )
 
 check_points = sa.Table(
@@ -261,6 +262,7 @@ incidents = sa.Table(  # not by its entity: reading commands would load that too
     sa.Column("notified_at", UTCDateTime),
     sa.Column("person_notified_at", UTCDateTime),
     sa.Column("merged_into", NUMBER),
+    sa.Column("moved", Json),
     sa.Column("request_id", NUMBER, sa.ForeignKey("requests.id")),
     sa.Column("version", NUMBER, nullable=False, server_default="1"),
     sqlite_autoincrement=True,
@@ -385,3 +387,28 @@ memory_health = sa.Table(
     sa.Column("figures", Json, nullable=False),
     sqlite_autoincrement=True,
 )
+
+event_groups = sa.Table(
+    "event_groups",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("level", sa.Text, nullable=False),
+    sa.Column("service", sa.Text),
+    sa.Column("text", sa.Text, nullable=False),
+    *(
+        sa.Column(name, NUMBER, nullable=False)
+        for name in ("count", "first_id", "last_id", "sessions")
+    ),
+    sa.Column("first_at", UTCDateTime, nullable=False),
+    sa.Column("last_at", UTCDateTime, nullable=False),
+    sa.Column("session_id", NUMBER),
+)
+"""Groups of equal events: triggers maintain them, see `repository.upkeep.maintained`."""
+
+memory_views = sa.Table(
+    "memory_views",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
+)
+"""Memories that a view of the list shows; triggers maintain them."""

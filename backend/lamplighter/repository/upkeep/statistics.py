@@ -16,6 +16,7 @@ from lamplighter.domain.memory.review import ReviewState
 from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import NoticeState
+from lamplighter.domain.services.series import CheckSeries
 from lamplighter.domain.sessions.session import RequestState, Status
 from lamplighter.repository.feed import changes
 from lamplighter.repository.health import measurements
@@ -111,11 +112,15 @@ _LEVELS: Final = Statement(
     .group_by(events.c.level),
     long=True,
 )
+_ROUNDS: Final = sa.func.sum(sessions.c.rounds)
+"""How many sessions there were: a row may stand for several rounds."""
 _RUNS: Final = Statement(
     sa.select(
         sessions.c.tier,
-        sa.func.count().label("count"),
-        sa.func.count(sessions.c.cost_usd).label("known"),
+        _ROUNDS.label("count"),
+        sa.func.sum(sa.case((sessions.c.cost_usd.is_not(None), sessions.c.rounds), else_=0)).label(
+            "known"
+        ),
         sa.func.sum(sessions.c.cost_usd).label("cost"),
     )
     .where(_STARTED)
@@ -127,7 +132,7 @@ _RUNS_BY_DAY: Final = Statement(
         _DAY.label("day"),
         sessions.c.tier,
         sessions.c.status,
-        sa.func.count().label("count"),
+        _ROUNDS.label("count"),
         sa.func.sum(sessions.c.turns).label("turns"),
         sa.func.sum(sessions.c.cost_usd).label("cost"),
     )
@@ -317,6 +322,8 @@ class StoreFigures:
     halted: bool
     incidents: Mapping[tuple[str, ...], int]
     services_up: Mapping[tuple[str, ...], int]
+    checks: Sequence[CheckSeries]
+    at: datetime
 
 
 async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
@@ -326,7 +333,9 @@ async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
         memories=await _memories(db),
         verification={(name,): n for name, n in (await count_by_state(db)).items()},
         health=next(iter(await measurements.newest(db)), None),
-        sessions=await _count_groups(db, sa.select(sessions.c.tier, sessions.c.status), sessions),
+        sessions=await _count_groups(
+            db, sa.select(sessions.c.tier, sessions.c.status), sessions, _ROUNDS
+        ),
         dollars=float(await db.fetch_val(sa.select(sa.func.sum(sessions.c.cost_usd))) or 0.0),
         uses=await _count_uses(db, since=now - DAY),
         prompts=await _count_rows(db, prompts) + await _count_rows(db, retellings),
@@ -345,6 +354,8 @@ async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
             db, sa.select(incidents.c.state, incidents.c.severity), incidents
         ),
         services_up={(name,): int(up) for name, up in (await series.services_up(db)).items()},
+        checks=await series.every(db),
+        at=now,
     )
 
 
@@ -355,10 +366,13 @@ async def _memories(db: Database) -> dict[tuple[str, ...], int]:
 
 
 async def _count_groups(
-    db: Database, query: sa.Select[Any], table: sa.Table
+    db: Database,
+    query: sa.Select[Any],
+    table: sa.Table,
+    number: sa.ColumnElement[Any] = sa.func.count(),  # noqa: B008 - an expression
 ) -> dict[tuple[str, ...], int]:
     keys = [each.label(f"key{at}") for at, each in enumerate(query.selected_columns)]
-    counted = sa.select(*keys, sa.func.count().label("count")).select_from(table)
+    counted = sa.select(*keys, number.label("count")).select_from(table)
     rows = await db.fetch_all(counted.group_by(*keys).order_by(*keys))
     return {tuple(str(row[key.name]) for key in keys): int(row["count"]) for row in rows}
 

@@ -89,6 +89,21 @@ class SessionFiles:
         found = (path.with_suffix("") for path in self.directory.glob("*.jsonl"))
         return sorted(each.name for each in found if each.is_dir())
 
+    def written_before(self, moment: float) -> dict[int, list[str]]:
+        """Return the outputs that were written last before a moment, by their session's number."""
+        found: dict[int, list[str]] = {}
+        for path in self.directory.glob("*.jsonl"):
+            number = path.stem.partition("-")[0]
+            if number.isdecimal() and path.stat().st_mtime < moment:
+                found.setdefault(int(number), []).append(path.stem)
+        return found
+
+    def remove(self, output: str) -> None:
+        """Remove the files of a session for good."""
+        self.clear(output)
+        for path in self._printed(output):
+            path.unlink(missing_ok=True)
+
     def size(self, output: str) -> int:
         """Return how large the files of a session are."""
         return sum(each.stat().st_size for each in self._printed(output))

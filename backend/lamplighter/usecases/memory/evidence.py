@@ -137,13 +137,13 @@ async def page_on_topic(
     async with reading(db):
         service = await service_name(db, topic, services)
         found = await evidence.page_on_topic(db, topic, service, limit=limit, position=position)
-        active, inactive = await evidence.count_on_topic(db, topic, service)
-        rest = await evidence.evidence_of(db, [memory.id for memory in found.items])
+        page = found.page
+        rest = await evidence.evidence_of(db, [memory.id for memory in page.items])
     return Audit(
         topic=topic,
         service=service,
-        beliefs=attach_evidence(found.items, rest),
-        active=active,
-        inactive=inactive,
-        position=None if found.position is None else tuple(found.position),
+        beliefs=attach_evidence(page.items, rest),
+        active=found.active,
+        inactive=found.inactive,
+        position=None if page.position is None else tuple(page.position),
     )

@@ -1,6 +1,7 @@
 """Fade at the start of every tier session (SPEC-0015); expire before each round."""
 
 import logging
+import time
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -13,12 +14,17 @@ from lamplighter.repository.upkeep.batches import in_batches
 from lamplighter.repository.writes import store
 
 ONE_BY_ONE: Final = 10
+SESSION_SECONDS: Final = 2.0
+"""How long the start of a session waits for memories to fade."""
 
 logger = logging.getLogger(__name__)
 
 
-async def fade(db: Database, *, now: datetime) -> int:
+async def fade(db: Database, *, now: datetime, seconds: float | None = None) -> int:
     """Take what is due from every memory and return how many faded.
+
+    A session waits `seconds` for it at most: the rest fades beside it, and what fell inactive by
+    then is in its prompt this once.
 
     It is done in batches, each a short write of its own: a process that ends between
     two of them has the rest done at the next session, and nobody waits long meanwhile.
@@ -27,7 +33,8 @@ async def fade(db: Database, *, now: datetime) -> int:
     """
     if await _is_clock_behind(db, now):
         return 0
-    return await fade_due(db, now=now)
+    deadline = None if seconds is None else time.monotonic() + seconds
+    return await fade_due(db, now=now, deadline=deadline)
 
 
 async def expire(db: Database, lifetimes: Lifetimes, *, now: datetime) -> int:
@@ -55,7 +62,13 @@ async def _is_clock_behind(db: Database, now: datetime) -> bool:
     return behind
 
 
-async def fade_due(db: Database, *where: Any, now: datetime, act_id: int | None = None) -> int:
+async def fade_due(
+    db: Database,
+    *where: Any,
+    now: datetime,
+    act_id: int | None = None,
+    deadline: float | None = None,
+) -> int:
     """Take what is due from the memories that `where` is true of; return how many faded.
 
     Before an act of an operator it is part of that act, and undone with it.
@@ -67,7 +80,7 @@ async def fade_due(db: Database, *where: Any, now: datetime, act_id: int | None 
         async def take(some: Sequence[int], weeks: int = weeks) -> list[int]:
             return await fading.fade(db, some, weeks, now=now, act_id=act_id)
 
-        count += len(await in_batches(db, ids, take))
+        count += len(await in_batches(db, ids, take, deadline=deadline))
 
     async def take_each(some: Sequence[int]) -> list[int]:
         held = await memories.list_by_ids(db, some)
@@ -76,4 +89,5 @@ async def fade_due(db: Database, *where: Any, now: datetime, act_id: int | None 
         await store(db, changes, now=now)
         return [each.before.id for each in changes if each.before is not None]
 
-    return count + len(await in_batches(db, waiting.odd, take_each, first=ONE_BY_ONE))
+    odd = await in_batches(db, waiting.odd, take_each, first=ONE_BY_ONE, deadline=deadline)
+    return count + len(odd)

@@ -32,7 +32,7 @@ from lamplighter.repository.sessions import approvals, escalations, halts, reque
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory.fade import fade
+from lamplighter.usecases.memory.fade import SESSION_SECONDS, fade
 from lamplighter.usecases.sessions import chain, prompts
 from lamplighter.usecases.sessions.outcomes import outcome_of
 
@@ -166,7 +166,7 @@ async def begin(
     Raises Conflict when its request was withdrawn meanwhile, and Halted.
     """
     if fading:
-        await fade(db, now=now)
+        await fade(db, now=now, seconds=SESSION_SECONDS)
     async with writing(db):
         halt = await halts.get_active(db)
         if halt is not None:

@@ -1,4 +1,4 @@
-"""What a person does with an incident: acknowledge, note, resolve, merge."""
+"""What a person does with an incident: acknowledge, note, resolve, merge and separate."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,12 +9,14 @@ from lamplighter.domain.services.incident import (
     EntryKind,
     Incident,
     IncidentOutcome,
+    IncidentState,
     is_member,
 )
 from lamplighter.domain.text import clean_lines
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import incidents
 from lamplighter.repository.sessions import escalations
+from lamplighter.repository.store.dialect import moment, stamp
 from lamplighter.usecases.access.recording import record_act
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import steps as incident_steps
@@ -29,13 +31,15 @@ BY_HAND = (IncidentOutcome.BY_PERSON, IncidentOutcome.RECOVERED, IncidentOutcome
 class IncidentChange:
     """What a person changes; None leaves it as it is.
 
-    `outcome` resolves the incident, `merge_into` makes it part of another one.
+    `outcome` resolves the incident, `merge_into` makes it part of another one, and `separate`
+    undoes that while the other one is open.
     """
 
     acknowledged: bool | None = None
     note: str | None = None
     outcome: IncidentOutcome | None = None
     merge_into: int | None = None
+    separate: bool | None = None
 
 
 async def change(here: Context, number: int, wanted: IncidentChange) -> Incident:
@@ -52,17 +56,27 @@ async def change(here: Context, number: int, wanted: IncidentChange) -> Incident
         if wanted.acknowledged is not None:
             incident = await _acknowledge(db, incident, wanted.acknowledged, now=now)
             done.append("acknowledged" if wanted.acknowledged else "not acknowledged")
-        if wanted.outcome is not None:
-            incident = await _resolve(db, incident, wanted.outcome, now=now)
-            done.append("resolved")
-        if wanted.merge_into is not None:
-            incident = await _merge(db, incident, wanted.merge_into, now=now)
-            done.append(f"merged into {wanted.merge_into}")
+        incident = await _close_or_reopen(db, incident, wanted, done, now=now)
         if not done:
             raise Invalid(InvalidField("body", "names nothing to change"))
         subject = f"incident {number}: {', '.join(done)}"
         await record_act(db, "incident", subject, service=incident.service, now=now)
         return incident
+
+
+async def _close_or_reopen(
+    db: Database, incident: Incident, wanted: IncidentChange, done: list[str], *, now: datetime
+) -> Incident:
+    if wanted.outcome is not None:
+        incident = await _resolve(db, incident, wanted.outcome, now=now)
+        done.append("resolved")
+    if wanted.merge_into is not None:
+        incident = await _merge(db, incident, wanted.merge_into, now=now)
+        done.append(f"merged into {wanted.merge_into}")
+    if wanted.separate:
+        done.append(f"separated from {incident.merged_into}")
+        incident = await _separate(db, incident, now=now)
+    return incident
 
 
 async def _acknowledge(
@@ -97,22 +111,48 @@ async def _merge(db: Database, incident: Incident, into: int, *, now: datetime) 
     target = await incidents.get(db, into)
     if target is None or not target.live:
         raise Invalid(InvalidField("merge_into", "names no open incident"))
+    ids = await incident_steps.link_sessions(db, incident)
+    added: list[str] = []
     for each in (await incidents.members(db, [incident.id]))[incident.id]:
         if each.service not in target.services:
+            added.append(each.service)
             target = await incidents.add_members(
                 db, target, {each.service: each.detail}, root=target.service, now=now
             )
             await incidents.update_members(
                 db, into, [each.service], investigated=True, recovered_at=each.recovered_at
             )
-    await incidents.move(db, incident.id, into)
+    await incidents.move_sessions(db, ids, into)
     text = f"incident {incident.id}: {incident.title}"
     await incidents.add_entry(db, into, EntryKind.MERGED, text, service=incident.service, now=now)
+    moved = {"services": added, "sessions": ids, "started_at": stamp(target.started_at)}
     if incident.started_at < target.started_at:
         await incidents.update(db, into, started_at=incident.started_at, now=now)
+    await incidents.update(db, incident.id, moved=moved, now=now)
     return await incident_steps.close(
         db, incident, IncidentOutcome.MERGED, merged_into=into, now=now
     )
+
+
+async def _separate(db: Database, incident: Incident, *, now: datetime) -> Incident:
+    """Undo a merge: what the incident brought leaves the other one, and it is open again."""
+    moved = await incidents.moved(db, incident.id)
+    target = await incidents.get(db, incident.merged_into or 0)
+    if incident.outcome is not IncidentOutcome.MERGED or moved is None or target is None:
+        raise Conflict(f"Incident {incident.id} is not merged into another one.")
+    if not target.live:
+        raise Conflict(f"Incident {target.id} is resolved. Its parts cannot be separated.")
+    await incidents.remove_members(
+        db, target, moved["services"], started_at=moment(moved["started_at"]), now=now
+    )
+    await incidents.move_sessions(db, moved["sessions"], incident.id)
+    text = f"incident {incident.id} was separated again"
+    await incidents.add_entry(db, target.id, EntryKind.NOTE, text, now=now)
+    # the investigation that the merge withdrew is requested again
+    await incidents.update_members(db, incident.id, incident.services, investigated=False)
+    values: dict[str, Any] = dict.fromkeys(("merged_into", "moved", "resolved_at", "learned_at"))
+    state = {"state": IncidentState.OPEN, "outcome": IncidentOutcome.NONE}
+    return await incidents.update(db, incident.id, **values, **state, now=now)
 
 
 def _ensure_open(incident: Incident) -> None:

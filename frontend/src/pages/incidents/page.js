@@ -1,3 +1,4 @@
+import { focusOn } from "../../shared/browser/focus.js"
 import { clockSeconds, exact, span } from "../../shared/format/format.js"
 import { costWords } from "../../shared/format/spending.js"
 import { msWords } from "../service/page.js"
@@ -111,6 +112,43 @@ export function incidentsPage(store) {
           ? t("incidents.session", { id: String(id) })
           : "",
     mayAcknowledge: () => incidents.one && incidents.one.state !== "resolved" && !incidents.one.acknowledged_at,
+
+    targetWords: (/** @type {Incident} */ { id, title }) => t("incidents.target", { id: String(id), title }),
+
+    /** What a merge changes, in words: a line each. */
+    mergePreview() {
+      const { one, targets, into } = incidents
+      const target = targets?.find((/** @type {Incident} */ { id }) => String(id) === into)
+      if (!one || !target) return []
+      const names = one.services.filter((/** @type {string} */ name) => !target.services.includes(name))
+      const [id, other] = [String(one.id), String(target.id)]
+      return [
+        t("incidents.mergeCloses", { id, into: other }),
+        names.length ? t("incidents.mergeServices", { into: other, names: names.join(", ") }) : "",
+        one.sessions.length ? t("incidents.mergeSessions", { n: one.sessions.length, into: other }) : "",
+        Date.parse(one.started_at) < Date.parse(target.started_at)
+          ? t("incidents.mergeStarts", { into: other, at: exact(one.started_at) })
+          : "",
+        t("incidents.mergeRequest", { id }),
+      ].filter(Boolean)
+    },
+
+    async startMerge() {
+      await incidents.startMerge()
+      focusOn(incidents.into === "" ? "[data-merge-cancel]" : "[data-merge-into]")
+    },
+
+    cancelMerge() {
+      incidents.cancelMerge()
+      focusOn("[data-merge-open]")
+    },
+
+    async merge() {
+      const into = await incidents.merge()
+      if (into !== null) store("router").go(`/incidents/${into}`)
+    },
+
+    merged: () => incidents.one?.outcome === "merged",
 
     /** @param {IncidentDetail["members"][number]} member */
     memberWords({ failures, recovered_at: at }) {

@@ -25,6 +25,9 @@ export function incidents({ api, confirm, toasts, later, now = Date.now }) {
     /** The incident of the same cause before it; undefined until that is known. */
     previous: /** @type {IncidentDetail | null | undefined} */ (undefined),
     draft: "",
+    /** The open incidents that this one can be merged into, while that is asked. */
+    targets: /** @type {Incident[] | null} */ (null),
+    into: "",
     phase: "loading",
     problem: "",
     here: false,
@@ -35,7 +38,10 @@ export function incidents({ api, confirm, toasts, later, now = Date.now }) {
     visit(params, id) {
       const which = params.get("state") ?? ""
       if (id !== this.id || which !== this.which || !this.here)
-        Object.assign(this, { one: null, series: null, previous: undefined, phase: "loading", problem: "", draft: "" })
+        Object.assign(this, {
+          ...{ one: null, series: null, previous: undefined, phase: "loading", problem: "", draft: "" },
+          ...{ targets: null, into: "" },
+        })
       Object.assign(this, { id, which: ["open", "resolved"].includes(which) ? which : "", here: true })
       this.again = throttle(() => this.here && this.load(), { later, now })
       return this.load()
@@ -133,6 +139,47 @@ export function incidents({ api, confirm, toasts, later, now = Date.now }) {
         verb: t("incidents.resolveVerb"),
       })
       if (yes) await this.change({ outcome: "repaired_by_person" })
+    },
+
+    /** Ask which open incident this one is part of. */
+    async startMerge() {
+      const page = await api.get("/incidents", { state: "open", limit: PAGE })
+      const targets = page.items.filter((/** @type {Incident} */ { id }) => id !== this.id)
+      Object.assign(this, { targets, into: targets.length ? String(targets[0].id) : "" })
+    },
+
+    cancelMerge() {
+      this.targets = null
+    },
+
+    /** @returns {Promise<number | null>} the incident that it is part of now */
+    async merge() {
+      const [id, into] = [this.id, Number(this.into)]
+      this.busy = true
+      try {
+        await api.patch(`/incidents/${id}`, { merge_into: into })
+        this.targets = null
+        toasts.show(t("incidents.isMerged", { id: String(id), into: String(into) }), {
+          undo: () => this.separate(/** @type {number} */ (id)),
+        })
+        return into
+      } catch (problem) {
+        toasts.show(t("incidents.notSaved", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        return null
+      } finally {
+        this.busy = false
+      }
+    },
+
+    /** Undo a merge. @param {number} id */
+    async separate(id) {
+      try {
+        await api.patch(`/incidents/${id}`, { separate: true })
+        if (this.here) await this.load()
+        toasts.show(t("incidents.isSeparate", { id: String(id) }))
+      } catch (problem) {
+        toasts.show(t("incidents.notSaved", { why: /** @type {Error} */ (problem).message }), { bad: true })
+      }
     },
 
     /** @param {Record<string, unknown>} body */

@@ -99,6 +99,8 @@ export function sessionPage(store) {
     tokenWords: () => (session.row ? tokenWords(session.row) : ""),
     resumedWords: () => (session.row?.resumed ? t("session.resumed", { n: session.row.resumed }) : ""),
 
+    roundsWords: () => (session.row && session.row.rounds > 1 ? t("session.rounds", { n: session.row.rounds }) : ""),
+
     /** What it asks a person for just now. */
     asks: () => store("approvals").of(session.id),
 

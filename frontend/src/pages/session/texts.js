@@ -22,6 +22,7 @@ export const session = {
   tokens: "{input} tokens in, {output} out",
   tokensCached: "{input} tokens in ({cached} from the cache), {output} out",
   turnsOf: "{n} of {most} turns",
+  rounds: "{n} rounds without a change",
   resumed: { one: "resumed once", other: "resumed {n} times" },
   approve: "Approve {wish}?",
   against: "against",

@@ -1,0 +1,117 @@
+"""Rounds that fold to one row, and the details of sessions that are removed after a time."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.sessions.session import OutcomeState, Session, Status, Trigger
+from lamplighter.repository.feed import changes
+from lamplighter.repository.sessions.sessions import ENTITY, from_row, publish
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import metadata
+from lamplighter.repository.store.tables import (
+    checks,
+    exposures,
+    findings,
+    markers,
+    prompts,
+    retellings,
+    searches,
+    sessions,
+    tokens,
+)
+
+OWNED: Final = (prompts, exposures, findings, markers, searches, retellings, checks)
+"""The tables of details: their rows say nothing without their session."""
+
+SUMMED: Final = (
+    *("rounds", "cost_usd", "turns", "input_tokens", "output_tokens"),
+    *("cache_read_tokens", "cache_write_tokens"),
+)
+_REFERRING: Final = ("session_id", "parent_id", "child_id", "by_session")
+
+
+async def healthy_rounds(db: Database, *, before: datetime) -> list[Session]:
+    """Return healthy rounds that began before a moment, oldest first."""
+    columns = sessions.c
+    query = (
+        sa.select(sessions)
+        .where(columns.started_at < before, columns.tier == 1)
+        .where(columns.trigger == Trigger.SCHEDULED, columns.status == Status.COMPLETED)
+        .where(columns.outcome_state == OutcomeState.HEALTHY)
+        .order_by(columns.id)
+    )
+    return [from_row(row) for row in await db.fetch_all(query)]
+
+
+async def referred(db: Database, ids: Sequence[int]) -> set[int]:
+    """Return those of some sessions that rows name which are stored without them."""
+    found: set[int] = set()
+    for table in metadata.sorted_tables:
+        for name in _REFERRING if table not in (*OWNED, tokens) else ():
+            if name in table.c:
+                query = sa.select(table.c[name].label("id")).where(table.c[name].in_(ids))
+                found |= {row["id"] for row in await db.fetch_all(query.distinct())}
+    return found
+
+
+async def fold(db: Database, rounds: Sequence[Session], *, now: datetime) -> None:
+    """Make the last of some rounds stand for all of them, and remove the others."""
+    *earlier, last = rounds
+    sums: dict[str, Any] = {}
+    for name in SUMMED:
+        values = [getattr(each, name) for each in rounds if getattr(each, name) is not None]
+        sums[name] = sum(values) if values else None
+    ids = [each.id for each in earlier]
+    await remove_details(db, ids)
+    await db.execute(sa.delete(tokens).where(tokens.c.session_id.in_(ids)))
+    await db.execute(sa.delete(sessions).where(sessions.c.id.in_(ids)))
+    for number in ids:
+        await changes.blank_row(db, ENTITY, number)
+        await changes.append(db, ENTITY, number, ChangeOp.DELETED, now=now)
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == last.id)
+        .values(**sums, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    await publish(db, from_row(await db.fetch_one(statement)), ChangeOp.UPDATED, now=now)
+
+
+async def with_details(db: Database, *, before: datetime) -> list[int]:
+    """Return sessions that ended before a moment and still have a prompt, oldest first."""
+    query = (
+        sa.select(sessions.c.id)
+        .where(sessions.c.ended_at < before)
+        .where(sa.exists().where(prompts.c.session_id == sessions.c.id))
+        .order_by(sessions.c.id)
+    )
+    return [row["id"] for row in await db.fetch_all(query)]
+
+
+async def remove_details(db: Database, ids: Sequence[int]) -> None:
+    """Remove the prompts and results of some sessions."""
+    for table in OWNED:
+        await db.execute(sa.delete(table).where(table.c.session_id.in_(ids)))
+
+
+async def obsolete(db: Database, ids: Sequence[int], *, before: datetime) -> set[int]:
+    """Return those of some numbers of sessions that are removed, or ended before a moment.
+
+    A number above all of the database is none of these: its row may be in a newer copy.
+    """
+    query = sa.select(sessions.c.id, sessions.c.ended_at, sessions.c.output_pending).where(
+        sessions.c.id.in_(ids)
+    )
+    rows = {row["id"]: row for row in await db.fetch_all(query)}
+    newest = await db.fetch_val(sa.select(sa.func.max(sessions.c.id))) or 0
+    gone = {each for each in ids if each not in rows and each < newest}
+    over = {
+        number
+        for number, row in rows.items()
+        if row["ended_at"] and row["ended_at"] < before and not row["output_pending"]
+    }
+    return gone | over

@@ -1,0 +1,273 @@
+"""Lists and counts after years: 300,000 events, 100,000 memories and what happened to them.
+
+Each question of the API is asked by its use case, on SQLite and on PostgreSQL. Its processor time
+counts that of the server. Held to 100 ms. Beside each the same rows by the shortest query that
+answers the question, read by the driver.
+"""
+
+import asyncio
+import random
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import psutil
+import sqlalchemy as sa
+
+from benchmarks.measure import sized, timed
+from lamplighter.domain.memory.memory import OPERATIONAL
+from lamplighter.domain.text import content_hash
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.memory import facets, memories
+from lamplighter.repository.memory.memories import MemoryFilter, Sort
+from lamplighter.repository.services import events
+from lamplighter.repository.services.events import EventSelection
+from lamplighter.repository.store import driver, tables
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.store.statements import prepare_insert
+from lamplighter.repository.upkeep import migrate
+from lamplighter.usecases.memory.evidence import page_on_topic
+from postgres_server import PostgresServer
+
+EVENTS: Final = sized(300_000, short=3_000)
+MEMORIES: Final = sized(100_000, short=1_000)
+SESSIONS: Final = EVENTS // 15
+SERVICES: Final = tuple(f"svc{number}" for number in range(30))
+END: Final = datetime(2026, 1, 1, tzinfo=UTC)
+YEAR: Final = timedelta(days=365)
+LIMIT_MS: Final = 100
+AT_ONCE: Final = 1_000
+ASKED: Final = 5
+FAILURES: Final = tuple(
+    f"{what} {how}"
+    for what in ("The HTTP check", "The TCP check", "The process", "The disk", "The certificate")
+    for how in ("failed", "timed out", "recovered", "was repaired", "is slow", "needs a person")
+)
+
+Row = Mapping[str, Any]
+
+
+def rows_of(seed: int = 1) -> Iterator[tuple[sa.Table, Sequence[Row]]]:
+    """Return the rows of a home that ran for years, table by table; the same for the same seed."""
+    chance = random.Random(seed)
+    yield tables.sessions, [_session(number, chance) for number in range(1, SESSIONS + 1)]
+    yield tables.events, [_event(number, chance) for number in range(1, EVENTS + 1)]
+    held = [_memory(number, chance) for number in range(1, MEMORIES + 1)]
+    yield tables.memories, held
+    yield tables.history, [each for memory in held for each in _changes(memory, chance)]
+    yield tables.exposures, [_exposure(chance) for _ in range(MEMORIES * 2)]
+
+
+def _at(share: float) -> datetime:
+    return END - YEAR * (1 - share)
+
+
+def _session(number: int, chance: random.Random) -> Row:
+    started = _at(number / SESSIONS)
+    return {
+        "id": number,
+        "tier": 1 if chance.random() < 0.9 else 2,
+        "engine": "probe",
+        "trigger": "scheduled",
+        "status": "completed",
+        "started_at": started,
+        "ended_at": started + timedelta(seconds=20),
+    }
+
+
+def _event(number: int, chance: random.Random) -> Row:
+    """Return an event; of ten, nine repeat another one of their service."""
+    text = chance.choice(FAILURES)
+    if chance.random() < 0.1:
+        text = f"{text} after {chance.randrange(1_000_000)} ms"
+    return {
+        "level": chance.choices(("info", "warning", "critical"), (6, 3, 1))[0],
+        "service": chance.choice(SERVICES),
+        "text": text,
+        "session_id": 1 + (number - 1) * SESSIONS // EVENTS,
+        "tier": 1,
+        "source": "session",
+        "created_at": _at(number / EVENTS),
+    }
+
+
+def _memory(number: int, chance: random.Random) -> dict[str, Any]:
+    created = _at(number / MEMORIES)
+    text = f"Part {number} takes {chance.randrange(1, 900)} s after a restart of the host"
+    active = chance.random() < 0.8
+    return {
+        "id": number,
+        "service": chance.choice(SERVICES),
+        "category": chance.choice(OPERATIONAL),
+        "observation": text,
+        "content_hash": content_hash(text),
+        "confidence": round(chance.uniform(0.3, 1.0) if active else chance.uniform(0, 0.3), 2),
+        "active": active,
+        "session_id": 1 + (number - 1) * SESSIONS // MEMORIES,
+        "tier": 1,
+        "source": "marker",
+        "created_at": created,
+        "updated_at": min(END, created + timedelta(days=chance.randrange(60))),
+    }
+
+
+def _changes(memory: Row, chance: random.Random) -> Iterator[Row]:
+    """Return the entries of a memory's history, oldest first."""
+    state = {
+        name: memory[name]
+        for name in ("observation", "confidence", "category", "service", "active")
+    }
+    yield _change(memory, "learned", "session", None, state, memory["created_at"], 1)
+    for version in range(2, 2 + chance.randrange(4)):
+        cause, actor = (
+            ("edited", "operator") if chance.random() < 0.1 else ("reinforced", "session")
+        )
+        at = memory["created_at"] + (END - memory["created_at"]) * (version / 6)
+        yield _change(memory, cause, actor, {**state, "confidence": 0.6}, state, at, version)
+
+
+def _change(
+    memory: Row, cause: str, actor: str, before: Row | None, after: Row, at: datetime, version: int
+) -> Row:
+    return {
+        "memory_id": memory["id"],
+        "version": version,
+        "at": at,
+        "actor": actor,
+        "session_id": memory["session_id"] + version,
+        "cause": cause,
+        "reason": "",
+        "before": before,
+        "after": after,
+    }
+
+
+def _exposure(chance: random.Random) -> Row:
+    return {
+        "session_id": chance.randrange(1, SESSIONS + 1),
+        "memory_id": 1 + int(chance.random() ** 2 * (MEMORIES - 1)),
+        "version": 1,
+        "position": chance.randrange(1, 60),
+        "why": "",
+        "line": "",
+    }
+
+
+async def fill(db: Database) -> None:
+    """Store the rows, many in one statement."""
+    for table, rows in rows_of():
+        statement = prepare_insert(table, *rows[0])
+        for first in range(0, len(rows), AT_ONCE):
+            async with writing(db):
+                await db.run_many(statement, rows[first : first + AT_ONCE])
+
+
+async def _page(db: Database, at: datetime | None) -> object:
+    return await memories.page(db, MemoryFilter(active=True), sort=Sort.CONFIDENCE, limit=50, at=at)
+
+
+async def _counts(db: Database, at: datetime | None) -> object:
+    return await facets.facets(db, MemoryFilter(), at=at)
+
+
+async def _groups(db: Database, **asked: Any) -> object:
+    return await events.page_groups(db, EventSelection(**asked), limit=50)
+
+
+async def _audit(db: Database, topic: str) -> object:
+    return await page_on_topic(db, topic, services=SERVICES, limit=50)
+
+
+Question = Callable[[Database], Awaitable[object]]
+
+QUESTIONS: Final[dict[str, Question]] = {
+    "groups": lambda db: _groups(db),
+    "groups_of_service": lambda db: _groups(db, service="svc3"),
+    "groups_critical": lambda db: _groups(db, levels=("critical",)),
+    "groups_of_month": lambda db: _groups(db, since=END - timedelta(days=30)),
+    "groups_with_words": lambda db: _groups(db, q="certificate timed"),
+    "views": lambda db: facets.views(db, MemoryFilter(by=END)),
+    "page_as_of_last_month": lambda db: _page(db, END - timedelta(days=30)),
+    "page_as_of_spring": lambda db: _page(db, END - timedelta(days=270)),
+    "counts_as_of_last_month": lambda db: _counts(db, END - timedelta(days=30)),
+    "counts_as_of_spring": lambda db: _counts(db, END - timedelta(days=270)),
+    "audit_of_service": lambda db: _audit(db, "svc3"),
+    "audit_of_words": lambda db: _audit(db, "takes 60"),
+}
+
+
+_MATCHES: Final = "service = 'svc3' OR observation LIKE '%svc3%' OR title LIKE '%svc3%'"
+RAW: Final = {
+    "groups": "SELECT * FROM event_groups ORDER BY last_id DESC LIMIT 51",
+    "views": "SELECT name, count(*) FROM memory_views GROUP BY name",
+    "counts_as_of_last_month": "SELECT service, category, active, count(*) FROM memories"
+    " WHERE created_at <= '2025-12-02' GROUP BY service, category, active",
+    "audit_of_service": f"SELECT count(*) FROM memories WHERE {_MATCHES}",
+}
+"""The rows that these questions read, by one query of the driver."""
+
+
+def run() -> dict[str, Any]:
+    """Ask each question on both databases."""
+    with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
+        path = Path(directory) / "lamplighter.db"
+        sqlite = asyncio.run(_filled_and_measured(sqlite_url(path)))
+        for name, query in RAW.items():
+            raw = median(timed(partial(_read_raw, path, query)) for _ in range(ASKED))
+            sqlite[name]["raw_ms"] = round(1_000 * raw, 1)
+            sqlite[name]["speed_of_raw"] = round(1_000 * raw / sqlite[name]["ms"], 2)
+    server = PostgresServer()
+    try:
+        postgres = asyncio.run(_filled_and_measured(server.create("years"), server))
+    finally:
+        server.remove()
+    slowest = max(each["cpu_ms"] for found in (sqlite, postgres) for each in found.values())
+    return {"sqlite": sqlite, "postgres": postgres, "held": slowest <= LIMIT_MS}
+
+
+def _read_raw(path: Path, query: str) -> None:
+    with closing(driver.connect(str(path))) as connection:
+        connection.execute(query).fetchall()
+
+
+async def _filled_and_measured(
+    url: str, server: PostgresServer | None = None
+) -> dict[str, dict[str, float]]:
+    await asyncio.to_thread(migrate.upgrade, url)
+    async with Database(url) as db:
+        await fill(db)
+    if server is not None:
+        server.ask("VACUUM ANALYZE", "years")
+    return await measure(url)
+
+
+async def measure(url: str) -> dict[str, dict[str, float]]:
+    """Return the processor time and the time that each question takes, in milliseconds."""
+    found: dict[str, dict[str, float]] = {}
+    async with Database(url) as db:
+        for name, ask in QUESTIONS.items():
+            taken = []
+            for number in range(ASKED + 1):
+                began, cpu = time.perf_counter(), _cpu_seconds()
+                async with reading(db):
+                    await ask(db)
+                if number:  # the first one opens connections and compiles
+                    taken.append((_cpu_seconds() - cpu, time.perf_counter() - began))
+            used, waited = (round(1_000 * median(column), 1) for column in zip(*taken, strict=True))
+            found[name] = {"cpu_ms": used, "ms": waited}
+    return found
+
+
+def _cpu_seconds() -> float:
+    """Return the processor time of this process, and of the server that it started."""
+    used = time.process_time()
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            used += sum(each.cpu_times()[:2])
+    return used

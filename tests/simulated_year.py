@@ -1,0 +1,107 @@
+"""A home that runs for a long time: results, rounds, events and memories, stored by the product."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import sqlalchemy as sa
+
+from contexts import context
+from lamplighter.domain.memory.memory import Candidate, Category
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.series import CheckRun, PointState
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.retention import Retention
+from lamplighter.domain.sessions.session import OutcomeState, SessionPlan, Status
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.repository.services import events
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import tables
+from lamplighter.usecases.services import check_folding, check_runs
+from lamplighter.usecases.services.check_folding import CheckRetention
+from lamplighter.usecases.system.retention import apply_retention
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+PROMPT_BYTES = 6_000
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What runs, and how much of it."""
+
+    days: int
+    services: int = 30
+    interval: timedelta = timedelta(seconds=60)
+    round_every: timedelta = timedelta(hours=1)
+    events_a_day: int = 30
+    memories_a_day: int = 10
+
+
+async def live(db: Database, life: Life, results: CheckRetention, retention: Retention) -> None:
+    """Run every day of a life, with its upkeep as the supervisor does it."""
+    chance = random.Random(life.days)
+    for number in range(life.days):
+        await _day(db, life, START + number * DAY, results, chance)
+        await apply_retention(db, retention, now=START + (number + 1) * DAY)
+
+
+async def _day(
+    db: Database, life: Life, morning: datetime, results: CheckRetention, chance: random.Random
+) -> None:
+    rounds = DAY // life.round_every
+    for hour in range(24):
+        begins = morning + timedelta(hours=hour)
+        await _check(db, life, begins, chance)
+        await check_folding.fold(db, results, before=begins + timedelta(hours=1, seconds=31))
+        for each in range(hour * rounds // 24, (hour + 1) * rounds // 24):
+            await _round(db, morning + each * life.round_every)
+    async with writing(db):
+        for each in range(life.events_a_day):
+            text = f"The backup took {chance.randrange(900)} s"
+            at = morning + each * DAY / life.events_a_day
+            await events.insert(db, Level.INFO, text, source="operator", now=at)
+        for each in range(life.memories_a_day):
+            text = f"Part {morning:%j}-{each} takes {chance.randrange(900)} s to start"
+            await memories.insert(db, _learned(text), now=morning)
+
+
+async def _check(db: Database, life: Life, begins: datetime, chance: random.Random) -> None:
+    """Store the results of an hour."""
+    runs: list[CheckRun] = []
+    for at in range(timedelta(hours=1) // life.interval):
+        moment = begins + at * life.interval
+        runs += [_run(f"svc{number}", moment, chance) for number in range(life.services)]
+    for first in range(0, len(runs), check_runs.AT_ONCE):
+        some: Sequence[CheckRun] = runs[first : first + check_runs.AT_ONCE]
+        await check_runs.record(context(db, some[-1].at), some, Services())
+
+
+def _run(service: str, at: datetime, chance: random.Random) -> CheckRun:
+    return CheckRun(
+        service=service,
+        check="http",
+        kind="http",
+        at=at,
+        state=PointState.PASSED,
+        latency_ms=round(chance.uniform(2, 90), 1),
+        status=200,
+    )
+
+
+async def _round(db: Database, at: datetime) -> None:
+    async with writing(db):
+        session = await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=at)
+        text = "x" * (PROMPT_BYTES // 3)
+        values = {"system": text, "injected": text, "message": text, "tokens": 1, "budget": 1}
+        await db.execute(sa.insert(tables.prompts).values(session_id=session.id, **values))
+        found = {"outcome": "All healthy", "outcome_state": OutcomeState.HEALTHY}
+        await sessions.end(db, session.id, Status.COMPLETED, now=at, **found)
+
+
+def _learned(text: str) -> Candidate:
+    return Candidate(
+        category=Category.TIMING, service="svc1", observation=text, tier=1, session_id=None
+    )

@@ -1,0 +1,29 @@
+"""A year at 60 s with 30 services stays below 500 MB."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from lamplighter.domain.sessions.retention import Retention
+from lamplighter.repository import Database
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
+from lamplighter.usecases.services.check_folding import CheckRetention
+from simulated_year import Life, live
+
+LIMIT_BYTES = 500 * 2**20
+
+
+def test_a_year_stays_below_500_megabytes(tmp_path: Path) -> None:
+    path = tmp_path / "lamplighter.db"
+    migrate.upgrade(sqlite_url(path))
+
+    async def year() -> None:
+        async with Database(sqlite_url(path)) as db:
+            await live(db, Life(days=365), CheckRetention(), Retention())
+
+    asyncio.run(year())
+
+    size = sum(each.stat().st_size for each in tmp_path.iterdir())
+    sys.stdout.write(f"A year takes {size / 2**20:.0f} MB.\n")
+    assert size <= LIMIT_BYTES

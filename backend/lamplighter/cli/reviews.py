@@ -37,7 +37,10 @@ def reviews(*, as_json: bool) -> None:
         click.echo(f"{total - len(found):,} more open.", err=True)
     if not as_json:
         here = f"Review them at {web_url(settings)}/reviews"
-        click.echo(here if found else "No open reviews.")
+        if pages := answer["pages"]:
+            noun = "page" if pages == 1 else "pages"
+            click.echo(f"{pages:,} notebook {noun} to review: `lamplighter notebook list`.")
+        click.echo(here if found or pages else "No open reviews.")
 
 
 def _lines(each: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from lamplighter.domain.notebook.page import NotebookPage, PageLine, PageText
+from lamplighter.domain.notebook.place import INDEX
 
 MARK: Final = "^m"
 TAG_CHARS: Final = 40
@@ -177,6 +178,15 @@ def split_section(text: str, heading: str) -> tuple[str, str]:
             at = token.map[0]
             return "\n".join(lines[:at]) + "\n", "\n".join(lines[at:])
     return "\n".join(lines), ""
+
+
+def prose(page: NotebookPage) -> str:
+    """Return what people wrote on a page: without its memories, front matter and heading."""
+    text = "".join(part.source for part in page.parts if isinstance(part, PageText))
+    _, front = split_front_matter(text)
+    lines = text.replace("\r", "").split("\n")[front:]
+    generated = (f"# {page.name}", f"[[{INDEX}]]")
+    return "\n".join(each for each in lines if each.strip() not in generated).strip()
 
 
 def render(page: NotebookPage) -> str:

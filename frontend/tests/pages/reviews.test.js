@@ -32,7 +32,7 @@ const settled = (changes) => review({ state: "resolved", resolution: "keep_new",
 
 async function opened(answers = {}, { rows = [review()] } = {}) {
   const api = fakeApi({
-    "GET /reviews": ({ limit }) => ({ items: limit === 1 ? [] : [...rows], next: null, seq: 1, total: rows.length }),
+    "GET /reviews": ({ limit }) => ({ items: limit === 1 ? [] : [...rows], next: null, seq: 1, total: rows.length, pages: 2 }),
     "GET /reviews/5": () => review(),
     "/memories/7/history": { items: [FELL], next: null, seq: 1 },
     ...answers,
@@ -296,7 +296,7 @@ test("who comes near the end of what is read goes on to the next cases", async (
   const rows = [5, 6, 7].map((id) => review({ id }))
   const { list } = await opened({
     "GET /reviews": ({ limit, cursor }) => {
-      if (limit === 1) return { items: [], next: null, seq: 1, total: 4 }
+      if (limit === 1) return { items: [], next: null, seq: 1, total: 4, pages: 0 }
       return cursor ? { items: [review({ id: 8 })], next: null, seq: 1 } : { items: [...rows], next: "c", seq: 1 }
     },
   })

@@ -56,12 +56,13 @@ class ReviewCaseOut(ReviewOut):
 
 
 class ReviewPage(Struct):
-    """A page of reviews, and their total number."""
+    """A page of reviews, their total number, and the pages of the notebook that need a review."""
 
     items: list[ReviewOut]
     next: str | None
     seq: int
     total: int
+    pages: int
 
 
 class ReviewQuery(Struct):

@@ -114,6 +114,17 @@ def place_from(path: str, name: str) -> PagePlace | None:
     return named if name and named.path == path else PagePlace(section, file)
 
 
+def owner_of(path: str, name: str) -> str | None:
+    """Return the project that a whole page belongs to; the index belongs to none.
+
+    `name` is from its front matter.
+    """
+    place = place_from(path, name)
+    if place is None:
+        return None
+    return place.name if place.section in (PROJECTS, DECISIONS) else OPERATIONS
+
+
 def category_on(place: PagePlace, tag: str) -> Category | None:
     """Return the category of a line; None for a tag that means nothing on this page."""
     if not tag:

@@ -14,11 +14,11 @@ from lamplighter.domain.text import comparison_key
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, home_of
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.tables import memories as memories_table
-from lamplighter.repository.store.tables import reviews
+from lamplighter.repository.store.tables import notebook_reviews, reviews
 
 ENTITY: Final = "review"
 _REOPENED: Final[dict[str, Any]] = {
@@ -216,6 +216,15 @@ async def newest(db: Database, selection: ReviewFilter) -> datetime | None:
     query = sa.select(reviews.c.created_at).where(*_conditions(selection))
     row = await db.fetch_one(query.order_by(reviews.c.id.desc()).limit(1))
     return None if row is None else row["created_at"]
+
+
+async def waiting_pages(db: Database) -> tuple[int, datetime | None]:
+    """Return how many pages of the notebook need a person, and since when the first one does."""
+    table = notebook_reviews
+    query = sa.select(table.c.pages, table.c.created_at).where(table.c.home == home_of(db))
+    row = await db.fetch_one(query.where(table.c.resolution.is_(None)).order_by(table.c.id))
+    pages = len(row["pages"]["open"]) if row is not None else 0
+    return (pages, row["created_at"]) if row is not None and pages else (0, None)
 
 
 async def resolve(

@@ -172,6 +172,11 @@ async def reading(db: Database) -> AsyncIterator[None]:
         yield
 
 
+def home_of(db: Database) -> str:
+    """Return the identity of the home that a database is opened for."""
+    return db.home.id if db.home else ""
+
+
 def sqlite_url(path: Path) -> str:
     """Return the address of a SQLite file, whatever its name holds."""
     return f"sqlite:///{quote(str(path.absolute()))}"

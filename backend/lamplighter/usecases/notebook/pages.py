@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.notebook.page import NotebookPage, PageText, line_of, merge
-from lamplighter.domain.notebook.place import INDEX, PagePlace, place_from, place_of
+from lamplighter.domain.notebook.place import INDEX, PagePlace, owner_of, place_from, place_of
+from lamplighter.domain.search.search import NotebookText
 from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.tree import digest_of
 from lamplighter.repository import reading, writing
-from lamplighter.repository.notebook import pages
+from lamplighter.repository.notebook import pages, texts
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 
@@ -44,9 +46,14 @@ async def _write_some(here: NotebookContext, paths: Sequence[str], result: SyncR
         lambda: [_write(here, stored[path], rows[path], result) for path in some]
     )
     kept = [each for each in done if each is not None]
+    there = [each for each in kept if each.text]
+    found = await asyncio.to_thread(lambda: [_text_of(each, here.now()) for each in there])
     async with writing(here.db):
-        await pages.save(here.db, (each for each in kept if each.text))
-        await pages.forget(here.db, [each.path for each in kept if not each.text])
+        await pages.save(here.db, there)
+        await texts.save(here.db, found)
+        gone = [each.path for each in kept if not each.text]
+        await pages.forget(here.db, gone)
+        await texts.forget(here.db, gone)
         if kept:
             await pages.mark_pending(here.db, [INDEX])
 
@@ -70,6 +77,20 @@ def _write(
         return None
     result.written.append(page.path)
     return page.replaced(text, digest, now=now)
+
+
+def _text_of(page: StoredPage, now: datetime) -> NotebookText:
+    """Return what the search finds of a page."""
+    parsed = markdown.parse(page.text)
+    place = place_from(page.path, parsed.name)
+    return NotebookText(
+        id=0,
+        path=page.path,
+        title=place.name if place else page.path,
+        text=markdown.prose(parsed),
+        project=owner_of(page.path, parsed.name),
+        updated_at=now,
+    )
 
 
 def page_text(page: StoredPage, rows: Sequence[Memory]) -> str:

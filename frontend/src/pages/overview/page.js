@@ -40,6 +40,8 @@ export function overviewPage(store) {
 
     casesWords: () => t("overview.reviews", { n: overview.cases }),
 
+    pagesWords: () => t("overview.pages", { n: overview.pages }),
+
     casesSince() {
       const at = overview.state?.reviews.oldest_at
       return at ? t("overview.oldestReview", { when: timeAgo(at, store("clock").now) }) : ""

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -107,8 +108,8 @@ async def _notebook(here: NotebookContext) -> dict[str, Any]:
     for path, text in texts.items():
         other.write(path, text, "")
     raw = time.perf_counter() - began
-    of_memory = [await _timed(lambda n=n: _change_memory(here, n)) for n in range(EDITS)]
-    of_file = [await _timed(lambda n=n: _change_file(here, n)) for n in range(EDITS)]
+    of_memory = [await _timed(partial(_change_memory, here, n)) for n in range(EDITS)]
+    of_file = [await _timed(partial(_change_file, here, n)) for n in range(EDITS)]
     memory, file = spread(of_memory), spread(of_file)
     return {
         "pages": len(texts),

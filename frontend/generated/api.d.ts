@@ -1499,7 +1499,7 @@ export interface components {
         ReviewOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "fact" | "possible" | "verification";
+            kind: "conflict" | "fact" | "file" | "possible" | "verification";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;
@@ -1954,7 +1954,7 @@ export interface components {
             /** @default null */
             service?: string | null;
             /** @default null */
-            kind?: ("conflict" | "fact" | "possible" | "verification") | null;
+            kind?: ("conflict" | "fact" | "file" | "possible" | "verification") | null;
             /** @default null */
             session?: number | null;
             /** @default null */
@@ -1980,7 +1980,7 @@ export interface components {
         ReviewCaseOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "fact" | "possible" | "verification";
+            kind: "conflict" | "fact" | "file" | "possible" | "verification";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;

@@ -1,6 +1,6 @@
 """Reviews: the cases that wait for a person, and what was decided on them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -9,7 +9,14 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import GENERAL, InactiveReason, Memory, MemoryId
-from lamplighter.domain.memory.review import DELETION, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.domain.memory.review import (
+    DELETION,
+    OF_ONE_MEMORY,
+    Resolution,
+    Review,
+    ReviewKind,
+    ReviewState,
+)
 from lamplighter.domain.text import comparison_key
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
@@ -88,7 +95,7 @@ async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | Non
     """Return the review that is open for a pair, whichever of them is the old one."""
     query = (
         sa.select(reviews)
-        .where(reviews.c.state == ReviewState.OPEN, reviews.c.kind != ReviewKind.VERIFICATION)
+        .where(reviews.c.state == ReviewState.OPEN, reviews.c.kind.not_in(OF_ONE_MEMORY))
         .where(reviews.c.old_id.in_([one, other]))
         .where(reviews.c.new_id.in_([one, other]))
         .order_by(reviews.c.id)
@@ -107,7 +114,7 @@ async def open_twin(db: Database, review: Review) -> Review | None:
 async def _open_case(
     db: Database, kind: ReviewKind, pair: tuple[MemoryId, MemoryId], claim: str
 ) -> Review | None:
-    if kind is not ReviewKind.VERIFICATION:
+    if kind not in OF_ONE_MEMORY:
         return await open_for(db, *pair)
     query = sa.select(reviews).where(reviews.c.state == ReviewState.OPEN, reviews.c.kind == kind)
     found = await _fetch(db, query.where(reviews.c.old_id == pair[0], reviews.c.said == claim))
@@ -128,6 +135,12 @@ async def open_claims(db: Database, memory_id: MemoryId) -> list[int]:
     query = sa.select(reviews.c.id).where(reviews.c.state == ReviewState.OPEN)
     query = query.where(reviews.c.kind == ReviewKind.VERIFICATION, reviews.c.old_id == memory_id)
     return [row["id"] for row in await db.fetch_all(query.order_by(reviews.c.id))]
+
+
+async def of_files(db: Database, ids: Collection[int]) -> list[Review]:
+    """Return the reviews of memories whose files were changed too, oldest first."""
+    query = sa.select(reviews).where(reviews.c.kind == ReviewKind.FILE)
+    return await _fetch(db, query.where(reviews.c.old_id.in_(ids)).order_by(reviews.c.id))
 
 
 async def of_facts(db: Database, ids: Sequence[int]) -> list[Review]:

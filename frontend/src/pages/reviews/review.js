@@ -69,15 +69,15 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
         { name: "new", title: t("reviews.newMemory"), memory: fresh, parts: newSide(this.parts) },
       ]
       const one = [{ name: "old", title: t("reviews.memory"), memory: old, parts: [] }]
-      const file = { name: "new", title: t("reviews.inFile"), memory: null, parts: [] }
-      const both = this.ofFile ? [...one, file] : two
-      return (this.failed ? one : both).map((side) => ({
+      const alone = { said: [], sessions: [], others: 0 }
+      const file = { name: "new", title: t("reviews.inFile"), memory: null, parts: [], ...alone }
+      const shown = (this.failed || this.ofFile ? one : two).map((side) => ({
         ...side,
-        said:
-          this.phase === "ready" && side !== file ? (sources?.[/** @type {"old" | "new"} */ (side.name)] ?? []) : [],
+        said: this.phase === "ready" ? (sources?.[/** @type {"old" | "new"} */ (side.name)] ?? []) : [],
         sessions: exposed?.[/** @type {"old" | "new"} */ (side.name)]?.slice(0, NAMED) ?? [],
         others: Math.max(0, (counts?.[/** @type {"old" | "new"} */ (side.name)] ?? 0) - NAMED),
       }))
+      return this.ofFile ? [...shown, file] : shown
     },
 
     get ways() {

@@ -31,7 +31,7 @@ OVERFLOW: Final = "document.documentElement.scrollWidth > document.documentEleme
 PLACES: Final = (
     *("/overview", "/sessions", "/sessions/1", "/sessions/1?part=events", "/sessions/2"),
     *("/sessions/2?part=told", "/events", "/memories?sort=created", "/memories?sort=service"),
-    *("/search?q=script+onerror+evil&layers=memory,session,event&state=all", "/sessions/3"),
+    *("/search?q=script+onerror+evil&layers=memory,session,page,event&state=all", "/sessions/3"),
     *("/reviews", "/reviews/1", "/preview", "/cooldowns", "/health", "/settings"),
 )
 LONG: Final = ("/events", "/memories?sort=created")

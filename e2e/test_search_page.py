@@ -59,7 +59,7 @@ def test_a_search_shows_its_scope_and_its_obstacles(page: Page, app: App) -> Non
 
     page.get_by_role("button", name="Events").click()
     expect(page.get_by_role("region", name="Events")).to_contain_text("Ran out of room")
-    expect(page).to_have_url(re.compile("layers=memory%2Csession%2Cevent"))
+    expect(page).to_have_url(re.compile("layers=memory%2Csession%2Cpage%2Cevent"))
     page.reload()
     expect(page.get_by_role("region", name="Events")).to_contain_text("Ran out of room")
 

@@ -909,7 +909,7 @@ export interface components {
             tag?: string[];
             /** @default null */
             since?: string | null;
-            /** @default memory,session */
+            /** @default memory,session,page */
             layers?: string;
             /**
              * @default active
@@ -932,7 +932,7 @@ export interface components {
             terms: string[];
             partial: boolean;
             missing: string[];
-            layers: ("event" | "memory" | "session")[];
+            layers: ("event" | "memory" | "page" | "session")[];
             filters: string[];
         };
         /**
@@ -943,7 +943,7 @@ export interface components {
          */
         SearchHitOut: {
             /** @enum {unknown} */
-            layer: "event" | "memory" | "session";
+            layer: "event" | "memory" | "page" | "session";
             rank: number;
             score: number;
             /** @enum {unknown} */
@@ -956,6 +956,7 @@ export interface components {
             ][];
             memory?: components["schemas"]["MemoryOut"];
             session?: components["schemas"]["SessionOut"];
+            page?: components["schemas"]["NotebookTextOut"];
             event?: components["schemas"]["EventOut"];
         };
         /**
@@ -1036,6 +1037,18 @@ export interface components {
          * @enum {unknown}
          */
         OutcomeState: "" | "denied" | "failing" | "handled" | "healthy" | "needs_you" | "planned" | "refused" | "repaired";
+        /**
+         * NotebookTextOut
+         * @description A page of the notebook: what people wrote on it beside the memories.
+         */
+        NotebookTextOut: {
+            id: number;
+            path: string;
+            title: string;
+            text: string;
+            project: string | null;
+            updated_at: string;
+        };
         /**
          * EventOut
          * @description One event.
@@ -1487,7 +1500,7 @@ export interface components {
         ReviewOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "fact" | "possible" | "verification";
+            kind: "conflict" | "fact" | "file" | "possible" | "verification";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;
@@ -1959,7 +1972,7 @@ export interface components {
             /** @default null */
             service?: string | null;
             /** @default null */
-            kind?: ("conflict" | "fact" | "possible" | "verification") | null;
+            kind?: ("conflict" | "fact" | "file" | "possible" | "verification") | null;
             /** @default null */
             session?: number | null;
             /** @default null */
@@ -1969,13 +1982,14 @@ export interface components {
         };
         /**
          * ReviewPage
-         * @description A page of reviews, and their total number.
+         * @description A page of reviews, their total number, and the pages of the notebook that need a review.
          */
         ReviewPage: {
             items: components["schemas"]["ReviewOut"][];
             next: string | null;
             seq: number;
             total: number;
+            pages: number;
         };
         /**
          * ReviewCaseOut
@@ -1984,7 +1998,7 @@ export interface components {
         ReviewCaseOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "fact" | "possible" | "verification";
+            kind: "conflict" | "fact" | "file" | "possible" | "verification";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;
@@ -2954,6 +2968,7 @@ export interface components {
             events: components["schemas"]["EventCountsOut"];
             sessions: components["schemas"]["SessionCountsOut"];
             reviews: components["schemas"]["OpenCountOut"];
+            pages: components["schemas"]["OpenCountOut"];
             approvals: components["schemas"]["OpenCountOut"];
             incidents: components["schemas"]["IncidentOut"][];
             run: components["schemas"]["RunsOut"];
@@ -4054,7 +4069,7 @@ export interface components {
         ChangeOut: {
             seq: number;
             /** @enum {unknown} */
-            entity: "alert" | "approval" | "cooldown" | "entity" | "escalation" | "event" | "halt" | "incident" | "login" | "marker" | "memory" | "notice" | "relationship" | "request" | "review" | "session" | "supervisor" | "token" | "trash";
+            entity: "alert" | "approval" | "cooldown" | "entity" | "escalation" | "event" | "halt" | "incident" | "login" | "marker" | "memory" | "notice" | "page_review" | "relationship" | "request" | "review" | "session" | "supervisor" | "token" | "trash";
             id: number;
             /** @enum {unknown} */
             op: "batch" | "created" | "deleted" | "updated";

@@ -55,6 +55,18 @@ def test_notes_of_the_index_are_written_and_other_changes_of_it_wait(
     listed = client.get("/api/v1/notebook").json()
     assert listed["index_limit"] == 2000
     assert [each["path"] for each in listed["pages"] if each["reasons"]] == ["MEMORY"]
+    assert client.get("/api/v1/reviews").json()["pages"] == 1
+    assert client.get("/api/v1/overview").json()["pages"]["open"] == 1
+    health = client.post("/api/v1/memory-health/measurements", json={}).json()
+    assert health["measurement"]["figures"]["reviews"] == 1
+    client.put("/api/v1/notebook", json={"resolution": "discard", "pages": ["MEMORY"]})
+    assert client.get("/api/v1/reviews").json()["pages"] == 0
+    rows = [
+        each["row"]
+        for each in client.get("/api/v1/changes").json()["items"]
+        if each["entity"] == "page_review"
+    ]
+    assert rows == [{"pages": 1}, {"pages": 0}]
 
 
 def test_pages_are_found_by_all_words_of_people_and_of_memories(

@@ -104,7 +104,7 @@ LISTS: dict[str, dict[str, Any]] = {
     "/memories": {"state": "all", "project": "other"},
     "/memories/facets": {"state": "all"},
     "/memories/views": {},
-    "/search": {"q": "canary", "project": "other", "state": "all", "layers": "memory,session"},
+    "/search": {"q": "canary", "project": "other", "state": "all", "layers": "memory,session,page"},
     "/sessions": {},
     "/context?profile=agent": {"project": "other", "query": "canary"},
     "/context?profile=project": {"project": "other"},

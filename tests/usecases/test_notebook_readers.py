@@ -9,6 +9,8 @@ from contexts import DEFAULTS, NOON, OPEN
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
 from lamplighter.domain.notebook.index import render_index
+from lamplighter.domain.search.search import NotebookText, SearchRequest
+from lamplighter.domain.sessions.home import Home
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import memories
@@ -18,6 +20,7 @@ from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.notebook.index import index_facts
 from lamplighter.usecases.notebook.read import read_page
 from lamplighter.usecases.notebook.sync import sync
+from lamplighter.usecases.search.find import find
 
 
 @pytest.fixture
@@ -111,3 +114,61 @@ async def test_the_index_of_a_session_names_no_unverified_or_raw_memory(
     assert "Uses Hugo" in block.text
     assert "Doubtful" not in block.text
     assert "Doubtful extracted" in (here.tree.root / "projects/blog.md").read_text()
+
+
+async def found(
+    here: NotebookContext, query: str, project: str | None = None, **more: Any
+) -> list[str]:
+    asked = SearchRequest(query=query, project=project, **more)
+    results = await find(here.db, asked, now=NOON)
+    return [each.row.path for each in results.results if isinstance(each.row, NotebookText)]
+
+
+async def write(here: NotebookContext, path: str, text: str) -> None:
+    page = here.tree.root / f"{path}.md"
+    page.write_text(f"{page.read_text()}\n{text}\n")
+    await sync(here)
+
+
+async def test_the_search_finds_what_people_wrote_on_a_page(here: NotebookContext) -> None:
+    await write(here, "services/jellyfin", "The plug is behind the cupboard.")
+
+    assert await found(here, "plug cupboard") == ["services/jellyfin"]
+    assert await found(here, "plug", service="jellyfin") == ["services/jellyfin"]
+    assert await found(here, "plug", service="plex") == []
+    assert await found(here, "hugo") == []
+    page = here.tree.root / "services/jellyfin.md"
+    page.write_text(page.read_text().replace("plug", "switch"))
+    await sync(here)
+    assert await found(here, "plug") == []
+    assert await found(here, "switch") == ["services/jellyfin"]
+
+
+async def test_a_search_finds_the_pages_of_its_project_only(here: NotebookContext) -> None:
+    await learn(here, "Known to all", project="shop", scope="global")
+    await write(here, "projects/shop", "The margin is secret.")
+    await write(here, "services/jellyfin", "The margin of error.")
+    await write(here, "MEMORY", "## Notes\n\nThe margin in the index.")
+
+    assert set(await found(here, "margin")) == {"projects/shop", "services/jellyfin", "MEMORY"}
+    assert await found(here, "margin", "shop") == ["projects/shop"]
+    assert await found(here, "margin", "ops") == ["services/jellyfin"]
+    assert await found(here, "margin", "blog") == []
+
+
+async def test_the_search_finds_no_page_that_is_gone_or_of_another_home(
+    here: NotebookContext,
+) -> None:
+    await learn(here, "Short", project="gone")
+    await sync(here)
+    await write(here, "projects/gone", "Soon removed.")
+    assert await found(here, "removed") == ["projects/gone"]
+
+    (here.tree.root / "projects/gone.md").unlink()
+    await sync(here)
+    assert await found(here, "removed") == []
+    await write(here, "services/jellyfin", "Only here.")
+    held = here.db.home
+    here.db.home = Home("another", "/srv/another")
+    assert await found(here, "only here") == []
+    here.db.home = held

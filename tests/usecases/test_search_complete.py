@@ -63,9 +63,10 @@ async def test_of_a_large_store_the_memories_are_searched_and_the_rest_is_named(
 
     found = await find(db, SearchRequest(query="WAL mode"), now=NOON, seconds=OUT_OF_TIME)
 
-    assert (found.memories, found.partial, found.missing) == ([kept], True, ("session",))
+    assert (found.memories, found.partial, found.missing) == ([kept], True, ("session", "page"))
     assert found.left_out == (
-        "Not searched in time: session summaries. Search again to include it."
+        "Not searched in time: session summaries, pages of the notebook. "
+        "Search again to include it."
     )
 
 

@@ -16,16 +16,17 @@ from lamplighter.domain.directory.lint import LintLevel
 from lamplighter.domain.directory.merge import FileAction, Side
 from lamplighter.domain.errors import Conflict, Unavailable
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source, Trust
+from lamplighter.domain.memory.review import Resolution, ReviewAnswer, ReviewState
 from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.secrets.redact import build_redactor
 from lamplighter.notebook.directory import MemoryDirectory
 from lamplighter.repository import Database
-from lamplighter.repository.memory import memories
+from lamplighter.repository.memory import memories, reviews
 from lamplighter.usecases.directory.apply import DirectoryApply, apply, plan
 from lamplighter.usecases.directory.export import export_directory
 from lamplighter.usecases.directory.lint import LintContext, LintReport, lint
 from lamplighter.usecases.effect.prompts import PromptContext
-from lamplighter.usecases.memory import curate, journal
+from lamplighter.usecases.memory import curate, journal, review
 
 LATER = NOON + timedelta(days=1)
 PATH = "ops/jellyfin/takes-60s-to-start-after-restart.md"
@@ -329,3 +330,52 @@ async def test_lint_finds_what_does_not_fit_in_the_prompt(tmp_path: Path) -> Non
     found = await report(tmp_path, budget=60)
 
     assert [each.path[-4:] for each, _ in found.findings if each.rule == "budget"] == ["b.md"]
+
+
+@pytest.mark.parametrize("decision", [Resolution.KEEP_OLD, Resolution.KEEP_NEW, Resolution.MERGE])
+async def test_a_text_changed_on_both_sides_is_one_review(
+    db: Database, tmp_path: Path, decision: Resolution
+) -> None:
+    memory = await typed(db)
+    tree = tree_in(tmp_path)
+    await export_directory(db, tree)
+    await curate.edit(context(db), memory.id, Edit(observation="Takes 90s to start"), version=None)
+    edit(tmp_path, PATH, "Takes 60s", "Takes 70s")
+
+    await plan(here(db), tree)
+    assert await reviews.of_files(db, [memory.id]) == []
+    for _ in range(2):
+        assert [each.path for each in (await apply(here(db), tree)).refused] == [PATH]
+    [opened] = await reviews.of_files(db, [memory.id])
+    assert opened.observation == "Takes 70s to start after restart"
+    merged = decision is Resolution.MERGE
+    words = "Takes 80s to start" if merged else ""
+    answer = ReviewAnswer(resolution=Resolution.KEEP_NEW if merged else decision, observation=words)
+    await review.resolve(context(db), opened.id, answer, version=None)
+
+    done = await apply(here(db), tree)
+
+    assert (done.refused, done.changes) == ([], [])
+    kept = {
+        Resolution.KEEP_OLD: "Takes 90s to start",
+        Resolution.KEEP_NEW: "Takes 70s to start after restart",
+        Resolution.MERGE: "Takes 80s to start",
+    }[decision]
+    assert [each.observation for each in await held(db)] == [kept]
+    await export_directory(db, tree)
+    assert kept in (tmp_path / "memory" / PATH).read_text()
+
+
+async def test_a_corrected_file_closes_its_review(db: Database, tmp_path: Path) -> None:
+    memory = await typed(db)
+    tree = tree_in(tmp_path)
+    await export_directory(db, tree)
+    await curate.edit(context(db), memory.id, Edit(observation="Takes 90s to start"), version=None)
+    edit(tmp_path, PATH, "Takes 60s to start after restart", "Takes 70s to start")
+    await apply(here(db), tree)
+
+    edit(tmp_path, PATH, "Takes 70s", "Takes 90s")
+    assert (await apply(here(db), tree)).refused == []
+
+    [closed] = await reviews.of_files(db, [memory.id])
+    assert (closed.state, closed.resolved_by) == (ReviewState.RESOLVED, "apply")

@@ -37,14 +37,19 @@ def reviews(*, as_json: bool) -> None:
         click.echo(f"{total - len(found):,} more open.", err=True)
     if not as_json:
         here = f"Review them at {web_url(settings)}/reviews"
-        click.echo(here if found else "No open reviews.")
+        if pages := answer["pages"]:
+            noun = "page" if pages == 1 else "pages"
+            click.echo(f"{pages:,} notebook {noun} to review: `lamplighter notebook list`.")
+        click.echo(here if found or pages else "No open reviews.")
 
 
 def _lines(each: dict[str, Any]) -> str:
     about = f"{each['service'] or 'general'}, {each['category']}"
     why = f": {escape_terminal(each['reason'])}" if each["reason"] else ""
-    names = ("old",) if each["kind"] == "verification" else ("old", "new")
-    sides = [f"    {side}  {_claim(each[side])}" for side in names]
+    of_one = each["kind"] in ("verification", "file")
+    sides = [f"    {side}  {_claim(each[side])}" for side in ("old", "new")[: 1 if of_one else 2]]
+    if each["kind"] == "file":
+        sides.append(f"    file {escape_terminal(' '.join(each['said'].split()))}")
     head = f"Review {each['id']} ({each['kind']}; {about}; {each['created_at'][:16]}Z){why}"
     return "\n".join([head, *sides])
 

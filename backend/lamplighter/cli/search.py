@@ -1,4 +1,4 @@
-"""`lamplighter search`: search memories, sessions and events."""
+"""`lamplighter search`: search memories, sessions, pages of the notebook and events."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,8 @@ from lamplighter.cli.memory import CATEGORIES, KINDS
 from lamplighter.domain.memory.memory import GENERAL
 from lamplighter.domain.text import escape_terminal
 
-LAYERS: Final = ("memory", "session", "event")
+LAYERS: Final = ("memory", "session", "page", "event")
+DEFAULT_LAYERS: Final = "memory,session,page"
 DAY_CHARS: Final = len("2026-01-01")
 
 
@@ -22,7 +23,7 @@ DAY_CHARS: Final = len("2026-01-01")
 @click.option("--category", type=CATEGORIES, help="Only this category.")
 @click.option("--kind", type=KINDS, help="Only this kind.")
 @click.option(
-    "--layers", default="memory,session", show_default=True, help="Layers to search; also `event`."
+    "--layers", default=DEFAULT_LAYERS, show_default=True, help="Layers to search; also `event`."
 )
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
 @click.option("--all", "inactive_too", is_flag=True, help="Include inactive memories.")
@@ -39,7 +40,7 @@ def search(
     as_json: bool,
     **narrowed: str | None,
 ) -> None:
-    """Search memories and sessions: words, "a phrase", -exclude, service:NAME, type:decision.
+    """Search memories, sessions and pages: words, "a phrase", -exclude, service:NAME.
 
     Put -- before words that begin with a minus. Exit status 1: no results.
     """
@@ -88,6 +89,8 @@ def _head(each: dict[str, Any]) -> str:
     row = each[each["layer"]]
     if each["layer"] == "session":
         return f"session {row['id']}  {row['project']}  {row['started_at'][:DAY_CHARS]}"
+    if each["layer"] == "page":
+        return f"page {row['path']}  {row['updated_at'][:DAY_CHARS]}"
     where = row["service"] or GENERAL
     if each["layer"] == "event":
         return f"event {row['id']}  {where}/{row['level']}  {row['created_at'][:DAY_CHARS]}"

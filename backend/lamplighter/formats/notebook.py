@@ -6,7 +6,7 @@ row, as a block identifier of Obsidian. More lines of a text are indented by two
 
 import itertools
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import yaml
@@ -15,9 +15,11 @@ from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from lamplighter.domain.notebook.page import NotebookPage, PageLine, PageText
+from lamplighter.domain.notebook.place import INDEX
 
 MARK: Final = "^m"
 TAG_CHARS: Final = 40
+PARSED_PAGES: Final = 16
 _FRONT: Final = "front_matter"
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
@@ -30,8 +32,12 @@ def _parser() -> MarkdownIt:
     return parser
 
 
+@lru_cache(maxsize=PARSED_PAGES)
 def parse(text: str) -> NotebookPage:
-    """Return the parts of a page; what is no bullet of its own stays text."""
+    """Return the parts of a page; what is no bullet of its own stays text.
+
+    One change of a line parses the same text several times: as it was, is, and is written.
+    """
     newline = "\r\n" if "\r\n" in text and "\n" not in text.replace("\r\n", "") else "\n"
     source = text.replace("\r\n", "\n").replace("\r", "\n")
     mark = source[:1] if source.startswith(_BYTE_ORDER_MARK) else ""
@@ -167,6 +173,7 @@ def _is_link(text: str) -> bool:
     return text.startswith("[[") and text.endswith("]]") and text.count("[[") == 1
 
 
+@lru_cache(maxsize=PARSED_PAGES)
 def split_section(text: str, heading: str) -> tuple[str, str]:
     """Return the text before a second-level heading, and the text from it on."""
     tokens = _parser().parse(text)
@@ -177,6 +184,15 @@ def split_section(text: str, heading: str) -> tuple[str, str]:
             at = token.map[0]
             return "\n".join(lines[:at]) + "\n", "\n".join(lines[at:])
     return "\n".join(lines), ""
+
+
+def prose(page: NotebookPage) -> str:
+    """Return what people wrote on a page: without its memories, front matter and heading."""
+    text = "".join(part.source for part in page.parts if isinstance(part, PageText))
+    _, front = split_front_matter(text)
+    lines = text.replace("\r", "").split("\n")[front:]
+    generated = (f"# {page.name}", f"[[{INDEX}]]")
+    return "\n".join(each for each in lines if each.strip() not in generated).strip()
 
 
 def render(page: NotebookPage) -> str:

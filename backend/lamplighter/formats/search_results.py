@@ -3,7 +3,7 @@
 from typing import Any
 
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.search.search import SearchResult, SearchResults
+from lamplighter.domain.search.search import NotebookText, SearchResult, SearchResults
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
@@ -34,7 +34,12 @@ def _search_result(each: SearchResult) -> dict[str, Any]:
     }
 
 
-def _row(row: Memory | Session | Event) -> dict[str, Any]:
-    if isinstance(row, Memory):
-        return serialize.memory(row)
-    return serialize.session(row) if isinstance(row, Session) else serialize.event(row)
+def _row(row: Memory | Session | NotebookText | Event) -> dict[str, Any]:
+    match row:
+        case Memory():
+            return serialize.memory(row)
+        case Session():
+            return serialize.session(row)
+        case NotebookText():
+            return serialize.notebook_text(row)
+    return serialize.event(row)

@@ -12,6 +12,7 @@ from lamplighter.domain.fields import DeclaredField, declared_fields
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review
+from lamplighter.domain.search.search import NotebookText
 from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.event import Event
@@ -74,6 +75,7 @@ cooldown_use: Final = writer(CooldownUse, healthy_after=("counts", attrgetter("s
 approval: Final = writer(Approval)
 check_result: Final = writer(CheckResult)
 escalation: Final = writer(Escalation)
+notebook_text: Final = writer(NotebookText)
 token: Final = writer(Token)
 finding: Final = writer(Finding)
 alert: Final = writer(AlertIncident)

@@ -29,6 +29,9 @@ OLD: Final = ".old"
 RECOVERED: Final = ".recovered"
 MAX_PAGE_BYTES: Final = 2 * 1024 * 1024
 MAX_NAME_CHARS: Final = 120
+MAX_NAME_BYTES: Final = 200
+"""A file system takes 255; what a write puts around a name needs the rest."""
+
 DIGEST_CHARS: Final = 16
 LOCK_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = 0.01
@@ -66,6 +69,7 @@ def is_file_name(name: str) -> bool:
     return (
         0 < len(name) <= MAX_NAME_CHARS
         and name.isprintable()
+        and len(name.encode()) <= MAX_NAME_BYTES
         and not name.startswith(".")
         and not set(name) & set("/\\:\u200c\u200d")
     )

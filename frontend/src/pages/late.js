@@ -198,7 +198,7 @@ function ofEditor({ add, api, confirm, toasts, journal, router, services }) {
 /** @param {any} with_ */
 function ofNotebook({ add, api, feed, confirm, toasts, unsaved }) {
   const one = add("notebook", notebook({ api, confirm, toasts, drafts: unsaved }))
-  for (const entity of ["memory", "event"]) feed.on(entity, () => one.follow())
+  for (const entity of ["memory", "event", "page_review"]) feed.on(entity, () => one.follow())
   return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
 }
 
@@ -236,6 +236,7 @@ function ofReviews({ Alpine, add, api, feed, router, reviews, toasts, journal })
   })
   feed.on("review", (/** @type {Change} */ change) => one.follow(change))
   feed.on("memory", (/** @type {Change} */ change) => one.followMemory(change))
+  feed.on("page_review", () => router.page === "reviews" && Alpine.store("notebook").load())
   return {
     visit: (/** @type {URLSearchParams} */ params, /** @type {number | null} */ id) => (
       reviews.visit(params),

@@ -17,7 +17,7 @@ const NUMBERED = /** @type {const} */ (["session", "memory", "review"])
 
 /**
  * Everything there is to do or to open, found by typing: commands, pages, services, sessions, memories and reviews by
- * their number, memories by what they say.
+ * their number, memories and pages of the notebook by what they say.
  * @param {{api: Api, commands: () => import("./registry.js").Listed[], router: any, services: any, runNow: any, approvals?: any, decide?: (approval: Approval, decision: "approve" | "deny") => unknown, row?: () => {label: string, run: () => void}[], catalog?: () => Promise<Setting[]>, storage: Pick<Storage, "getItem" | "setItem">, later?: (run: () => void, ms: number) => any}} with_
  */
 export function palette({
@@ -42,7 +42,7 @@ export function palette({
     query: "",
     entries: /** @type {Entry[]} */ ([]),
     at: 0,
-    /** Are the memories still being asked for? */
+    /** Are memories and pages still being asked for? */
     busy: false,
     problem: "",
 
@@ -81,7 +81,7 @@ export function palette({
       this.ask(query.trim())
     },
 
-    /** Ask for memories once the typing rests; only the newest answer counts. @param {string} q */
+    /** Ask for memories and pages once the typing rests; only the newest answer counts. @param {string} q */
     ask(q) {
       const mine = ++turn
       this.busy = q.length >= FEWEST_LETTERS
@@ -89,11 +89,12 @@ export function palette({
       if (!this.busy) return
       later(async () => {
         if (mine !== turn) return
-        const page = await api.get("/memories", { q, limit: 6 }).catch((/** @type {Error} */ problem) => problem)
+        const asked = api.get("/search", { q, layers: "memory,page", limit: 6 })
+        const page = await asked.catch((/** @type {Error} */ problem) => problem)
         if (mine !== turn) return
         this.busy = false
         if (page instanceof Error) this.problem = page.message
-        else found = page.items.map(ofMemory)
+        else found = page.items.flatMap(ofHit)
         this.list()
       }, STILL_MS)
     },
@@ -197,9 +198,12 @@ export function palette({
     return place(`/${PATHS[name]}/${digits}`, labels[name], t("app.kind_open"))
   }
 
-  /** @param {Memory} memory @returns {Entry} */
-  function ofMemory({ id, title, observation }) {
-    return place(`/memories/${id}`, title || observation, t("app.memory_n", { id: String(id) }))
+  /** @param {Hit} hit @returns {Entry[]} */
+  function ofHit({ memory, page }) {
+    if (page) return [place(`/notebook?page=${encodeURIComponent(page.path)}`, page.path, t("common.notebook_page"))]
+    if (!memory) return []
+    const { id, title, observation } = memory
+    return [place(`/memories/${id}`, title || observation, t("app.memory_n", { id: String(id) }))]
   }
 
   /** @param {string} address @returns {Entry} */

@@ -32,7 +32,13 @@ const settled = (changes) => review({ state: "resolved", resolution: "keep_new",
 
 async function opened(answers = {}, { rows = [review()] } = {}) {
   const api = fakeApi({
-    "GET /reviews": ({ limit }) => ({ items: limit === 1 ? [] : [...rows], next: null, seq: 1, total: rows.length }),
+    "GET /reviews": ({ limit }) => ({
+      items: limit === 1 ? [] : [...rows],
+      next: null,
+      seq: 1,
+      total: rows.length,
+      pages: 2,
+    }),
     "GET /reviews/5": () => review(),
     "/memories/7/history": { items: [FELL], next: null, seq: 1 },
     ...answers,
@@ -296,7 +302,7 @@ test("who comes near the end of what is read goes on to the next cases", async (
   const rows = [5, 6, 7].map((id) => review({ id }))
   const { list } = await opened({
     "GET /reviews": ({ limit, cursor }) => {
-      if (limit === 1) return { items: [], next: null, seq: 1, total: 4 }
+      if (limit === 1) return { items: [], next: null, seq: 1, total: 4, pages: 0 }
       return cursor ? { items: [review({ id: 8 })], next: null, seq: 1 } : { items: [...rows], next: "c", seq: 1 }
     },
   })
@@ -317,6 +323,33 @@ test("of the sessions that were told a claim the newest are named, and how many 
     [
       [[200, 199, 198, 197, 196], 112],
       [[7], 0],
+    ],
+  )
+})
+
+test("a file and its memory that were both changed are two texts of one memory", async () => {
+  const row = review({
+    kind: "file",
+    said: "Takes 90s",
+    new: OLD,
+    reason: "The file x.md and its memory were both changed.",
+  })
+  const { store } = await opened({ "GET /reviews/5": () => row }, { rows: [row] })
+  await store.visit(5)
+
+  assert.deepEqual(
+    store.sides.map(({ title, memory }) => [title, memory?.id ?? null]),
+    [
+      ["Memory", OLD.id],
+      ["Text in the file", null],
+    ],
+  )
+  assert.deepEqual(
+    store.ways.map(({ resolution, verb }) => [resolution, verb]),
+    [
+      ["keep_new", "Use file"],
+      ["keep_old", "Keep memory"],
+      ["reword", "Combine texts"],
     ],
   )
 })

@@ -39,7 +39,7 @@ test("the address says what is looked for, and nonsense in it means nothing", ()
     ...{ q: "dns", service: "", category: "", project: "", kind: "", tag: "", since: "7d", state: "" },
     layers: "event",
   })
-  assert.equal(searchQuery(new URLSearchParams("layers=nonsense")).layers, "memory,session")
+  assert.equal(searchQuery(new URLSearchParams("layers=nonsense")).layers, "memory,session,page")
   assert.equal(searchParams(searchQuery(new URLSearchParams("since=1d")), NOON).since, "2026-01-13T12:00:00.000Z")
 })
 
@@ -156,11 +156,12 @@ test("a layer is added and taken away, but never the last", async () => {
   await visit("q=a")
 
   store.toggle("event")
+  await visit("q=a&layers=memory,session")
   store.toggle("session")
   await visit("q=a&layers=memory")
   store.toggle("memory")
 
-  assert.deepEqual(router.gone, [{ layers: "memory,session,event" }, { layers: "memory" }])
+  assert.deepEqual(router.gone, [{ layers: "memory,session,page,event" }, { layers: "memory" }])
 })
 
 test("what the words say of where to look, the buttons show and may change", async () => {

@@ -11,7 +11,7 @@ const COMMANDS = [
   { id: "list: Open", group: "list", title: "List", keys: "Enter", label: "Open row", native: true },
 ]
 
-function open({ answers = { "/memories": { items: [] } }, storage = fakeStorage(), names = ["jellyfin"] } = {}) {
+function open({ answers = { "/search": { items: [] } }, storage = fakeStorage(), names = ["jellyfin"] } = {}) {
   const done = []
   const timers = fakeTimers()
   const api = fakeApi(answers)
@@ -89,26 +89,32 @@ test("a service leads to its rows, and to a session for it", async () => {
   assert.deepEqual(done, ["/memories?service=jelly%20%26%20co"])
 })
 
-test("memories are found by what they say, and the newest answer wins", async () => {
+test("memories and pages are found by what they say, and the newest answer wins", async () => {
   const pending = []
   const wait = () => new Promise((resolve) => pending.push(resolve))
-  const { store, timers, labels, api } = open({ answers: { "/memories": wait } })
+  const { store, timers, labels, api } = open({ answers: { "/search": wait } })
 
   store.type("60")
   const first = timers.ring()
   store.type("60s")
   const second = timers.ring()
-  pending[1]({ items: [memory({ id: 7 })] })
+  const page = { id: 1, path: "services/plug", title: "plug", text: "60 W" }
+  pending[1]({
+    items: [
+      { layer: "memory", memory: memory({ id: 7 }) },
+      { layer: "page", page },
+    ],
+  })
   await second
-  pending[0]({ items: [memory({ id: 8, observation: "an older answer" })] })
+  pending[0]({ items: [{ layer: "memory", memory: memory({ id: 8, observation: "an older answer" }) }] })
   await first
 
   assert.deepEqual(
     api.asked.map(({ body }) => body.q),
     ["60", "60s"],
   )
-  assert.deepEqual(labels(), ["Takes 60s to start after restart"])
-  assert.equal(store.words, "1 result")
+  assert.deepEqual(labels(), ["Takes 60s to start after restart", "services/plug"])
+  assert.equal(store.words, "2 results")
 })
 
 test("what is typed can be searched for in all that is known", async () => {
@@ -158,7 +164,7 @@ test("settings are found by name, the selected row and approvals are acted on", 
   const done = []
   const settings = [{ name: "notify", variable: "LAMPLIGHTER_NOTIFY", about: "The notification targets" }]
   const store = palette({
-    api: fakeApi({ "/memories": { items: [] } }),
+    api: fakeApi({ "/search": { items: [] } }),
     catalog: async () => settings,
     commands: () => [],
     router: { go: (address) => done.push(address) },

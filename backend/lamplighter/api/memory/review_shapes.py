@@ -16,7 +16,7 @@ class ReviewOut(Struct):
     """One review with both memories in their present state; null if one no longer exists."""
 
     id: int
-    kind: Literal["conflict", "possible", "fact", "verification"]
+    kind: Literal["conflict", "possible", "fact", "verification", "file"]
     state: Literal["open", "resolved"]
     reason: str
     said: str
@@ -56,12 +56,13 @@ class ReviewCaseOut(ReviewOut):
 
 
 class ReviewPage(Struct):
-    """A page of reviews, and their total number."""
+    """A page of reviews, their total number, and the pages of the notebook that need a review."""
 
     items: list[ReviewOut]
     next: str | None
     seq: int
     total: int
+    pages: int
 
 
 class ReviewQuery(Struct):
@@ -69,7 +70,7 @@ class ReviewQuery(Struct):
 
     state: Literal["open", "resolved", "all"] = "open"
     service: Name | None = None
-    kind: Literal["conflict", "possible", "fact", "verification"] | None = None
+    kind: Literal["conflict", "possible", "fact", "verification", "file"] | None = None
     session: Seq | None = None
     cursor: str | None = None
     limit: Limit = 50

@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
+from lamplighter.api.access.project_wall import project_bound
 from lamplighter.api.context import api_context
 from lamplighter.api.memory import review_shapes
 from lamplighter.api.memory.memories import entry
@@ -38,8 +39,10 @@ async def index(request: Request) -> Response:
         found = await reviews.page(here.db, chosen, limit=query.limit, position=position)
         items = await reviews.as_json(here.db, found.items)
         total = await reviews.count(here.db, chosen)
+        bound = await project_bound(request) is not None
+        waiting = 0 if bound else (await reviews.waiting_pages(here.db))[0]
         seq = await changes.last_seq(here.db)
-    return page(request, items, found.position, seq, total=total)
+    return page(request, items, found.position, seq, total=total, pages=waiting)
 
 
 async def show(request: Request) -> Response:

@@ -11,7 +11,7 @@ OPS: Final = (
         "/search",
         "memories:read",
         search.index,
-        "Search memories and session summaries, and events on request.",
+        "Search memories, session summaries and notebook pages, and events on request.",
         shapes.SearchResultPage,
         query=shapes.SearchQuery,
     ),

@@ -1,5 +1,6 @@
 """Search parameters and results."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -10,7 +11,7 @@ from lamplighter.api.services.event_shapes import EventOut
 from lamplighter.api.sessions.shapes import SessionOut
 from lamplighter.domain.memory.memory import Category, MemoryKind
 
-LayerName = Literal["memory", "session", "event"]
+LayerName = Literal["memory", "session", "page", "event"]
 """Where something is found."""
 
 
@@ -24,7 +25,7 @@ class SearchQuery(Struct):
     kind: MemoryKind | None = None
     tag: Annotated[list[Name], Meta(max_length=20)] = []
     since: ShortText | None = None
-    layers: ShortText = "memory,session"
+    layers: ShortText = "memory,session,page"
     state: Literal["active", "inactive", "all"] = "active"
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
 
@@ -34,6 +35,17 @@ class SearchReason(Struct):
 
     what: str
     score: float
+
+
+class NotebookTextOut(Struct):
+    """A page of the notebook: what people wrote on it beside the memories."""
+
+    id: int
+    path: str
+    title: str
+    text: str
+    project: str | None
+    updated_at: datetime
 
 
 class SearchHitOut(Struct):
@@ -51,6 +63,7 @@ class SearchHitOut(Struct):
     spans: list[tuple[int, int]]
     memory: MemoryOut | UnsetType = UNSET
     session: SessionOut | UnsetType = UNSET
+    page: NotebookTextOut | UnsetType = UNSET
     event: EventOut | UnsetType = UNSET
 
 

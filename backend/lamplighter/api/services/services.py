@@ -165,17 +165,16 @@ def _overview(
             "by_tier": {str(tier): found.activity.runs.by_tier.get(tier, 0) for tier in (1, 2, 3)},
             "cost_usd": found.activity.runs.cost_usd,
         },
-        "reviews": {
-            "open": found.activity.reviews[0],
-            "oldest_at": serialize.format_moment(found.activity.reviews[1]),
-        },
-        "approvals": {
-            "open": found.approvals[0],
-            "oldest_at": serialize.format_moment(found.approvals[1]),
-        },
+        "reviews": _open_count(found.activity.reviews),
+        "pages": _open_count(found.pages),
+        "approvals": _open_count(found.approvals),
         "incidents": [as_incident(each) for each in found.incidents],
         "run": _sessions_out(found.run),
     }
+
+
+def _open_count(counted: tuple[int, datetime | None]) -> dict[str, Any]:
+    return {"open": counted[0], "oldest_at": serialize.format_moment(counted[1])}
 
 
 def _sessions_out(found: RunStatistics) -> dict[str, Any]:

@@ -321,6 +321,7 @@ class OverviewOut(Struct):
     events: EventCountsOut
     sessions: SessionCountsOut
     reviews: OpenCountOut
+    pages: OpenCountOut
     approvals: OpenCountOut
     incidents: list[IncidentOut]
     run: RunsOut

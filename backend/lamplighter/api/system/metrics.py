@@ -127,6 +127,7 @@ def _row_metrics(found: StoreFigures) -> "Iterator[Metric]":
     if found.health is not None:
         yield from _health_metrics(found.health)
     yield _gauge("reviews_open", "Open reviews.", found.reviews)
+    yield _gauge("notebook_pages_waiting", "Notebook pages to review.", found.pages_waiting)
     yield _gauge("approvals_waiting", "Approvals waiting for a decision.", found.approvals)
     yield _gauge("requests_waiting", "Waiting session requests.", found.requests)
     yield _gauge("outbox_notices", "Notifications not sent yet.", found.outbox)

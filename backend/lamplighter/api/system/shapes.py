@@ -120,6 +120,7 @@ Entity = Literal[
     "escalation",
     "incident",
     "review",
+    "page_review",
     "approval",
     "halt",
     "alert",

@@ -71,6 +71,8 @@ def _print(found: dict[str, Any], *, dry_run: bool) -> None:
         click.echo(escape_terminal(f"Next prompt, {each['scope']}:"))
         for line in each["text"].splitlines():
             click.echo(escape_terminal(line))
+    if not dry_run and any(each["review"] for each in found["refused"]):
+        click.echo("Decide on the Reviews page, or with --prefer.")
     count = len(found["changes"])
     noun = "change" if count == 1 else "changes"
     if dry_run:

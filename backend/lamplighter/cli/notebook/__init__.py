@@ -109,12 +109,15 @@ def _print_result(result: "SyncResult", *, as_json: bool) -> None:
             "written": result.written,
             "removed": result.removed,
             "for_review": {path: list(reasons) for path, reasons in result.for_review.items()},
+            "ignored": result.ignored,
         }
         print_json(found)
         sys.exit(1 if result.for_review else 0)
     edits = "1 edit" if result.edits == 1 else f"{result.edits:,} edits"
     written = "1 page" if len(result.written) == 1 else f"{len(result.written):,} pages"
     click.echo(f"Read {edits}; wrote {written}.")
+    for path, reason in result.ignored.items():
+        click.echo(escape_terminal(f"{path} is not read: {reason}."))
     for path, reasons in result.for_review.items():
         for reason in reasons:
             click.echo(escape_terminal(f"{path}.md needs a review: {reason}"))

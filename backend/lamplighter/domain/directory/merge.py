@@ -1,7 +1,7 @@
 """The three-way merge of a directory, of the memories, and of what both were at last."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -45,10 +45,16 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class FileConflict:
-    """A file that cannot be applied, and why."""
+    """A file that cannot be applied, and why.
+
+    Where both sides changed the text of a memory, `memory_id` is that one and `text` what the
+    file states.
+    """
 
     path: str
     message: str
+    memory_id: MemoryId | None = None
+    text: str = ""
 
 
 @dataclass(slots=True)
@@ -63,6 +69,7 @@ class DirectoryMerge:
     memories: dict[str, MemoryId] = field(default_factory=dict)
 
 
+TEXT: Final = "observation"
 CHANGED_BOTH: Final = "was changed here and in the database: {}"
 REMOVED_THERE: Final = "was changed here, and its memory was removed from the database"
 REMOVED_HERE: Final = "was removed here, and its memory was changed in the database: {}"
@@ -74,13 +81,15 @@ def merge_directory(
     files: Mapping[str, Values],
     memories: Mapping[MemoryId, Values],
     prefer: Side | None = None,
+    judged: Collection[tuple[MemoryId, str]] = (),
 ) -> DirectoryMerge:
     """Merge the files into the memories; edits of both sides survive.
 
     `memories` are those that an export would write. A conflict is what both sides changed to
-    different values; `prefer` decides conflicts.
+    different values; `prefer` decides conflicts. `judged` are texts of files that a person
+    decided on in a review: of these the memory is right.
     """
-    merge = _Merge(prefer)
+    merge = _Merge(prefer, judged)
     base = _follow_moves(base, files)
     bound = {each.memory_id for each in base.values()}
     free = {number: each for number, each in memories.items() if number not in bound}
@@ -118,6 +127,7 @@ def _key(values: Values) -> tuple[Any, ...]:
 @dataclass(slots=True)
 class _Merge:
     prefer: Side | None
+    judged: Collection[tuple[MemoryId, str]]
     result: DirectoryMerge = field(default_factory=DirectoryMerge)
 
     def add(self, path: str, stated: Values, free: dict[MemoryId, Values]) -> None:
@@ -164,8 +174,12 @@ class _Merge:
             conflicts.append("confidence")
         else:
             wanted |= strength
+        if (number, stated[TEXT]) in self.judged and TEXT in conflicts and self.prefer is None:
+            conflicts.remove(TEXT)
         if conflicts and self.prefer is None:
-            self.conflict(path, CHANGED_BOTH.format(_names(conflicts)))
+            both = (number, stated[TEXT]) if TEXT in conflicts else (None, "")
+            message = CHANGED_BOTH.format(_names(conflicts))
+            self.result.conflicts.append(FileConflict(path, message, *both))
             return
         if self.prefer is Side.DIRECTORY:
             wanted |= {name: stated[name] for name in conflicts}

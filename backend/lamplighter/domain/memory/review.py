@@ -45,13 +45,19 @@ class ReviewKind(StrEnum):
     """How sure we are: in a conflict the old claim lost confidence, a possible one cost nothing.
 
     A fact was extracted from episodes; it is inactive until a person has judged it.
-    A failed verification is a memory and a source that refutes it: both sides are that memory.
+    A failed verification is a memory and a source that refutes it, a file is one of a directory
+    that was changed as its memory was: both sides are that memory.
     """
 
     CONFLICT = "conflict"
     POSSIBLE = "possible"
     FACT = "fact"
     VERIFICATION = "verification"
+    FILE = "file"
+
+
+OF_ONE_MEMORY: Final = (ReviewKind.VERIFICATION, ReviewKind.FILE)
+"""Reviews of one memory and a claim in words."""
 
 
 class ReviewState(StrEnum):
@@ -131,7 +137,7 @@ def validate_review_answer(
     """Return what is missing from an answer, and what its decision has no use for."""
     wrong: list[InvalidField] = []
     paired = (Resolution.BOTH, Resolution.MERGE)
-    if kind is ReviewKind.VERIFICATION and answer.resolution in paired:
+    if kind in OF_ONE_MEMORY and answer.resolution in paired:
         return [InvalidField("resolution", "needs two memories; this review is about one")]
     both, merge = (answer.resolution is each for each in (Resolution.BOTH, Resolution.MERGE))
     worded = merge or answer.resolution is Resolution.KEEP_NEW
@@ -161,6 +167,10 @@ def resolve_review(
     said = f"review {review.id}"
     if review.kind is ReviewKind.VERIFICATION:
         return _resolve_verification(answer, old, said, now=now)
+    if review.kind is ReviewKind.FILE:
+        text = answer.observation or review.observation
+        used = answer.resolution is Resolution.KEEP_NEW
+        return ReviewOutcome(_reword_memory(old, text, said, now=now) if used else ())
     match answer.resolution:
         case Resolution.KEEP_OLD:
             moves = _keep_memory(old, new, said, now=now)

@@ -30,6 +30,7 @@ INDEX: Final = "MEMORY"
 PEOPLE: Final = "people"
 
 NAME_CHARS: Final = 60
+NAME_BYTES: Final = 180
 DIGEST_CHARS: Final = 6
 _TAGS: Final = {CONTACTS: ("contact", PEOPLE), INFRASTRUCTURE: ("infrastructure", GENERAL)}
 """The tag that puts a memory on a page of a section, and the page where it names none."""
@@ -61,8 +62,9 @@ def file_name(name: str, *, folded: bool = False) -> str:
     """
     given = unicodedata.normalize("NFC", name.lower() if folded else name)
     kept = (each if each.isalnum() or each in "-_" else "-" for each in given.lower())
-    slug = "".join(kept)[:NAME_CHARS].strip("-") or "page"
-    if slug == given and slug not in _RESERVED:
+    cut = "".join(kept)[:NAME_CHARS].encode()[:NAME_BYTES].decode(errors="ignore")
+    slug = cut.strip("-") or "page"
+    if slug == given == slug.casefold() and slug not in _RESERVED:
         return slug
     digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{slug}-{digest[:DIGEST_CHARS]}"
@@ -112,6 +114,17 @@ def place_from(path: str, name: str) -> PagePlace | None:
         return None
     named = PagePlace(section, name)
     return named if name and named.path == path else PagePlace(section, file)
+
+
+def owner_of(path: str, name: str) -> str | None:
+    """Return the project that a whole page belongs to; the index belongs to none.
+
+    `name` is from its front matter.
+    """
+    place = place_from(path, name)
+    if place is None:
+        return None
+    return place.name if place.section in (PROJECTS, DECISIONS) else OPERATIONS
 
 
 def category_on(place: PagePlace, tag: str) -> Category | None:

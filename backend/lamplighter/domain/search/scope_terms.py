@@ -4,9 +4,10 @@ import hashlib
 from collections.abc import Iterable
 from typing import Final
 
-from lamplighter.domain.memory.memory import GLOBAL, Category, Memory, MemoryKind
+from lamplighter.domain.memory.memory import GENERAL, GLOBAL, Category, Memory, MemoryKind
 from lamplighter.domain.memory.metadata import as_searched, metadata_pairs
 from lamplighter.domain.project import normalize_project
+from lamplighter.domain.search.search import NotebookText
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.session import Session
@@ -81,6 +82,21 @@ def session_terms(session: Session) -> list[str]:
 def event_terms(event: Event) -> list[str]:
     """Return the terms of where an event belongs."""
     return [project_term(OPERATIONS), service_term(event.service)]
+
+
+def home_term(home: str) -> str:
+    """Return the term of a home: several may use one database, each with its own notebook."""
+    return _prefixed_term("h", home)
+
+
+def page_terms(page: NotebookText, home: str) -> list[str]:
+    """Return the terms of where a page of the notebook belongs."""
+    service = None if page.service == GENERAL else page.service
+    return [
+        home_term(home),
+        *([project_term(page.project)] if page.project is not None else []),
+        *([service_term(service)] if page.service is not None else []),
+    ]
 
 
 def _service_terms(names: Iterable[str]) -> list[str]:

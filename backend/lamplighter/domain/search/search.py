@@ -23,7 +23,29 @@ class SearchLayer(StrEnum):
 
     MEMORY = "memory"
     SESSION = "session"
+    PAGE = "page"
     EVENT = "event"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotebookText:
+    """A page of the notebook without its memories, which are found themselves.
+
+    `project` is the one whose readers read the whole page; None for the index: each project
+    reads an index of its own.
+    """
+
+    id: int
+    path: str
+    title: str
+    text: str
+    project: str | None
+    updated_at: datetime
+
+    @property
+    def service(self) -> str | None:
+        """The service that the page is about."""
+        return self.title if self.path.startswith("services/") else None
 
 
 class SearchMethod(StrEnum):
@@ -46,7 +68,7 @@ class SearchRequest:
     """
 
     query: str
-    layers: tuple[SearchLayer, ...] = (SearchLayer.MEMORY, SearchLayer.SESSION)
+    layers: tuple[SearchLayer, ...] = (SearchLayer.MEMORY, SearchLayer.SESSION, SearchLayer.PAGE)
     project: str | None = None
     service: str | None = None
     categories: tuple[Category, ...] = ()
@@ -76,7 +98,7 @@ class SearchResult:
     """
 
     layer: SearchLayer
-    row: "Memory | Session | Event"
+    row: "Memory | Session | NotebookText | Event"
     rank: int
     score: float
     method: SearchMethod
@@ -123,6 +145,7 @@ class SearchResults:
 PARTS: Final = {
     SearchLayer.MEMORY.value: "memories",
     SearchLayer.SESSION.value: "session summaries",
+    SearchLayer.PAGE.value: "pages of the notebook",
     SearchLayer.EVENT.value: "events",
     "unindexed": "rows that are not indexed yet",
     "vectors": "semantic search",

@@ -4,7 +4,12 @@ from typing import Any, Final
 
 from lamplighter.domain.clients.agent import CONTEXT_LIMIT, MOST_CONTEXT
 from lamplighter.domain.memory.memory import Category, Memory
-from lamplighter.domain.search.search import SearchRequest, SearchResult, SearchResults
+from lamplighter.domain.search.search import (
+    NotebookText,
+    SearchRequest,
+    SearchResult,
+    SearchResults,
+)
 from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import clean_lines, one_line, shorten
@@ -65,6 +70,9 @@ def _line(found: SearchResult) -> str:
         case Session():
             words = escape_markers(shorten(one_line(found.text), SHOWN_CHARS))
             return f"Session of {found.row.started_at:%Y-%m-%d}: {words}"
+        case NotebookText():
+            words = escape_markers(shorten(one_line(found.text), SHOWN_CHARS))
+            return f"Page {escape_markers(found.row.path)}: {words}".rstrip(": ")
     return escape_markers(shorten(one_line(found.text), SHOWN_CHARS))
 
 
@@ -75,6 +83,14 @@ def _values(found: SearchResult) -> dict[str, Any]:
             return {**values(found.row), **ranked}
         case Session():
             return {"type": "session", **session_values(found.row), **ranked}
+        case NotebookText():
+            words = escape_markers(one_line(found.text))
+            return {
+                "type": "page",
+                "page": escape_markers(found.row.path),
+                "content": words,
+                **ranked,
+            }
     return {"type": "event", "content": escape_markers(one_line(found.text)), **ranked}
 
 

@@ -13,7 +13,7 @@ from lamplighter.domain.memory.knowledge import custom_title
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.search import scope_terms
 from lamplighter.domain.search.ranking import size_of
-from lamplighter.domain.search.search import SearchLayer
+from lamplighter.domain.search.search import NotebookText, SearchLayer
 from lamplighter.domain.search.terms import terms as terms_of
 from lamplighter.domain.search.utterance import utterance_speaker
 from lamplighter.domain.services.event import Event
@@ -95,6 +95,12 @@ def event_entry(event: Event) -> IndexEntry:
     """Return what the index holds of an event."""
     number = event.id + BASES[SearchLayer.EVENT]
     return _entry(number, "", event.text, event.service or "", scope_terms.event_terms(event))
+
+
+def page_entry(page: NotebookText, home: str) -> IndexEntry:
+    """Return what the index holds of a page of a home."""
+    number = page.id + BASES[SearchLayer.PAGE]
+    return _entry(number, page.title, page.text, page.path, scope_terms.page_terms(page, home))
 
 
 async def index_changed_memory(db: Database, memory: Memory) -> None:

@@ -1,7 +1,7 @@
 """The figures of the memory's health, counted by the database."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from lamplighter.domain.organize.digest import COMPRESSED_AFTER
 from lamplighter.domain.verify.verdict import VERIFIED, VerdictState
 from lamplighter.repository.access.journal import OPERATOR
 from lamplighter.repository.memory.history import CONTRADICTED, REINFORCED
+from lamplighter.repository.memory.reviews import waiting_pages
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import JsonValue
 from lamplighter.repository.store.session_tables import organizer_runs, verifications
@@ -145,14 +146,15 @@ async def list_drifting(db: Database, *, since: datetime, limit: int) -> list[in
 
 
 async def count_reviews(db: Database, *, now: datetime) -> dict[str, int]:
-    """Count the open reviews, and the days since the oldest was opened."""
+    """Count the open reviews and pages to review, and the days since the oldest was opened."""
     query = sa.select(
         sa.func.count().label("count"), sa.func.min(reviews.c.created_at).label("oldest")
     ).where(reviews.c.state == ReviewState.OPEN.value)
     row = await db.fetch_one(query)
     assert row is not None
-    age = now - row["oldest"] if row["oldest"] else timedelta()
-    return {"reviews": int(row["count"]), "review_days": max(0, age.days)}
+    pages, since = await waiting_pages(db)
+    age = now - min(filter(None, (row["oldest"], since)), default=now)
+    return {"reviews": int(row["count"]) + pages, "review_days": max(0, age.days)}
 
 
 async def count_organized(db: Database, *, since: datetime) -> dict[str, int]:

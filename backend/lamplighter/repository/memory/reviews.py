@@ -1,6 +1,6 @@
 """Reviews: the cases that wait for a person, and what was decided on them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -9,16 +9,23 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import GENERAL, InactiveReason, Memory, MemoryId
-from lamplighter.domain.memory.review import DELETION, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.domain.memory.review import (
+    DELETION,
+    OF_ONE_MEMORY,
+    Resolution,
+    Review,
+    ReviewKind,
+    ReviewState,
+)
 from lamplighter.domain.text import comparison_key
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, home_of
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.tables import memories as memories_table
-from lamplighter.repository.store.tables import reviews
+from lamplighter.repository.store.tables import notebook_reviews, reviews
 
 ENTITY: Final = "review"
 _REOPENED: Final[dict[str, Any]] = {
@@ -88,7 +95,7 @@ async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | Non
     """Return the review that is open for a pair, whichever of them is the old one."""
     query = (
         sa.select(reviews)
-        .where(reviews.c.state == ReviewState.OPEN, reviews.c.kind != ReviewKind.VERIFICATION)
+        .where(reviews.c.state == ReviewState.OPEN, reviews.c.kind.not_in(OF_ONE_MEMORY))
         .where(reviews.c.old_id.in_([one, other]))
         .where(reviews.c.new_id.in_([one, other]))
         .order_by(reviews.c.id)
@@ -107,7 +114,7 @@ async def open_twin(db: Database, review: Review) -> Review | None:
 async def _open_case(
     db: Database, kind: ReviewKind, pair: tuple[MemoryId, MemoryId], claim: str
 ) -> Review | None:
-    if kind is not ReviewKind.VERIFICATION:
+    if kind not in OF_ONE_MEMORY:
         return await open_for(db, *pair)
     query = sa.select(reviews).where(reviews.c.state == ReviewState.OPEN, reviews.c.kind == kind)
     found = await _fetch(db, query.where(reviews.c.old_id == pair[0], reviews.c.said == claim))
@@ -128,6 +135,12 @@ async def open_claims(db: Database, memory_id: MemoryId) -> list[int]:
     query = sa.select(reviews.c.id).where(reviews.c.state == ReviewState.OPEN)
     query = query.where(reviews.c.kind == ReviewKind.VERIFICATION, reviews.c.old_id == memory_id)
     return [row["id"] for row in await db.fetch_all(query.order_by(reviews.c.id))]
+
+
+async def of_files(db: Database, ids: Collection[int]) -> list[Review]:
+    """Return the reviews of memories whose files were changed too, oldest first."""
+    query = sa.select(reviews).where(reviews.c.kind == ReviewKind.FILE)
+    return await _fetch(db, query.where(reviews.c.old_id.in_(ids)).order_by(reviews.c.id))
 
 
 async def of_facts(db: Database, ids: Sequence[int]) -> list[Review]:
@@ -216,6 +229,15 @@ async def newest(db: Database, selection: ReviewFilter) -> datetime | None:
     query = sa.select(reviews.c.created_at).where(*_conditions(selection))
     row = await db.fetch_one(query.order_by(reviews.c.id.desc()).limit(1))
     return None if row is None else row["created_at"]
+
+
+async def waiting_pages(db: Database) -> tuple[int, datetime | None]:
+    """Return how many pages of the notebook need a person, and since when the first one does."""
+    table = notebook_reviews
+    query = sa.select(table.c.pages, table.c.created_at).where(table.c.home == home_of(db))
+    row = await db.fetch_one(query.where(table.c.resolution.is_(None)).order_by(table.c.id))
+    pages = len(row["pages"]["open"]) if row is not None else 0
+    return (pages, row["created_at"]) if row is not None and pages else (0, None)
 
 
 async def resolve(

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from lamplighter.domain.memory.memory import Memory, Trust
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import from_row, visible_to
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, home_of
 from lamplighter.repository.store.statements import prepare_insert
 from lamplighter.repository.store.tables import (
     memories,
@@ -66,11 +66,6 @@ class NotebookPosition:
 
     seq: int
     memory_id: int | None = 0
-
-
-def home_of(db: Database) -> str:
-    """Return the identity of the home whose notebook is meant."""
-    return db.home.id if db.home else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.repository.notebook.pages import home_of
-from lamplighter.repository.store.database import Database
+from lamplighter.domain.change import ChangeOp
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.database import Database, home_of
 from lamplighter.repository.store.tables import notebook_reviews
+
+ENTITY: Final = "page_review"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +60,24 @@ async def save(db: Database, pages: Mapping[str, Sequence[str]], *, now: datetim
     if held is None:
         if reasons:
             values = {"pages": {"open": reasons, "discarded": {}}, "created_at": now}
-            await db.execute(sa.insert(notebook_reviews).values(home=home_of(db), **values))
+            insert = sa.insert(notebook_reviews).values(home=home_of(db), **values)
+            number = int(await db.fetch_val(insert.returning(notebook_reviews.c.id)))
+            await _publish(db, number, reasons, ChangeOp.CREATED, now=now)
         return sorted(reasons)
     if reasons != held.pages:
         await _update(db, held, reasons, dict(held.discarded))
+        await _publish(db, held.id, reasons, ChangeOp.UPDATED, now=now)
     if not reasons:
         await resolve(db, held.id, "settled", now=now)
     return sorted(reasons.keys() - held.pages.keys())
+
+
+async def _publish(
+    db: Database, number: int, pages: Mapping[str, Any], op: ChangeOp, *, now: datetime
+) -> None:
+    """Record in the feed how many pages need a person: their names are for nobody else."""
+    row = {"pages": len(pages)}
+    await changes.append(db, ENTITY, number, op, now=now, row=row)
 
 
 async def discard(db: Database, number: int, texts: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.search.query import ParsedQuery
 from lamplighter.domain.search.ranking import WEIGHTS, CorpusStats, Fields
-from lamplighter.domain.search.search import SearchLayer
+from lamplighter.domain.search.search import NotebookText, SearchLayer
 from lamplighter.domain.search.terms import is_single
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.session import Session
@@ -21,6 +21,7 @@ from lamplighter.repository.sessions.sessions import from_row as session_of
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList, PostgresType
 from lamplighter.repository.store.driver import UnsoundDatabase
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.index_schema import INDEX, VOCABULARY
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
@@ -29,6 +30,7 @@ from lamplighter.repository.store.tables import (
     STEP,
     events,
     memories,
+    notebook_texts,
     sessions,
     term_totals,
     terms,
@@ -295,7 +297,7 @@ _MEMORIES: Final = Statement(
     long=True,
 )
 
-IndexedRow = Memory | Session | Event
+IndexedRow = Memory | Session | NotebookText | Event
 
 
 def layer_of(number: int) -> SearchLayer:
@@ -323,16 +325,21 @@ async def _fetch_layer(db: Database, layer: SearchLayer, ids: list[int]) -> Iter
     if layer is SearchLayer.MEMORY:
         found = await db.fetch_all(_MEMORIES(ids=str(ids)))
         return [memory_from(row) for row in found if is_readable(dict(row))]
-    table = sessions if layer is SearchLayer.SESSION else events
+    table, read = _READERS[layer]
     query = sa.select(table).where(table.c.id.in_(ids)).order_by(table.c.id)
-    read = session_of if layer is SearchLayer.SESSION else event_of
     return [read(row) for row in await db.fetch_all(query)]
 
 
+_READERS: Final[dict[SearchLayer, tuple[sa.Table, Callable[[Any], IndexedRow]]]] = {
+    SearchLayer.SESSION: (sessions, session_of),
+    SearchLayer.EVENT: (events, event_of),
+    SearchLayer.PAGE: (notebook_texts, reader(NotebookText)),
+}
 _MOMENTS: Final = {
     SearchLayer.MEMORY: (memories.c.id, memories.c.updated_at),
     SearchLayer.SESSION: (sessions.c.id, sessions.c.started_at),
     SearchLayer.EVENT: (events.c.id, events.c.created_at),
+    SearchLayer.PAGE: (notebook_texts.c.id, notebook_texts.c.updated_at),
 }
 
 

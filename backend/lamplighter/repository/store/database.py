@@ -52,6 +52,8 @@ class Database(EncodeDatabase):
         self.telling: NoticePolicy | None = None
         # where this process keeps the output of sessions, and the highest number of one there
         self.home: Home | None = None
+        # the identity of that home, where a command that only reads knows no more of it
+        self.home_id = ""
         self.high_water: HighWater | None = None
         self.notifies = is_postgres(url)
         # what this process holds in memory of groups of memories; see repository/analyses
@@ -170,6 +172,11 @@ async def reading(db: Database) -> AsyncIterator[None]:
         return
     async with db.transaction(readonly=True):
         yield
+
+
+def home_of(db: Database) -> str:
+    """Return the identity of the home that a database is opened for."""
+    return db.home.id if db.home else db.home_id
 
 
 def sqlite_url(path: Path) -> str:

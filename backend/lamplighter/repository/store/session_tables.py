@@ -7,6 +7,7 @@ from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.clients.activity import SessionActivity
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.domain.graph.entity import Entity, Relationship
+from lamplighter.domain.search.search import NotebookText
 from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.verify.attached import MemoryCheck
@@ -171,6 +172,8 @@ notebook_reviews = sa.Table(
     sa.Column("resolved_at", UTCDateTime),
     sqlite_autoincrement=True,
 )
+
+notebook_texts = table("notebook_texts", NotebookText, sa.Column("home", sa.Text, nullable=False))
 
 verifications = sa.Table(
     "verifications",

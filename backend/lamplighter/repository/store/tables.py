@@ -47,6 +47,7 @@ from lamplighter.repository.store.session_tables import notebook_lines as notebo
 from lamplighter.repository.store.session_tables import notebook_pages as notebook_pages
 from lamplighter.repository.store.session_tables import notebook_positions as notebook_positions
 from lamplighter.repository.store.session_tables import notebook_reviews as notebook_reviews
+from lamplighter.repository.store.session_tables import notebook_texts as notebook_texts
 from lamplighter.repository.store.session_tables import notices as notices
 from lamplighter.repository.store.session_tables import outcomes as outcomes
 from lamplighter.repository.store.session_tables import relationships as relationships
@@ -115,7 +116,12 @@ days = sa.Table(
 STEP: Final = 2**40
 """The numbers of each part of the index begin at a multiple of this; a row's own is added."""
 
-BASES: Final = {SearchLayer.MEMORY: 0, SearchLayer.SESSION: STEP, SearchLayer.EVENT: 2 * STEP}
+BASES: Final = {
+    SearchLayer.MEMORY: 0,
+    SearchLayer.SESSION: STEP,
+    SearchLayer.EVENT: 2 * STEP,
+    SearchLayer.PAGE: 4 * STEP,
+}
 ASIDE: Final = 3 * STEP
 """The part of inactive memories; searches read this part only on request."""
 

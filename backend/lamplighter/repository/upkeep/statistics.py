@@ -21,6 +21,7 @@ from lamplighter.domain.sessions.session import RequestState, Status
 from lamplighter.repository.feed import changes
 from lamplighter.repository.health import measurements
 from lamplighter.repository.memory import memories as memory_rows
+from lamplighter.repository.memory.reviews import waiting_pages
 from lamplighter.repository.services import series
 from lamplighter.repository.sessions import approvals, halts
 from lamplighter.repository.store.database import Database
@@ -310,6 +311,7 @@ class StoreFigures:
     uses: Mapping[tuple[str, ...], int]
     prompts: int
     reviews: int
+    pages_waiting: int
     approvals: int
     requests: int
     outbox: int
@@ -340,6 +342,7 @@ async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
         uses=await _count_uses(db, since=now - DAY),
         prompts=await _count_rows(db, prompts) + await _count_rows(db, retellings),
         reviews=(await open_reviews(db))[0],
+        pages_waiting=(await waiting_pages(db))[0],
         approvals=(await approvals.count_open(db, now=now))[0],
         requests=await count_queued(db),
         outbox=await _outbox(db),

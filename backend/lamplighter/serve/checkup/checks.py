@@ -147,6 +147,9 @@ def notebook(settings: Settings) -> Iterator[VitalSign]:
     for path in refused:
         advice = "Make it writable for this user. Memories are stored as before."
         yield build_sign("notebook", False, f"{path} is not writable", advice)
+    if not os.statvfs(tree.root).f_bavail:
+        advice = "Free space on the disk. Memories are stored as before where their disk has space."
+        yield build_sign("notebook", False, f"{tree.root} has no space left", advice)
 
 
 def _refuses(path: Path) -> bool:

@@ -16,6 +16,7 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.upkeep import migrate
 from lamplighter.serve import home_lock
 from lamplighter.serve.home_lock import JOURNAL
+from lamplighter.serve.local.address import IDENTITY
 
 T = TypeVar("T")
 
@@ -39,9 +40,16 @@ def _is_ready(settings: Settings) -> bool:
         return False
 
 
+def _identity(settings: Settings) -> str:
+    """Return the identity of the home, whose notebook is read; empty before it has one."""
+    path = settings.home / IDENTITY
+    return path.read_text().strip() if path.exists() else ""
+
+
 async def _run(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
     with home_lock.shared(settings.home):
         db = Database(settings.database_url)
+        db.home_id = _identity(settings)
         try:
             await db.connect()
         except driver.OperationalError as error:

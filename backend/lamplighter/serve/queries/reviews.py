@@ -19,4 +19,6 @@ async def list_open_reviews(here: "QueryContext") -> dict[str, Any]:
     async with reading(here.db):
         found = await reviews.page(here.db, selection, limit=LIST_LIMIT)
         items = await reviews.as_json(here.db, found.items)
-        return {"items": items, "total": await reviews.count(here.db, selection)}
+        total = await reviews.count(here.db, selection)
+        pages, _ = await reviews.waiting_pages(here.db)
+        return {"items": items, "total": total, "pages": pages}

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.memory import GENERAL, Memory
+from lamplighter.domain.search.search import NotebookText, SearchLayer, SearchResult
 from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.formats import serialize
@@ -33,9 +34,10 @@ async def mem_search(context: ToolContext, arguments: SearchMemories) -> ToolOut
         limit=arguments.limit,
     )
     found = results.memories
+    pages = [each for each in results.results if each.layer is SearchLayer.PAGE]
     whole = {"partial": results.partial, "missing": list(results.missing)}
-    lines = [NOTES, *(_line(each, SHOWN_CHARS) for each in found)]
-    lines = lines if found else ["No memories match."]
+    lines = [NOTES, *(_line(each, SHOWN_CHARS) for each in found), *map(_page_line, pages)]
+    lines = lines if results.results else ["No memories match."]
     lines += [results.left_out] if results.partial else []
     hits = [_values(each) for each in found]
     return ToolOutput(text="\n".join(lines), structured={"hits": hits, **whole})
@@ -76,6 +78,13 @@ async def _check_marker_limit(context: ToolContext) -> None:
     if printed + context.used[SaveObservation.tool.name] >= most:
         raise Conflict(f"This session has reached its limit of memories and markers: {most:,}.")
     context.used[SaveObservation.tool.name] += 1
+
+
+def _page_line(found: SearchResult) -> str:
+    """Show what a search found on a page of the notebook, never a marker."""
+    path = escape_markers(found.row.path) if isinstance(found.row, NotebookText) else ""
+    said = escape_markers(shorten(one_line(found.text), SHOWN_CHARS))
+    return f"Page {path} (read_memory returns all of it): {said}".rstrip(": ")
 
 
 def _line(memory: Memory, most: int | None = None) -> str:

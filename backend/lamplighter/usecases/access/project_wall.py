@@ -4,6 +4,7 @@ from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.memory import OPERATIONAL, InactiveReason, Memory, MemoryId
 from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.search.search import NotebookText
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
@@ -14,7 +15,7 @@ def is_visible(project: str, row: object) -> bool:
     match row:
         case Memory():
             return Reach(project).holds(row) and row.inactive_reason is not InactiveReason.DELETED
-        case Session():
+        case Session() | NotebookText():
             return row.project == project
     return False
 

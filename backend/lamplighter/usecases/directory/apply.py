@@ -1,7 +1,7 @@
 """Plan and apply: edits of a directory are merged into the memories, in one act."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -36,17 +36,18 @@ from lamplighter.domain.memory.memory import (
     MemoryId,
     apply_edit,
 )
+from lamplighter.domain.memory.review import Resolution, ReviewKind, ReviewState
 from lamplighter.formats.memory_files import parse
 from lamplighter.notebook.directory import BaseText, DirectoryScan, MemoryDirectory
 from lamplighter.repository import writing
 from lamplighter.repository.clients import imports
-from lamplighter.repository.memory import history, memories, trash
+from lamplighter.repository.memory import history, memories, reviews, trash
 from lamplighter.repository.memory.bulk import publish
 from lamplighter.repository.memory.history import DELETED
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.store.database import trying
 from lamplighter.repository.writes import store
-from lamplighter.usecases.access.recording import Recording, recorded, recording
+from lamplighter.usecases.access.recording import OPERATOR, Recording, recorded, recording
 from lamplighter.usecases.directory.export import exported_memories
 from lamplighter.usecases.effect.prompts import (
     PromptContext,
@@ -58,6 +59,7 @@ from lamplighter.usecases.effect.prompts import (
 from lamplighter.usecases.memory import curate
 
 ACTION: Final = "apply"
+CHANGED_HERE: Final = "The file {} and its memory were both changed."
 _NONES: Final = {"service": GENERAL, "topic_key": NO_KEY, "expires_at": NEVER}
 _EDITED: Final = (
     *("category", "service", "project", "title", "tags", "scope", "topic_key", "pinned"),
@@ -84,7 +86,10 @@ class DirectoryApply:
                 {"path": each.path, "action": each.action, "fields": sorted(each.values)}
                 for each in self.changes
             ],
-            "refused": [{"path": each.path, "error": each.message} for each in self.refused],
+            "refused": [
+                {"path": each.path, "error": each.message, "review": each.memory_id is not None}
+                for each in self.refused
+            ],
             "effects": [each.as_json() for each in self.effects],
             "act": self.act,
         }
@@ -130,6 +135,8 @@ async def apply(
     recorded.set(None)
     async with writing(here.db):
         work = await _run(here, scan, base, prefer)
+        if not scan.problems:
+            await _review(work, {each.memory_id for each in base.values()})
     if not scan.problems:
         refused = {each.path for each in work.done.refused}
         held = {path: each for path, each in base.items() if path in refused}
@@ -162,7 +169,10 @@ async def _run(
         for path, each in base.items()
         if path not in bad
     }
-    merge = DirectoryMerge() if scan.problems else merge_directory(known, files, existing, prefer)
+    merge = DirectoryMerge()
+    if not scan.problems:
+        judged = await _judged(here, existing, files)
+        merge = merge_directory(known, files, existing, prefer, judged)
     async with recording(here.db, ACTION, now=now) as act:
         work = _Applying(here, merge, act, now)
         work.done.refused = [*refused, *merge.conflicts]
@@ -174,6 +184,41 @@ async def _run(
                 work.done.refused.append(FileConflict(change.path, str(error)))
     work.done.refused.sort(key=lambda each: each.path)
     return work
+
+
+async def _judged(
+    here: PromptContext, ids: Collection[MemoryId], files: Mapping[str, Values]
+) -> set[tuple[MemoryId, str]]:
+    """Return the texts of files on which a person decided in a review, each with its memory."""
+    decided: dict[str, list[MemoryId]] = {}
+    for each in await reviews.of_files(here.db, ids):
+        if each.resolved_by == OPERATOR:
+            decided.setdefault(each.observation, []).append(each.old_id)
+    if not decided:
+        return set()
+    texts = {str(each["observation"]) for each in files.values()}
+    return {(number, text) for text in texts for number in decided.get(here.redact(text), ())}
+
+
+async def _review(work: _Applying, bound: Collection[MemoryId]) -> None:
+    """Open a review for each text that both sides changed, and close those that are settled."""
+    db, now = work.here.db, work.now
+    texts = {
+        (each.memory_id, work.here.redact(each.text)): each
+        for each in work.merge.conflicts
+        if each.memory_id is not None
+    }
+    for each in await reviews.of_files(db, bound):
+        settled = (each.old_id, each.observation) not in texts
+        if each.state is ReviewState.OPEN and settled:
+            await reviews.resolve(db, each, Resolution.DISMISS, by=ACTION, now=now)
+    for (number, text), conflict in texts.items():
+        memory = await memories.get(db, number)
+        assert memory is not None
+        reason = CHANGED_HERE.format(conflict.path)
+        await reviews.insert(
+            db, ReviewKind.FILE, memory, number, text=text, reason=reason, session_id=None, now=now
+        )
 
 
 def _parsed(files: Mapping[str, str]) -> tuple[dict[str, Values], list[FileConflict]]:

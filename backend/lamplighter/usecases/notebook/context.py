@@ -29,7 +29,10 @@ class NotebookContext(Context):
 
 @dataclass(slots=True)
 class SyncResult:
-    """What one run did: the acts it recorded, pages written and removed, and held pages."""
+    """What one run did: the acts it recorded, pages written and removed, and held pages.
+
+    `ignored` are files that cannot be read as pages, with the reason.
+    """
 
     act: int | None = None
     edits: int = 0
@@ -37,6 +40,7 @@ class SyncResult:
     removed: list[str] = field(default_factory=list)
     for_review: dict[str, tuple[str, ...]] = field(default_factory=dict)
     learned: list[str] = field(default_factory=list)
+    ignored: dict[str, str] = field(default_factory=dict)
 
 
 ACTION: Final = "notebook"

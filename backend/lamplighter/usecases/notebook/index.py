@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.memory.memory import MemoryId
@@ -13,11 +14,12 @@ from lamplighter.domain.notebook.index import (
     render_index,
 )
 from lamplighter.domain.notebook.place import INDEX
+from lamplighter.domain.search.search import NotebookText
 from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.tree import digest_of
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import memories
-from lamplighter.repository.notebook import pages
+from lamplighter.repository.notebook import pages, texts
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 
@@ -39,6 +41,9 @@ async def write_index(here: NotebookContext, result: SyncResult) -> None:
     if page is not None:
         async with writing(here.db):
             await pages.save(here.db, [page])
+            notes = _notes_of(page, here.now())
+            await texts.save(here.db, [notes] if notes.text else [])
+            await texts.forget(here.db, [] if notes.text else [INDEX])
 
 
 def _write(
@@ -51,6 +56,14 @@ def _write(
         return None
     result.written.append(INDEX)
     return stored.replaced(text, digest, now=here.now())
+
+
+def _notes_of(page: StoredPage, now: datetime) -> NotebookText:
+    """Return what the search finds of the index: the notes, for the rest is on pages."""
+    _, notes = markdown.split_section(page.text, NOTES_HEADING)
+    return NotebookText(
+        id=0, path=INDEX, title=TITLE, text=notes.strip(), project=None, updated_at=now
+    )
 
 
 def index_text(facts: IndexFacts, before: str, *, cap: int) -> str:

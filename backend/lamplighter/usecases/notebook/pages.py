@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.notebook.page import NotebookPage, PageText, line_of, merge
-from lamplighter.domain.notebook.place import INDEX, PagePlace, place_from, place_of
+from lamplighter.domain.notebook.place import INDEX, PagePlace, owner_of, place_from, place_of
+from lamplighter.domain.search.search import NotebookText
 from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.tree import digest_of
 from lamplighter.repository import reading, writing
-from lamplighter.repository.notebook import pages
+from lamplighter.repository.notebook import pages, texts
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 
@@ -45,40 +47,60 @@ async def _write_some(here: NotebookContext, paths: Sequence[str], result: SyncR
     )
     kept = [each for each in done if each is not None]
     async with writing(here.db):
-        await pages.save(here.db, (each for each in kept if each.text))
-        await pages.forget(here.db, [each.path for each in kept if not each.text])
+        await pages.save(here.db, [page for page, _ in kept if page.text])
+        await texts.save(here.db, [text for _, text in kept if text is not None])
+        gone = [page.path for page, text in kept if text is None]
+        await pages.forget(here.db, gone)
+        await texts.forget(here.db, gone)
         if kept:
             await pages.mark_pending(here.db, [INDEX])
 
 
 def _write(
     here: NotebookContext, page: StoredPage, rows: Sequence[Memory], result: SyncResult
-) -> StoredPage | None:
-    """Write one file; None where it holds an edit that was not read yet."""
+) -> tuple[StoredPage, NotebookText | None] | None:
+    """Write one file, and return what is stored of it: its state, and what people wrote on it.
+
+    None where it holds an edit that was not read yet.
+    """
     now = here.now()
-    text = page_text(page, rows)
-    if not text:
+    merged = _merged(page, rows)
+    if merged is None:
         if not here.tree.remove(page.path, page.digest):
             return None
         if page.digest:
             result.removed.append(page.path)
-        return page.replaced("", "", now=now)
+        return page.replaced("", "", now=now), None
+    text = markdown.render(merged)
+    found = _text_of(page.path, merged, now)
     digest = digest_of(text.encode("utf-8", "surrogatepass"))
     if digest == page.digest:
-        return replace(page, text=text, pending=False)
+        return replace(page, text=text, pending=False), found
     if not here.tree.write(page.path, text, page.digest):
         return None
     result.written.append(page.path)
-    return page.replaced(text, digest, now=now)
+    return page.replaced(text, digest, now=now), found
 
 
-def page_text(page: StoredPage, rows: Sequence[Memory]) -> str:
-    """Return a page as the memories are now; empty for one that has nothing to say."""
+def _merged(page: StoredPage, rows: Sequence[Memory]) -> NotebookPage | None:
+    """Return a page as the memories are now; None for one that has nothing to say."""
     found = markdown.parse(page.text) if page.text else _new_page(rows)
     merged = merge(found, [line_of(each) for each in rows])
-    if not rows and (not page.text or _is_empty(page.path, merged)):
-        return ""
-    return markdown.render(merged)
+    empty = not rows and (not page.text or _is_empty(page.path, merged))
+    return None if empty or not markdown.render(merged) else merged
+
+
+def _text_of(path: str, page: NotebookPage, now: datetime) -> NotebookText:
+    """Return what the search finds of a page."""
+    place = place_from(path, page.name)
+    return NotebookText(
+        id=0,
+        path=path,
+        title=place.name if place else path,
+        text=markdown.prose(page),
+        project=owner_of(path, page.name),
+        updated_at=now,
+    )
 
 
 def _is_empty(path: str, page: NotebookPage) -> bool:

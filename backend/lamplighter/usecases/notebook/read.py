@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
-from lamplighter.domain.memory.memory import OPERATIONS, Memory
+from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.notebook import INDEX_BYTES
 from lamplighter.domain.notebook.index import render_index
 from lamplighter.domain.notebook.page import NotebookPage, PageText, line_of
-from lamplighter.domain.notebook.place import DECISIONS, INDEX, PROJECTS, place_from
+from lamplighter.domain.notebook.place import INDEX, owner_of
 from lamplighter.formats import notebook as markdown
 from lamplighter.repository import Database, reading
 from lamplighter.repository.notebook import pages
@@ -59,11 +59,7 @@ def _missing(path: str) -> NotFound:
 
 def _is_of(path: str, text: str, project: str) -> bool:
     """Whether a whole page belongs to a project."""
-    place = place_from(path, markdown.parse(text).name)
-    if place is None:
-        return False
-    owner = place.name if place.section in (PROJECTS, DECISIONS) else OPERATIONS
-    return owner == project
+    return owner_of(path, markdown.parse(text).name) == project
 
 
 async def _index(db: Database, project: str | None) -> str:

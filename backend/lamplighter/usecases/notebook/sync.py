@@ -30,6 +30,7 @@ async def sync_locked(
 ) -> SyncResult:
     """Do the same within `locked`; `accepted` pages are read as their files are."""
     result = await read_edits(here, accepted=accepted, by_person=by_person)
+    result.ignored = dict(here.tree.skipped)
     while await follow(here.db):
         pass
     await write_pending(here, result.for_review, result)

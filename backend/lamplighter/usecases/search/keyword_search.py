@@ -14,6 +14,7 @@ from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.repository import Database
 from lamplighter.repository.search import index
 from lamplighter.repository.search.index import COUNTED, RANKED, MatchTerms, is_newer
+from lamplighter.repository.store.database import home_of
 from lamplighter.repository.store.tables import ASIDE, BASES, STEP
 from lamplighter.usecases.search.fusion import Scored
 
@@ -34,9 +35,11 @@ def layers_of(request: SearchRequest) -> list[SearchLayer]:
     return [each for each in request.layers if each is SearchLayer.MEMORY or not of_memories]
 
 
-def _scope(request: SearchRequest, layer: SearchLayer) -> tuple[tuple[str, ...], ...]:
+def _scope(db: Database, request: SearchRequest, layer: SearchLayer) -> tuple[tuple[str, ...], ...]:
     """Return the groups of terms of which one each must hold of what is wanted."""
     groups: list[tuple[str, ...]] = []
+    if layer is SearchLayer.PAGE:
+        groups.append((scope_terms.home_term(home_of(db)),))
     if request.project is not None:
         everywhere = (scope_terms.EVERYWHERE,) if layer is SearchLayer.MEMORY else ()
         groups.append((scope_terms.project_term(request.project), *everywhere))
@@ -58,7 +61,9 @@ def _service(name: str) -> str:
 
 async def corpus(db: Database, question: ParsedQuery, layers: Sequence[SearchLayer]) -> CorpusStats:
     """Return how much is indexed, and how many documents hold each term of a query."""
-    groups = {term for each in layers for group in _scope(question.request, each) for term in group}
+    groups = {
+        term for each in layers for group in _scope(db, question.request, each) for term in group
+    }
     return await index.corpus(db, question, sorted(groups))
 
 
@@ -66,7 +71,7 @@ async def score_layer(
     db: Database, question: ParsedQuery, layer: SearchLayer, weighing: QueryWeights
 ) -> list[Scored]:
     """Return what matches in one layer, with what its words count."""
-    wanted, scope, held = question.request, _scope(question.request, layer), weighing.corpus
+    wanted, scope, held = question.request, _scope(db, question.request, layer), weighing.corpus
     conditions = None if wanted.since is None else is_newer(layer, wanted.since)
     words, expected = _rarest_terms(question.terms, scope, held)
     matching = MatchTerms(

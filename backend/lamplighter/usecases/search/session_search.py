@@ -43,13 +43,17 @@ class SearchingSession:
 async def search(
     here: Context, query: str, searcher: SearchingSession, *, service: str | None, limit: int
 ) -> SearchResults:
-    """Return the active memories that a query finds, best first; whatever is typed is valid.
+    """Return the active memories and the pages that a query finds, best first.
 
-    Of a `service` its own, and those that are true of all.
+    Whatever is typed is valid. Of a `service` its own, and those that are true of all.
     """
     name = await service_name(here.db, service, searcher.service_names)
     wanted = SearchRequest(
-        query=query, layers=(SearchLayer.MEMORY,), service=name, general=True, limit=limit
+        query=query,
+        layers=(SearchLayer.MEMORY, SearchLayer.PAGE),
+        service=name,
+        general=True,
+        limit=limit,
     )
     return await search_and_record(here, wanted, searcher)
 

@@ -16,7 +16,7 @@ from lamplighter.domain.sessions.handoff import Escalation
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import OutcomeState, Session
 from lamplighter.repository import Database
-from lamplighter.repository.memory import facets
+from lamplighter.repository.memory import facets, reviews
 from lamplighter.repository.services import checks, incidents, pauses, series
 from lamplighter.repository.services.checks import CheckDay, LatestResult
 from lamplighter.repository.sessions import approvals, escalations, sessions
@@ -96,6 +96,7 @@ class SystemOverview:
     activity: Activity
     run: RunStatistics
     approvals: tuple[int, datetime | None]
+    pages: tuple[int, datetime | None]
     incidents: tuple[Incident, ...]
 
     @property
@@ -139,6 +140,7 @@ async def overview(
         activity=activity,
         run=summarize_runs(activity.days, now=now),
         approvals=await approvals.count_open(db, now=now),
+        pages=(0, None) if project is not None else await reviews.waiting_pages(db),
         incidents=tuple(await incidents.live(db)),
     )
 

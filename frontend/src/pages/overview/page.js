@@ -6,6 +6,8 @@ import { attempt } from "../../shared/directives/attempt.js"
 /** @param {(name: string) => any} store */
 export function overviewPage(store) {
   const overview = store("overview")
+  const since = (/** @type {string | null | undefined} */ at) =>
+    at ? t("overview.oldestReview", { when: timeAgo(at, store("clock").now) }) : ""
   return {
     runNow: () => store("runNow").show(),
 
@@ -40,10 +42,11 @@ export function overviewPage(store) {
 
     casesWords: () => t("overview.reviews", { n: overview.cases }),
 
-    casesSince() {
-      const at = overview.state?.reviews.oldest_at
-      return at ? t("overview.oldestReview", { when: timeAgo(at, store("clock").now) }) : ""
-    },
+    pagesWords: () => t("overview.pages", { n: overview.pages }),
+
+    casesSince: () => since(overview.state?.reviews.oldest_at),
+
+    pagesSince: () => since(overview.state?.pages.oldest_at),
 
     queued() {
       const n = overview.state?.queued ?? 0

@@ -246,13 +246,18 @@ export function overview({
       return reviews.loaded ? reviews.waits : (this.state?.reviews.open ?? 0)
     },
 
+    /** How many pages of the notebook need a review. */
+    get pages() {
+      return reviews.loaded ? reviews.pages : (this.state?.pages?.open ?? 0)
+    },
+
     /** How many commands wait for a yes; who follows them may know better than the last answer. */
     get openApprovals() {
       return approvals.loaded ? approvals.waits : (this.state?.approvals?.open ?? 0)
     },
 
     get waits() {
-      return this.people.length > 0 || this.cases > 0 || this.openApprovals > 0
+      return this.people.length > 0 || this.cases > 0 || this.pages > 0 || this.openApprovals > 0
     },
 
     get learned() {

@@ -16,7 +16,8 @@ export function reviewsPage(store, reveal) {
     }),
 
     /** What speaks against the memory: another one, or the evidence of a source. @param {Review} row */
-    newWords: ({ kind, new: fresh, said, reason }) => (kind === "verification" ? reason : (fresh?.observation ?? said)),
+    newWords: ({ kind, new: fresh, said, reason }) =>
+      kind === "verification" ? reason : kind === "file" ? said : (fresh?.observation ?? said),
 
     /** @param {string} state */
     tab: (state) => router.with({ state: state === "open" ? "" : state }),
@@ -50,7 +51,9 @@ export function reviewsPage(store, reveal) {
       reviews.oldest ? t("reviews.openSince", { n: reviews.waits, since: timeAgo(reviews.oldest, clock.now) }) : "",
 
     submitWords: () =>
-      review.form ? t(/** @type {any} */ (`reviews.submit_${review.failed ? "correct" : review.form}`)) : "",
+      review.form
+        ? t(/** @type {any} */ (`reviews.submit_${review.failed || review.ofFile ? "correct" : review.form}`))
+        : "",
 
     /** Where it was said: the line of the session's output. @param {{session_id: number}} said @param {{memory: Memory | null}} side */
     lineAddress: ({ session_id: id }, { memory }) => `/sessions/${id}${memory ? `#memory-${memory.id}` : ""}`,

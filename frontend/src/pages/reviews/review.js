@@ -49,12 +49,17 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
 
     get parts() {
       const { old, new: fresh } = this.row ?? {}
-      return old && fresh ? wordDiff(old.observation, fresh.observation) : []
+      return old && fresh && !this.ofFile ? wordDiff(old.observation, fresh.observation) : []
     },
 
     /** Is it a memory that a source refutes? Both sides are that memory. */
     get failed() {
       return this.row?.kind === "verification"
+    },
+
+    /** Is it a memory whose file in a directory says something else? */
+    get ofFile() {
+      return this.row?.kind === "file"
     },
 
     get sides() {
@@ -64,12 +69,15 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
         { name: "new", title: t("reviews.newMemory"), memory: fresh, parts: newSide(this.parts) },
       ]
       const one = [{ name: "old", title: t("reviews.memory"), memory: old, parts: [] }]
-      return (this.failed ? one : two).map((side) => ({
+      const alone = { said: [], sessions: [], others: 0 }
+      const file = { name: "new", title: t("reviews.inFile"), memory: null, parts: [], ...alone }
+      const shown = (this.failed || this.ofFile ? one : two).map((side) => ({
         ...side,
         said: this.phase === "ready" ? (sources?.[/** @type {"old" | "new"} */ (side.name)] ?? []) : [],
         sessions: exposed?.[/** @type {"old" | "new"} */ (side.name)]?.slice(0, NAMED) ?? [],
         others: Math.max(0, (counts?.[/** @type {"old" | "new"} */ (side.name)] ?? 0) - NAMED),
       }))
+      return this.ofFile ? [...shown, file] : shown
     },
 
     get ways() {
@@ -113,7 +121,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
         this.row = row
         this.loss = lossOf(row, past?.items ?? [])
         this.phase = "ready"
-        later(() => this.id === id && this.waits && this.foresee(), SOON_MS)
+        later(() => this.id === id && this.waits && !this.ofFile && this.foresee(), SOON_MS)
       } catch (problem) {
         if (this.id === id) this.fail(/** @type {any} */ (problem))
       }
@@ -163,7 +171,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** What a way needs to be told first is asked for; the others are done at once. @param {Resolution} resolution */
     choose(resolution) {
       if (!this.waits || this.busy) return
-      if (this.failed && !this.ways.some((way) => way.resolution === resolution)) return
+      if ((this.failed || this.ofFile) && !this.ways.some((way) => way.resolution === resolution)) return
       if (!FORMS.includes(resolution)) return this.settle(resolution, {})
       this.form = resolution
       this.errors = {}

@@ -36,6 +36,8 @@ export function reviews({ api, feed, router, later = setTimeout }) {
     filters,
     /** How many wait, whatever the list shows. */
     open: 0,
+    /** How many pages of the notebook need a person too. */
+    pages: 0,
     /** Since when the one that waits the longest does. */
     oldest: /** @type {Time | null} */ (null),
     loaded: false,
@@ -58,8 +60,9 @@ export function reviews({ api, feed, router, later = setTimeout }) {
 
     async tally() {
       try {
-        const { total, items } = await api.get("/reviews", { state: "open", limit: 1 })
+        const { total, pages, items } = await api.get("/reviews", { state: "open", limit: 1 })
         this.open = total
+        this.pages = pages
         this.oldest = items[0]?.created_at ?? null
         this.loaded = true
       } catch {
@@ -122,6 +125,11 @@ export function reviews({ api, feed, router, later = setTimeout }) {
 
     get waits() {
       return this.loaded ? this.open : 0
+    },
+
+    /** What the navigation counts: memories and pages. */
+    get all() {
+      return this.loaded ? this.open + this.pages : 0
     },
 
     get pill() {

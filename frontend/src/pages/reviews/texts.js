@@ -10,6 +10,7 @@ export const reviews = {
   submit_merge: "Merge",
   submit_reword: "Keep edited",
   submit_correct: "Save correction",
+  inFile: "Text in the file",
   inPromptMore: { one: "and {n} more", other: "and {n} more" },
   notInPrompt: "not in any prompt yet",
   inPrompt: "in the prompt of",

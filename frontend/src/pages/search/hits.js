@@ -4,8 +4,8 @@ import { briefly } from "../../shared/format/diff.js"
 const LONGEST = 420
 
 /** The row that was found. @param {Hit} hit @returns {any} */
-export function rowOf({ layer, memory, session, event }) {
-  return { memory, session, event }[layer] ?? null
+export function rowOf({ layer, memory, session, page, event }) {
+  return { memory, session, page, event }[layer] ?? null
 }
 
 /** What tells one from another. @param {Hit} hit */

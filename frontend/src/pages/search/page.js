@@ -80,6 +80,7 @@ export function searchPage(store) {
     address(hit) {
       const { id } = rowOf(hit)
       if (hit.layer === "session") return `/sessions/${id}`
+      if (hit.layer === "page") return `/notebook?page=${encodeURIComponent(rowOf(hit).path)}`
       return hit.layer === "event" ? `/events?event=${id}` : router.keeping(`/search/${id}`)
     },
 
@@ -99,10 +100,10 @@ function answerWords({ search }) {
   return {
     key: keyOf,
 
-    /** @param {{layer: "memory" | "session" | "event"}} group */
+    /** @param {{layer: Hit["layer"]}} group */
     title: ({ layer }) => t(`search.${layer}`),
 
-    /** @param {{layer: "memory" | "session" | "event"}} group */
+    /** @param {{layer: Hit["layer"]}} group */
     noneOf: ({ layer }) => t(`search.none_${layer}`),
 
     /** @param {Hit} hit */
@@ -114,6 +115,7 @@ function answerWords({ search }) {
     /** @param {Hit} hit */
     titleOf(hit) {
       if (hit.layer === "session") return t("search.session_title", { id: String(rowOf(hit).id) })
+      if (hit.layer === "page") return rowOf(hit).path
       return hit.layer === "memory" ? rowOf(hit).title : ""
     },
 
@@ -168,6 +170,12 @@ const FACTS = {
   session: (/** @type {Session} */ row) => [
     { text: row.trigger, look: "hit-name" },
     ...(row.agent ? [{ text: t("search.by_agent", { agent: row.agent }), look: "" }] : []),
+    ...(row.project && row.project !== "ops"
+      ? [{ text: t("search.in_project", { project: row.project }), look: "" }]
+      : []),
+  ],
+  page: (/** @type {NonNullable<Hit["page"]>} */ row) => [
+    { text: row.title, look: "hit-name" },
     ...(row.project && row.project !== "ops"
       ? [{ text: t("search.in_project", { project: row.project }), look: "" }]
       : []),

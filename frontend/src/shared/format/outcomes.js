@@ -49,6 +49,7 @@ export function givenBack(old, loss) {
 export function waysOf({ kind, old, new: fresh }, loss) {
   if (!old || !fresh) return []
   if (kind === "verification") return waysOfFailed(old)
+  if (kind === "file") return waysOfFile(old)
   const [older, newer] = [t("common.the_old_memory"), t("common.the_new_memory")]
   const back = returns(older, old, givenBack(old, loss))
   const top = Math.max(givenBack(old, loss), fresh.confidence)
@@ -69,6 +70,15 @@ function waysOfFailed(memory) {
     { ...way("keep_old", `${stays(who, memory)} ${t("common.not_raised_again")}`), verb: t("common.keep_memory") },
     { ...way("reword", t("common.memory_gets_your_text"), true), verb: t("common.correct_text") },
     { ...way("keep_new", leaves(who)), verb: t("common.set_aside") },
+  ]
+}
+
+/** A file of a directory and its memory were both changed: one of the texts is used, or a third one. @param {Memory} memory @returns {Way[]} */
+function waysOfFile(memory) {
+  return [
+    { ...way("keep_new", t("common.memory_gets_file_text")), verb: t("common.use_file") },
+    { ...way("keep_old", stays(t("common.the_memory"), memory)), verb: t("common.keep_memory") },
+    { ...way("reword", t("common.memory_gets_your_text"), true), verb: t("common.combine_texts") },
   ]
 }
 
@@ -101,7 +111,8 @@ export function scoped(text, scope) {
 }
 
 /** What was decided, in a sentence. @param {Review} review */
-export function decidedWords({ resolution }) {
+export function decidedWords({ kind, resolution }) {
+  if (kind === "file") return t(resolution === "keep_new" ? "common.decided_file" : "common.decided_memory")
   return DECIDED.get(resolution ?? "") ?? ""
 }
 
@@ -122,6 +133,7 @@ export function whyWords({ reason }) {
 export function kindWords({ kind }) {
   if (kind === "fact") return t("common.contradicting_fact")
   if (kind === "verification") return t("common.failed_verification")
+  if (kind === "file") return t("common.changed_file")
   return kind === "conflict" ? t("common.contradiction") : t("common.possible_contradiction")
 }
 
@@ -140,7 +152,7 @@ export function reportWords({ cause, session_id: session }) {
 
 /** What it has cost the old one so far. @param {Review} review @param {Loss} loss */
 export function lossWords({ kind, old }, loss) {
-  if (!old || kind === "verification") return ""
+  if (!old || kind === "verification" || kind === "file") return ""
   if (kind !== "conflict") return t("common.lost_nothing")
   if (!loss) return t("common.lost_some")
   const fell = loss.to < THRESHOLD && !old.active

@@ -79,6 +79,7 @@ export function visits(with_) {
   let arrivals = 0
   feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
   feed.on("review", (/** @type {Change} */ change) => followReview(change))
+  feed.on("page_review", () => reviews.tally())
   feed.on("event", (/** @type {Change} */ change) => events.follow(change))
   feed.on("session", (/** @type {Change} */ change) => sessions.follow(change))
   feed.on("approval", (/** @type {Change} */ change) => approvals.follow(change))

@@ -1,0 +1,21 @@
+"""Pages of the notebook are found by a command of their home, with no server running."""
+
+from pathlib import Path
+
+from living import Home
+
+
+def test_a_command_finds_the_text_of_a_page_and_counts_its_review(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    page = home.path / "notebook" / "services" / "jellyfin.md"
+    assert home.ask("notebook", "sync").returncode == 0
+    page.parent.mkdir(parents=True)
+    page.write_text("# jellyfin\n\nThe plug is in the blue cupboard.\n\n- [odd] A line\n")
+    home.ask("notebook", "sync")  # the tag needs a person
+
+    found = home.ask("search", "blue cupboard")
+
+    assert found.returncode == 0
+    assert "page services/jellyfin" in found.stdout
+    assert "blue cupboard" in found.stdout
+    assert "1 notebook page to review" in home.ask("reviews").stdout

@@ -6,7 +6,7 @@ from alembic import op
 from lamplighter.repository.store.dialect import NUMBER, TEXT
 
 revision = "0046"
-down_revision = "0044"
+down_revision = "0045"
 
 PART = 4
 

@@ -96,7 +96,8 @@ async def page_on_topic(
     texts = await memories_by_ids(db, [row["id"] for row in found])
     last = [found[-1][key.column.name] for key in keys] if len(rows) > limit else None
     page = Page([texts[row["id"]] for row in found if row["id"] in texts], last)
-    return TopicPage(page, rows[0]["active_total"], rows[0]["total"] - rows[0]["active_total"])
+    active_total = int(rows[0]["active_total"])  # a sum is a decimal on PostgreSQL
+    return TopicPage(page, active_total, rows[0]["total"] - active_total)
 
 
 def _topic_order(columns: Any) -> list[Key]:

@@ -25,7 +25,7 @@ from lamplighter.repository.memory.reviews import waiting_pages
 from lamplighter.repository.services import series
 from lamplighter.repository.sessions import approvals, halts
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.dialect import NUMBER, UTCDateTime
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import notices
 from lamplighter.repository.store.statements import Statement, one_of
@@ -113,7 +113,7 @@ _LEVELS: Final = Statement(
     .group_by(events.c.level),
     long=True,
 )
-_ROUNDS: Final = sa.func.sum(sessions.c.rounds)
+_ROUNDS: Final = sa.cast(sa.func.sum(sessions.c.rounds), NUMBER)
 """How many sessions there were: a row may stand for several rounds."""
 _RUNS: Final = Statement(
     sa.select(
@@ -216,7 +216,7 @@ async def open_reviews(db: Database) -> tuple[int, datetime | None]:
 
 
 def _totals(rows: Sequence[Any]) -> RunTotals:
-    known = sum(row["known"] for row in rows)
+    known = sum(int(row["known"]) for row in rows)
     cost = round(sum(row["cost"] or 0.0 for row in rows), 6) if known else None
     return RunTotals({row["tier"]: row["count"] for row in rows}, cost)
 

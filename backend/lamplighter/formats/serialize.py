@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lamplighter.domain.access.access import Token
+from lamplighter.domain.access.device import Device
 from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.fields import DeclaredField, declared_fields
@@ -75,6 +76,7 @@ approval: Final = writer(Approval)
 check_result: Final = writer(CheckResult)
 escalation: Final = writer(Escalation)
 token: Final = writer(Token)
+device: Final = writer(Device)
 finding: Final = writer(Finding)
 alert: Final = writer(AlertIncident)
 notice: Final = writer(Notice)

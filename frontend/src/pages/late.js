@@ -14,6 +14,8 @@ import { timeChart } from "../charts/time-chart.js"
 import { settingsPage } from "./settings/page.js"
 import { trashPage } from "./trash/page.js"
 import { agents } from "./settings/agents.js"
+import { browserPush } from "./settings/browser-push.js"
+import { devices } from "./settings/devices.js"
 import { chain } from "./session/chain/store.js"
 import { verificationPart } from "./memory/verification/part.js"
 import { verification } from "./memory/verification/store.js"
@@ -139,8 +141,12 @@ function ofService({ add, api, feed, router, toasts, heartbeats }) {
 /** @param {any} with_ */
 function ofSettings({ add, api, clock, confirm, toasts, journal, router }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
+  const subscribed = add("devices", devices({ api, push: browserPush(), toasts, clock }))
   const known = add("agents", agents({ api, clock }))
-  const one = add("settings", settings({ api, tokens: keyring, agents: known, toasts, journal, router }))
+  const one = add(
+    "settings",
+    settings({ api, tokens: keyring, agents: known, devices: subscribed, toasts, journal, router }),
+  )
   journal.onUndone((/** @type {{action: string}} */ { action }) => action === "configure" && one.state && one.load())
   const visit = async (/** @type {URLSearchParams} */ params) => {
     await one.visit(params)

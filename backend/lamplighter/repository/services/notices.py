@@ -16,10 +16,12 @@ from lamplighter.domain.services.notice import (
     MAX_TITLE_CHARS,
     Notice,
     NoticeKind,
+    NoticePolicy,
     NoticeState,
 )
 from lamplighter.domain.text import abridge, clean_lines, one_line, shorten
 from lamplighter.formats import serialize as plain
+from lamplighter.repository.access import devices
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
@@ -36,6 +38,12 @@ OF_SESSIONS: Final = ("marker", "supervisor", "alert")
 _OPEN: Final = (NoticeState.WAITING, NoticeState.SENDING)
 
 
+async def policy(db: Database) -> NoticePolicy | None:
+    """Return which events people are notified of; None without an address and a device."""
+    rules = db.telling
+    return rules if rules and (rules.addressed or await devices.any_subscribed(db)) else None
+
+
 async def insert(
     db: Database,
     kind: NoticeKind,
@@ -46,7 +54,7 @@ async def insert(
     now: datetime,
     **more: Any,
 ) -> Notice:
-    """Put a notice into the outbox; `more` are its service, event, state and problem."""
+    """Put a notice into the outbox; `more` are its service, event, link, state and problem."""
     values = {
         "kind": kind,
         "level": level,
@@ -68,7 +76,7 @@ async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None
 
     Of what sessions and monitors report of a service with an incident, the incident notifies.
     """
-    if db.telling is None or not db.telling.tells(event.level):
+    if db.telling is None or not db.telling.tells(event.level) or await policy(db) is None:
         return
     if event.service and event.source in OF_SESSIONS and await _has_incident(db, event.service):
         return
@@ -90,7 +98,7 @@ async def insert_recovery(
 
     `uses` are what was done to it lately; one that succeeded since is the repair.
     """
-    if db.telling is None:
+    if await policy(db) is None:
         return
     alarms = (
         sa.select(notices)

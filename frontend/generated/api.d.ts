@@ -4147,11 +4147,11 @@ export interface components {
         };
         /**
          * DeviceList
-         * @description The subscribed devices; `key` is the public key that a browser subscribes with.
+         * @description The subscribed devices, at most 50; `key` is the public key that a browser subscribes with.
          */
         DeviceList: {
             key: string;
-            items: components["schemas"]["DeviceOut"][];
+            devices: components["schemas"]["DeviceOut"][];
         };
         /**
          * DeviceOut

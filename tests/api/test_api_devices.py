@@ -26,7 +26,7 @@ def test_a_person_subscribes_a_browser_and_logs_it_out(
     browser: httpx2.Client, own_client: httpx2.Client
 ) -> None:
     begun = browser.get(DEVICES).json()
-    assert begun["items"] == []
+    assert begun["devices"] == []
     assert len(decode_key(begun["key"])) == 65
     queued = own_client.post("/api/v1/notices/test", json={}).json()
     assert queued["state"] == "failed"
@@ -38,7 +38,7 @@ def test_a_person_subscribes_a_browser_and_logs_it_out(
     assert (shown["name"], shown["host"]) == ("Chrome on Android", "fcm.googleapis.com")
     assert not {"endpoint", "auth", "p256dh"} & shown.keys()
     again = browser.post(DEVICES, json=SUBSCRIPTION).json()
-    assert [each["id"] for each in browser.get(DEVICES).json()["items"]] == [again["id"]]
+    assert [each["id"] for each in browser.get(DEVICES).json()["devices"]] == [again["id"]]
     queued = own_client.post("/api/v1/notices/test", json={}).json()
     assert queued["state"] == "waiting"
     assert browser.get(DEVICES).json()["key"] == begun["key"]
@@ -86,4 +86,4 @@ def test_only_subscriptions_to_push_services_are_kept(
     answer = browser.post(DEVICES, json={**SUBSCRIPTION, **wrong})
 
     assert answer.status_code == 422, answer.text
-    assert browser.get(DEVICES).json()["items"] == []
+    assert browser.get(DEVICES).json()["devices"] == []

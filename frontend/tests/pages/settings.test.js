@@ -201,7 +201,7 @@ test("a browser subscribes with the key of the server, and is one of the devices
   const made = { endpoint: "https://fcm.googleapis.com/1", keys: { p256dh: "p", auth: "a" } }
   const listed = []
   const api = fakeApi({
-    "GET /devices": () => ({ key: "public", items: listed }),
+    "GET /devices": () => ({ key: "public", devices: listed }),
     "POST /devices": () => (listed.push(device(4)), device(4)),
     "DELETE /devices/4": () => void listed.pop() ?? null,
   })
@@ -225,7 +225,7 @@ test("a browser subscribes with the key of the server, and is one of the devices
 })
 
 test("a browser that the person refuses stays off, and one that cannot says why", async () => {
-  const api = fakeApi({ "/devices": { key: "public", items: [device(4)] } })
+  const api = fakeApi({ "/devices": { key: "public", devices: [device(4)] } })
   const toasts = { show: () => {} }
   const refusing = devices({ api, push: ofBrowser(), store: remembering(), clock: { now: NOON }, toasts })
   await refusing.load()

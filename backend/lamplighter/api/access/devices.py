@@ -23,7 +23,7 @@ async def index(request: Request) -> Response:
     here = api_context(request)
     params.query(request, common_shapes.NoParameters)
     found = await rows.list_all(here.db)
-    return answer({"key": here.device_key(), "items": [serialize.device(each) for each in found]})
+    return answer({"key": here.device_key(), "devices": [serialize.device(each) for each in found]})
 
 
 async def subscribe(request: Request) -> Response:

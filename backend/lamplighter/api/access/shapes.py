@@ -54,10 +54,10 @@ class DeviceOut(Struct):
 
 
 class DeviceList(Struct):
-    """The subscribed devices; `key` is the public key that a browser subscribes with."""
+    """The subscribed devices, at most 50; `key` is the public key that a browser subscribes with."""
 
     key: str
-    items: list[DeviceOut]
+    devices: list[DeviceOut]
 
 
 class SubscriptionKeys(Struct):

@@ -28,7 +28,7 @@ export function devices({ api, push, toasts, clock, store = storage }) {
 
     async load() {
       try {
-        const { key, items } = await api.get("/devices")
+        const { key, devices: items } = await api.get("/devices")
         this.obstacle = push.obstacle
         this.subscribed = this.obstacle === "" && (await push.endpoint()) !== ""
         Object.assign(this, { key, items, own: Number(store.getItem(OWN)), phase: "ready", problem: "" })

@@ -2935,6 +2935,7 @@ export interface components {
             reviews: components["schemas"]["OpenCountOut"];
             approvals: components["schemas"]["OpenCountOut"];
             incidents: components["schemas"]["IncidentOut"][];
+            repaired: components["schemas"]["IncidentOut"][];
             run: components["schemas"]["RunsOut"];
             spending: components["schemas"]["SpendingOut"];
             halt: components["schemas"]["ActiveHaltOut"] | null;
@@ -4147,7 +4148,7 @@ export interface components {
         };
         /**
          * DeviceList
-         * @description The subscribed devices, at most 50; `key` is the public key that a browser subscribes with.
+         * @description The subscribed devices, at most 50; `key` is the public key that browsers subscribe with.
          */
         DeviceList: {
             key: string;

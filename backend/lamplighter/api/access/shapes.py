@@ -54,7 +54,7 @@ class DeviceOut(Struct):
 
 
 class DeviceList(Struct):
-    """The subscribed devices, at most 50; `key` is the public key that a browser subscribes with."""
+    """The subscribed devices, at most 50; `key` is the public key that browsers subscribe with."""
 
     key: str
     devices: list[DeviceOut]

@@ -174,6 +174,7 @@ def _overview(
             "oldest_at": serialize.format_moment(found.approvals[1]),
         },
         "incidents": [as_incident(each) for each in found.incidents],
+        "repaired": [as_incident(each) for each in found.repaired],
         "run": _sessions_out(found.run),
     }
 

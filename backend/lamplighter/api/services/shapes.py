@@ -323,6 +323,7 @@ class OverviewOut(Struct):
     reviews: OpenCountOut
     approvals: OpenCountOut
     incidents: list[IncidentOut]
+    repaired: list[IncidentOut]
     run: RunsOut
     spending: SpendingOut
     halt: ActiveHaltOut | None

@@ -28,6 +28,7 @@ from lamplighter.usecases.sessions.statistics import DAYS, RunStatistics, first_
 
 MAX_CHANGES: Final = 5
 MAX_OUTCOMES: Final = 3
+MAX_REPAIRED: Final = 10
 ACTED: Final = (
     OutcomeState.REPAIRED,
     OutcomeState.REFUSED,
@@ -97,6 +98,7 @@ class SystemOverview:
     run: RunStatistics
     approvals: tuple[int, datetime | None]
     incidents: tuple[Incident, ...]
+    repaired: tuple[Incident, ...]
 
     @property
     def state(self) -> ServiceState:
@@ -140,6 +142,7 @@ async def overview(
         run=summarize_runs(activity.days, now=now),
         approvals=await approvals.count_open(db, now=now),
         incidents=tuple(await incidents.live(db)),
+        repaired=tuple(await incidents.repaired(db, since=now - RECENT, limit=MAX_REPAIRED)),
     )
 
 

@@ -1855,7 +1855,7 @@ export interface components {
         ActOut: {
             id: number;
             /** @enum {unknown} */
-            action: "activate" | "adjust" | "apply" | "approve" | "confidence" | "configure" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "incident" | "merge" | "notebook" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "subscribe" | "take" | "token" | "undo" | "unmerge" | "unsubscribe" | "verify" | "withdraw";
+            action: "activate" | "adjust" | "apply" | "approve" | "confidence" | "configure" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "incident" | "merge" | "notebook" | "organize" | "pause" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "subscribe" | "take" | "token" | "undo" | "unmerge" | "unpause" | "unsubscribe" | "verify" | "withdraw";
             actor: string;
             created_at: string;
             value: number | null;

@@ -127,8 +127,9 @@ function charted(el, { expression }, { evaluateLater, effect, cleanup }) {
 }
 
 /** @param {any} with_ */
-function ofService({ add, api, feed, router, toasts, heartbeats }) {
-  const one = add("service", service({ api, heartbeats, router, toasts }))
+function ofService({ add, api, feed, journal, router, toasts, heartbeats }) {
+  const one = add("service", service({ api, heartbeats, journal, router, toasts }))
+  journal.onUndone((/** @type {{action: string}} */ { action }) => action.endsWith("pause") && one.here && one.load())
   for (const entity of ["incident", "session", "cooldown", "memory", "approval"]) feed.on(entity, () => one.follow())
   feed.on("check_results", (/** @type {any} */ items) => one.followResults(items))
   return {
@@ -196,7 +197,7 @@ function ofIncidents({ add, api, feed, confirm, toasts }) {
 function ofEditor({ add, api, confirm, toasts, journal, router, services }) {
   const one = add("editor", editor({ api, confirm, toasts, journal, router, services }))
   journal.onUndone((/** @type {{action: string}} */ { action }) => {
-    if (action === "configure") return Promise.all([one.here && one.load(), services.load()])
+    if (/configure|pause/.test(action)) return Promise.all([one.here && one.load(), services.load()])
   })
   return one
 }

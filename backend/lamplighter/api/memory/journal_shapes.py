@@ -40,6 +40,8 @@ Action = Literal[
     "withdraw",
     "apply",
     "configure",
+    "pause",
+    "unpause",
     "subscribe",
     "unsubscribe",
 ]

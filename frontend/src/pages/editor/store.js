@@ -240,7 +240,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       const path = `/services/${encodeURIComponent(name)}/pause`
       await this.act(async () => {
         await (paused ? api.remove(path) : api.put(path, { reason: "" }))
-        toasts.show(t(paused ? "editor.resumed" : "editor.paused", { name }))
+        toasts.show(t(paused ? "editor.resumed" : "editor.paused", { name }), { undo: journal.undoing() })
         await services.load()
       })
     },

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from lamplighter.domain.access.access import Token
-from lamplighter.domain.access.device import Device
+from lamplighter.domain.access.access import Device, Token
 from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.fields import DeclaredField, declared_fields

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from lamplighter.api.common_shapes import Name, public_shape
-from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS, Token
-from lamplighter.domain.access.device import MAX_ENDPOINT_CHARS, MAX_KEY_CHARS, Device
+from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS, Device, Token
+from lamplighter.domain.access.device import MAX_ENDPOINT_CHARS, MAX_KEY_CHARS
 
 
 class CallerOut(Struct):

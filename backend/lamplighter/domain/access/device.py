@@ -1,17 +1,14 @@
-"""The device: a browser of a person that receives notifications through its push service."""
+"""What a push subscription of a browser may be, before it becomes a device."""
 
 import base64
 import binascii
 import ipaddress
 import re
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from lamplighter.domain.errors import Invalid, InvalidField
-from lamplighter.domain.fields import Field
 
 MAX_DEVICES: Final = 50
 MAX_ENDPOINT_CHARS: Final = 1_000
@@ -30,23 +27,6 @@ PUSH_SERVICES: Final = (
 """The services of the common browsers; theirs are all names below these."""
 
 _HOST: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
-    """A subscribed browser; `key` is the public key of ours that it accepts messages from."""
-
-    id: int
-    name: str
-    host: str
-    endpoint: Annotated[str, Field(public=False)]
-    p256dh: Annotated[str, Field(public=False)]
-    auth: Annotated[str, Field(public=False)]
-    key: Annotated[str, Field(public=False)]
-    login_id: Annotated[int, Field(public=False)]
-    created_at: datetime
-    sent_at: datetime | None
-    problem: str = ""
 
 
 def encode_key(data: bytes) -> str:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.access.device import Device
+from lamplighter.domain.access.access import Device
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.tables import devices
@@ -29,11 +29,6 @@ async def get(db: Database, device_id: int) -> Device | None:
     return None if row is None else _device(row)
 
 
-async def any_subscribed(db: Database) -> bool:
-    """Whether any device receives notifications."""
-    return await db.fetch_val(sa.select(devices.c.id).limit(1)) is not None
-
-
 async def update(db: Database, device_id: int, **values: Any) -> None:
     """Keep what became of the last message."""
     await db.execute(sa.update(devices).where(devices.c.id == device_id).values(**values))
@@ -42,11 +37,6 @@ async def update(db: Database, device_id: int, **values: Any) -> None:
 async def remove(db: Database, device_id: int) -> None:
     """Remove a device."""
     await db.execute(sa.delete(devices).where(devices.c.id == device_id))
-
-
-async def remove_of_login(db: Database, login_id: int) -> None:
-    """Remove the devices that were subscribed under a login."""
-    await db.execute(sa.delete(devices).where(devices.c.login_id == login_id))
 
 
 _device: Final = reader(Device)

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.access.access import Login, Token
-from lamplighter.domain.access.device import Device
+from lamplighter.domain.access.access import Device, Login, Token
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review
 from lamplighter.domain.search.search import SearchLayer

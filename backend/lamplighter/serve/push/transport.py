@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.domain.access.device import ROUTE, Device, decode_key
+from lamplighter.domain.access.access import Device
+from lamplighter.domain.access.device import ROUTE, decode_key
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.services.notice import ABANDON_AFTER, NoticeMessage, NoticeTarget
 from lamplighter.domain.text import shorten

@@ -27,7 +27,7 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
-from lamplighter.repository.access import devices, logins, tokens
+from lamplighter.repository.access import logins, tokens
 from lamplighter.usecases.access.recording import record_act
 
 CODE_LIFE: Final = timedelta(hours=1)
@@ -184,7 +184,6 @@ async def log_out(db: Database, login_id: int, *, now: datetime) -> None:
     """End a login; its devices receive no more notifications."""
     async with writing(db):
         await logins.end(db, login_id, now=now)
-        await devices.remove_of_login(db, login_id)
 
 
 async def record_use(

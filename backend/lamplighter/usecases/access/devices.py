@@ -2,7 +2,8 @@
 
 from datetime import datetime
 
-from lamplighter.domain.access.device import MAX_DEVICES, Device, endpoint_host, validate_keys
+from lamplighter.domain.access.access import Device
+from lamplighter.domain.access.device import MAX_DEVICES, endpoint_host, validate_keys
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import devices

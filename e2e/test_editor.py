@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app import App
+from test_phone import picture
 from test_round import looked_at
 
 FILE = """\
@@ -36,6 +37,41 @@ def app(tmp_path: Path) -> Iterator[App]:
     (home / "services.yaml").write_text(FILE)
     yield started
     started.stop()
+
+
+def test_a_maintenance_window_is_added_checked_and_removed(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/editor?service=disk")
+    form = page.get_by_role("form", name="Service")
+    form.get_by_role("button", name="Add maintenance window").click()
+    window = form.get_by_role("group", name="Maintenance window 1")
+    window.get_by_label("Opens at").fill("0 3 * * sun")
+    window.get_by_label("Lasts").fill("soon")
+    expect(window.get_by_label("Lasts")).to_have_attribute("aria-invalid", "true")
+    window.get_by_label("Lasts").fill("2h")
+    expect(form.get_by_label("Changed lines")).to_contain_text("maintenance:")
+    expect(window.get_by_label("Lasts")).not_to_have_attribute("aria-invalid", "true")
+    assert not looked_at(page, "window")
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("disk saved.")).to_be_visible()
+    saved = text_of(app)
+    assert "cron: 0 3 * * sun" in saved.replace('"', "").replace("'", "")
+
+    page.goto(f"{app.url}/editor?service=disk")
+    window.get_by_label("Kind").select_option("once")
+    window.get_by_label("From").fill("2026-12-01 22:00")
+    window.get_by_label("To (2026").fill("2026-12-02 02:00")
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("disk saved.")).to_be_visible()
+    page.goto(f"{app.url}/editor?service=disk")
+    expect(window.get_by_label("From")).to_have_value("2026-12-01 22:00")
+    picture(page, "window-1280")
+    page.set_viewport_size({"width": 390, "height": 800})
+    window.scroll_into_view_if_needed()
+    picture(page, "window-390")
+    form.get_by_role("button", name="Remove Maintenance window 1").click()
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("disk saved.")).to_be_visible()
+    assert text_of(app) == FILE
 
 
 def text_of(app: App) -> str:

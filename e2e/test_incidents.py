@@ -1,12 +1,16 @@
 """Incidents are listed, read with their timeline, noted and closed by a person."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from app import SERVICES, App
+from lamplighter.repository.store import driver
+from test_phone import picture
+from test_round import looked_at
 
 
 @pytest.fixture
@@ -79,6 +83,28 @@ def test_incidents_are_merged_with_a_preview_and_an_undo(page: Page, app: App) -
     expect(services.get_by_role("listitem")).to_have_count(1)
     assert [each["state"] for each in app.get("/api/v1/incidents")["items"]] != ["resolved"] * 2
     assert app.get(f"/api/v1/incidents/{second}")["outcome"] == ""
+
+
+def test_the_overview_lists_what_an_action_repaired(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/overview")
+    part = page.get_by_role("region", name="Repaired in the last 24 h")
+    expect(part.get_by_text("No repairs by actions.")).to_be_visible()
+    number = fails(app)
+    app.post(f"/api/v1/incidents/{number}", {"outcome": "repaired_by_person"}, method="PATCH")
+    with closing(driver.connect(str(app.home / "lamplighter.db"))) as connection:
+        repaired = "UPDATE incidents SET outcome = 'repaired', action = 'restart' WHERE id = ?"
+        connection.execute(repaired, (number,))
+
+    page.reload()
+
+    row = part.get_by_role("listitem")
+    expect(row).to_contain_text("jellyfin repaired by restart")
+    assert not looked_at(page, "repaired")
+    picture(page, "repaired-1280")
+    page.set_viewport_size({"width": 390, "height": 800})
+    picture(page, "repaired-390")
+    row.get_by_role("link").click()
+    expect(page.get_by_role("heading", name=f"Incident {number}")).to_be_visible()
 
 
 def test_the_list_follows_and_filters(page: Page, app: App) -> None:

@@ -115,6 +115,10 @@ def test_new_results_are_followed_and_a_pause_is_seen(page: Page, app: App) -> N
     expect(page.get_by_text("Paused until")).to_be_visible()
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
+    page.keyboard.press("z")
+    expect(page.get_by_text("Paused until")).to_be_visible()
+    page.keyboard.press("z")
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
 
 
 def test_an_incident_is_read_on_one_axis_and_beside_the_one_before(page: Page, app: App) -> None:

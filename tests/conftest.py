@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 import run_files
 from lamplighter.domain.secrets.redact import Redactor
@@ -31,6 +32,9 @@ gc.set_threshold(50_000, 50, 50)
 
 for name in [name for name in os.environ if name.startswith(("LAMPLIGHTER_", "CLAUDEOPS_"))]:
     del os.environ[name]
+
+settings.register_profile("any machine", deadline=None)  # a loaded one takes its time
+settings.load_profile("any machine")
 
 # a shell that starts the tests in the background lets them ignore it, and what they start
 signal.signal(signal.SIGINT, signal.default_int_handler)

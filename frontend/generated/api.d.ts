@@ -1886,7 +1886,7 @@ export interface components {
         ActOut: {
             id: number;
             /** @enum {unknown} */
-            action: "activate" | "adjust" | "apply" | "approve" | "confidence" | "configure" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "incident" | "merge" | "notebook" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge" | "verify" | "withdraw";
+            action: "activate" | "adjust" | "apply" | "approve" | "confidence" | "configure" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "incident" | "merge" | "notebook" | "organize" | "pause" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "subscribe" | "take" | "token" | "undo" | "unmerge" | "unpause" | "unsubscribe" | "verify" | "withdraw";
             actor: string;
             created_at: string;
             value: number | null;
@@ -2919,6 +2919,7 @@ export interface components {
             created_at: string;
             sent_at: string | null;
             version: number;
+            link: string;
         };
         /**
          * HookAnswer
@@ -2971,6 +2972,7 @@ export interface components {
             pages: components["schemas"]["OpenCountOut"];
             approvals: components["schemas"]["OpenCountOut"];
             incidents: components["schemas"]["IncidentOut"][];
+            repaired: components["schemas"]["IncidentOut"][];
             run: components["schemas"]["RunsOut"];
             spending: components["schemas"]["SpendingOut"];
             halt: components["schemas"]["ActiveHaltOut"] | null;
@@ -4180,6 +4182,42 @@ export interface components {
             revoked_at: string | null;
             version: number;
             token: string;
+        };
+        /**
+         * DeviceList
+         * @description The subscribed devices, at most 50; `key` is the public key that browsers subscribe with.
+         */
+        DeviceList: {
+            key: string;
+            devices: components["schemas"]["DeviceOut"][];
+        };
+        /**
+         * DeviceOut
+         * @description A browser that receives notifications; `problem` is why the last one did not arrive.
+         */
+        DeviceOut: {
+            id: number;
+            name: string;
+            host: string;
+            created_at: string;
+            sent_at: string | null;
+            problem: string;
+        };
+        /**
+         * DeviceIn
+         * @description A push subscription of this browser, as its `toJSON` returns it.
+         */
+        DeviceIn: {
+            endpoint: string;
+            keys: components["schemas"]["SubscriptionKeys"];
+        };
+        /**
+         * SubscriptionKeys
+         * @description The keys that messages to a browser are encrypted with, in base64url.
+         */
+        SubscriptionKeys: {
+            p256dh: string;
+            auth: string;
         };
         /**
          * Problem

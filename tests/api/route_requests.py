@@ -46,6 +46,14 @@ STAMP = "2026-01-01T12:00:00.000000Z"
 NUMBERS = itertools.count(1)
 ASKED = {"/audit": "?topic=jellyfin&prompt=true", "/why": "?q=caddy", "/graph": "?center="}
 DECLARED = {"checks": [{"name": "web", "http": "http://127.0.0.1:9/"}]}
+SUBSCRIPTION: dict[str, Any] = {
+    "endpoint": "https://fcm.googleapis.com/fcm/send/one",
+    "keys": {
+        "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpk"
+        "NtoIAiw4",
+        "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+    },
+}
 CODE = "`[MEMORY:timing:jellyfin] Takes 60s to start`"
 
 
@@ -106,6 +114,7 @@ class Asking:
             "requests": self.request,
             "escalations": self.escalated,
             "tokens": self.token,
+            "devices": self.device,
             "notices": self.notice,
             "acts": self.act,
             "trash": self.deleted,
@@ -206,6 +215,7 @@ class Asking:
             graph_shapes.RelationshipEditIn: {"confidence": 0.4},
             notebook_shapes.PageIn: {"text": f"# jellyfin\n\n- Fact {next(NUMBERS)}\n"},
             notebook_shapes.NotebookResolutionIn: {"resolution": "accept"},
+            access_shapes.DeviceIn: SUBSCRIPTION,
             access_shapes.TokenIn: {"scopes": ["read"], "name": "backup"},
             configuration_shapes.ServicePreviewIn: {"name": "jellyfin", "fields": DECLARED},
             configuration_shapes.ServiceFieldsIn: {"fields": DECLARED},
@@ -414,6 +424,15 @@ class Asking:
 
     def token(self) -> int:
         return int(self.made("/api/v1/tokens", {"scopes": ["read"]})["id"])
+
+    def device(self) -> int:
+        shown = {"Sec-Fetch-Site": "same-origin", **self.cookie()}
+        request = self.client.build_request("POST", "/api/v1/devices", json=SUBSCRIPTION)
+        del request.headers["authorization"]
+        request.headers.update(shown)
+        answer = self.client.send(request)
+        assert answer.status_code == 201, answer.text
+        return int(answer.json()["id"])
 
     def notice(self) -> int:
         return int(self.made("/api/v1/notices/test", {})["id"])

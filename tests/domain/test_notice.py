@@ -38,15 +38,16 @@ def notice(number: int, title: str, level: Level = Level.CRITICAL, **more: objec
 def test_one_notice_is_its_own_message() -> None:
     found = compose_message([notice(1, "Web is down", body="It refuses.")], url="http://here")
 
-    assert found == ("Lamplighter: Web is down", "It refuses.\n\nhttp://here")
+    assert found.heading == "Lamplighter: Web is down"
+    assert found.text == "It refuses.\n\nhttp://here"
 
 
 def test_many_are_one_message_the_worst_first() -> None:
     many = [notice(n, f"n{n}", Level.WARNING, service="web") for n in range(1, 1001)]
-    title, body = compose_message([*many, notice(1001, "halted", kind=NoticeKind.HALT)])
+    message = compose_message([*many, notice(1001, "halted", kind=NoticeKind.HALT)])
 
-    assert title == "Lamplighter: halted (and 1,000 more)"
-    lines = body.split("\n")
+    assert message.heading == "Lamplighter: halted (and 1,000 more)"
+    lines = message.body.split("\n")
     assert lines[0] == "- CRITICAL halted"
     assert lines[1] == "- WARNING web: n1"
     assert (len(lines), lines[-1]) == (21, "and 981 more")
@@ -57,7 +58,7 @@ def test_approvals_come_first_and_in_full_in_a_digest() -> None:
     body = "Session 3 wants to run, in /:\n/bin/true"
     asked = notice(31, "restart", Level.WARNING, kind=NoticeKind.APPROVAL, service="nas", body=body)
 
-    lines = compose_message([*many, asked])[1].split("\n")
+    lines = compose_message([*many, asked]).body.split("\n")
 
     assert lines[0] == "- WARNING nas: restart"
     assert lines[1:3] == ["  Session 3 wants to run, in /:", "  /bin/true"]

@@ -12,7 +12,7 @@ from lamplighter.domain.services.checks.silence import (
     SilenceKind,
     find_silence,
 )
-from lamplighter.domain.services.notice import targets_for
+from lamplighter.domain.services.notice import NoticeTarget, targets_for
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -77,9 +77,11 @@ def test_a_pause_covers_what_lies_between_its_begin_and_its_first_end(
 
 @pytest.mark.parametrize(
     ("routes", "expected"),
-    [((), {0, 1, 2}), (("OPS",), {1}), (("ops", "family"), {1, 2}), (("gone",), {0, 1, 2})],
+    [((), "abc"), (("OPS",), "b"), (("ops", "family"), "bc"), (("gone",), "abc")],
 )
 def test_a_notice_goes_to_the_targets_of_its_service(
-    routes: tuple[str, ...], expected: set[int]
+    routes: tuple[str, ...], expected: str
 ) -> None:
-    assert targets_for(routes, ["", "ops", "family"]) == expected
+    targets = [NoticeTarget("a"), NoticeTarget("b", "ops"), NoticeTarget("c", "family")]
+
+    assert targets_for(routes, targets) == set(expected)

@@ -13,7 +13,7 @@ import pytest
 from homes import Home
 
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.services.notice import NoticeKind
+from lamplighter.domain.services.notice import NoticeKind, NoticeMessage, NoticeTarget
 from lamplighter.serve import home as homes
 from lamplighter.serve.outbox import AppriseTransport, address_problems, secrets_in
 
@@ -66,11 +66,12 @@ def receiving() -> Iterator[Inbox]:
 
 async def test_a_message_arrives_as_it_was_written(inbox: Inbox) -> None:
     text = "<b>&amp; *not* markdown*\nline two"
+    message = NoticeMessage("A title", text)
 
-    assert await AppriseTransport([inbox.url]).send(0, "A title", text) == ""
+    assert await AppriseTransport([inbox.url]).send(NoticeTarget(inbox.url), message) == ""
 
     [got] = inbox.got
-    assert (got["title"], got["message"]) == ("A title", text)
+    assert (got["title"], got["message"]) == ("Lamplighter: A title", text)
 
 
 @pytest.mark.parametrize("how", ["refused", "closed", "nonsense", "unknown"])
@@ -87,7 +88,7 @@ async def test_no_part_of_an_address_is_shown_or_logged(
     }[how]
     caplog.set_level(logging.DEBUG)
 
-    why_not = await AppriseTransport([url]).send(0, "t", "b")
+    why_not = await AppriseTransport([url]).send(NoticeTarget(url), NoticeMessage("t", "b"))
 
     scheme = {"refused": "json", "closed": "json", "nonsense": "?", "unknown": "nosuch"}[how]
     what = "rejected the message" if scheme == "json" else "is not a valid Apprise address"

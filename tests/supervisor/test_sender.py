@@ -14,8 +14,10 @@ from lamplighter.domain.services.notice import (
     SETTLE,
     Notice,
     NoticeKind,
+    NoticeMessage,
     NoticePolicy,
     NoticeState,
+    NoticeTarget,
 )
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.repository import Database, writing
@@ -38,14 +40,14 @@ class People:
     away: set[int] = field(default_factory=set)
     got: list[tuple[int, str, str]] = field(default_factory=list)
 
-    @property
-    def names(self) -> list[str]:
-        return [""] * self.addresses
+    async def targets(self) -> list[NoticeTarget]:
+        return [NoticeTarget(str(number)) for number in range(self.addresses)]
 
-    async def send(self, address: int, title: str, body: str) -> str:
+    async def send(self, target: NoticeTarget, message: NoticeMessage) -> str:
+        address = int(target.key)
         if address in self.away:
             return f"Address {address + 1} did not take it."
-        self.got.append((address, title, body))
+        self.got.append((address, message.heading, message.text))
         return ""
 
 
@@ -258,7 +260,7 @@ async def test_pending_notices_are_dropped_without_an_address(db: Database, cloc
     [held] = await all_of(db)
     assert (held.state, held.problem) == (
         NoticeState.FAILED,
-        "No notification target is configured. Set LAMPLIGHTER_NOTIFY.",
+        notify.NOBODY,
     )
 
 

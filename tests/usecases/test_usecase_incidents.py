@@ -124,6 +124,9 @@ async def test_an_incident_follows_its_sessions_to_its_outcome(db: Database) -> 
     assert (found.action, found.repaired_at) == ("restart", NOON + 3 * SECOND)
     assert await incidents.session_ids(db, incident.id) == [first.id, third.id]
     assert not await follow(db, SERVICES, now=NOON + 2 * MINUTE)
+    for later, shown in ((timedelta(hours=24), [incident.id]), (timedelta(hours=25), [])):
+        seen = await overview.overview(db, SERVICES, since=NOON, now=NOON + later)
+        assert [each.id for each in seen.repaired] == shown
 
 
 async def test_a_service_that_is_well_while_its_repair_is_verified_waits_for_the_outcome(

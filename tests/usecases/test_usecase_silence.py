@@ -14,6 +14,7 @@ from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.session import Trigger
 from lamplighter.repository import Database
+from lamplighter.repository.access import journal
 from lamplighter.repository.services import series
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.services import alert, check_runs, silence
@@ -70,6 +71,36 @@ async def test_a_pause_ends_by_itself_or_by_a_person(db: Database) -> None:
     assert await silence.resume(context(db, NOON + 3 * HOUR), SERVICES, "db", by="ann") is None
     await fail(db, SERVICES, NOON + 3 * HOUR)
     assert await investigations(db) == 1
+
+
+async def test_a_pause_and_its_end_are_undone_unless_it_changed_since(db: Database) -> None:
+    at = [context(db, NOON + timedelta(minutes=minute)) for minute in range(8)]
+
+    async def now_paused() -> str | None:
+        found = (await silence.silences(db, SERVICES, at=NOON + HOUR)).get("db")
+        return found and found.reason
+
+    async def last_act() -> int:
+        return (await journal.page(db, limit=1)).items[0].id
+
+    await silence.pause(at[0], SERVICES, "db", "disk", by="ann")
+    first = await last_act()
+    await silence.pause(at[1], SERVICES, "db", "move", by="ann")
+
+    with pytest.raises(Conflict, match="paused or resumed since"):
+        await silence.revert(at[2], first, by="ann")
+    await silence.revert(at[2], await last_act(), by="ann")
+    assert await now_paused() == "disk"
+
+    await silence.resume(at[3], SERVICES, "db", by="ann")
+    resumed = await last_act()
+    assert await now_paused() is None
+    await silence.revert(at[4], resumed, by="ann")
+    assert await now_paused() == "disk"
+    with pytest.raises(Conflict, match="already undone"):
+        await silence.revert(at[5], resumed, by="ann")
+    await silence.revert(at[6], first, by="ann")
+    assert await now_paused() is None
 
 
 async def test_what_cannot_be_paused_or_resumed_is_named(db: Database) -> None:

@@ -69,6 +69,8 @@ class ApiContext(MemoryServiceContext):
     notebook: NotebookContext | None = None
     configuration: ConfigurationContext | None = None
     verification: VerificationAccess | None = None
+    device_key: Callable[[], str] = str
+    """Returns the public key that devices subscribe with."""
 
 
 def api_context(request: Request) -> ApiContext:

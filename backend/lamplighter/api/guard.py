@@ -153,9 +153,7 @@ NEEDS_EVERY_PROJECT: Final = (
     "This endpoint covers all projects, and the token is limited to one. Use the MCP "
     "tools for its project."
 )
-NEEDS_PERSON: Final = (
-    "Only a person who is logged in can read and edit the configuration. Tokens cannot."
-)
+NEEDS_PERSON: Final = "Only a person who is logged in can use this endpoint. Tokens cannot."
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from lamplighter.domain.access.access import Token
+from lamplighter.domain.access.access import Device, Token
 from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.fields import DeclaredField, declared_fields
@@ -77,6 +77,7 @@ check_result: Final = writer(CheckResult)
 escalation: Final = writer(Escalation)
 notebook_text: Final = writer(NotebookText)
 token: Final = writer(Token)
+device: Final = writer(Device)
 finding: Final = writer(Finding)
 alert: Final = writer(AlertIncident)
 notice: Final = writer(Notice)

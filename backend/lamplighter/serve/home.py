@@ -181,16 +181,16 @@ def context(settings: Settings, db: Database) -> "Context":
     return Context(db=db, now=clock.now, redact=secrets(settings))
 
 
-def notification_rules(settings: Settings) -> "NoticePolicy | None":
-    """Return which events send notices; None without an address."""
-    if not settings.notify:
-        return None
+def notification_rules(settings: Settings) -> "NoticePolicy":
+    """Return which events send notices."""
     from lamplighter.domain.services.event import Level
     from lamplighter.domain.services.notice import NoticePolicy
 
     gather = settings.notify_digest
     return NoticePolicy(
-        Level(settings.notify_level), None if gather is None else timedelta(seconds=gather)
+        Level(settings.notify_level),
+        None if gather is None else timedelta(seconds=gather),
+        addressed=bool(settings.notify),
     )
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
 
+from lamplighter.domain.services.notice import NoticeMessage, NoticeTarget
+
 SEND_SECONDS: Final = 30.0
 VERBOSE_LOGGERS: Final = ("apprise", "requests", "urllib3", "asyncio_throttle", "slixmpp", "paho")
 _SCHEME: Final = re.compile(r"([a-z0-9]{1,20})://", re.IGNORECASE)
@@ -29,17 +31,19 @@ class AppriseTransport:
 
     urls: Sequence[str]
 
-    @property
-    def names(self) -> list[str]:
-        """The name of each address; empty for one without."""
-        return [split_target(word)[0] for word in self.urls]
+    async def targets(self) -> list[NoticeTarget]:
+        """Return a target for each address."""
+        return [NoticeTarget(word, split_target(word)[0]) for word in self.urls]
 
-    async def send(self, address: int, title: str, body: str) -> str:
+    async def send(self, target: NoticeTarget, message: NoticeMessage) -> str:
         """Send a message within a time; say why it was not taken, empty when it was."""
-        name, url = _name(self.urls, address), split_target(self.urls[address])[1]
+        if target.key not in self.urls:
+            return ""  # it was removed from the settings meanwhile
+        name = _name(self.urls, self.urls.index(target.key))
+        url = split_target(target.key)[1]
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                why_not = await _run_in_thread(lambda: _send(url, title, body))
+                why_not = await _run_in_thread(lambda: _send(url, message.heading, message.text))
         except TimeoutError:
             why_not = f"took longer than {SEND_SECONDS:.0f} s"
         return f"{name} {why_not}." if why_not else ""

@@ -33,7 +33,7 @@ from lamplighter.serve.configuration import build_configuration, build_retention
 from lamplighter.serve.editing.live import LiveNotifications
 from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.notebook.service import notebook_context
-from lamplighter.serve.outbox import AppriseTransport
+from lamplighter.serve.push.transport import build_outlets
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools, private_paths
 from lamplighter.supervisor.checks.push_evaluation import PushEvaluation
@@ -272,10 +272,10 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
     ):
         here = home.context(settings, db)
         context = build_session_context(settings, here, active, server, services)
-        transport = AppriseTransport(settings.notify)
+        outlets = build_outlets(settings, db)
         scheduler = build_scheduler(settings, context)
         sender = Sender(
-            db, transport, clock.now, web_url(settings), listener.version, services.last_good
+            db, outlets, clock.now, web_url(settings), listener.version, services.last_good
         )
         every = timedelta(seconds=settings.organize) if settings.organize else None
         organizer = OrganizerSchedule(here, every, services.last_good)
@@ -283,7 +283,7 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         measuring = HealthSchedule(here, weekly, services.last_good)
         verifier = build_verifier(settings, context, services)
         follower = IncidentFollower(here, services.last_good, listener.version)
-        live = LiveNotifications(settings, db, transport)
+        live = LiveNotifications(settings, db, outlets.addresses)
         steady = context.timepiece.steady
         keeper = RetentionSchedule(here, context.files, build_retention(settings), steady)
         work = (sender, organizer, measuring, verifier, follower, live, keeper)

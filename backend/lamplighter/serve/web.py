@@ -5,6 +5,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -35,6 +36,7 @@ from lamplighter.serve.local.address import known_hosts, run_directory, web_url
 from lamplighter.serve.local.queries import QueryContext
 from lamplighter.serve.local.server import command_server
 from lamplighter.serve.notebook.service import notebook_context, notebook_upkeep
+from lamplighter.serve.push.keys import PushKey
 from lamplighter.serve.semantic.service import semantic_service
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools
@@ -191,6 +193,7 @@ async def _open_context(
             verification=verification,
             near=means.answers,
             notebook=notebook,
+            device_key=partial(PushKey(settings.home).public, make=True),
         )
 
 

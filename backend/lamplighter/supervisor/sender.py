@@ -14,7 +14,9 @@ from lamplighter.domain.services.notice import (
     GATHERED_KINDS,
     Notice,
     NoticeKind,
+    NoticeMessage,
     NoticeState,
+    NoticeTarget,
     compose_message,
     retry_delay,
     targets_for,
@@ -34,13 +36,12 @@ SILENT: Final = "The service is paused or in maintenance."
 
 
 class NoticeTransport(Protocol):
-    """Sends a message to one notification address."""
+    """Sends a message to one notification target."""
 
-    @property
-    def names(self) -> Sequence[str]:
-        """The name of each address; empty for one without."""
+    async def targets(self) -> Sequence[NoticeTarget]:
+        """Return the targets there are now."""
 
-    async def send(self, address: int, title: str, body: str) -> str:
+    async def send(self, target: NoticeTarget, message: NoticeMessage) -> str:
         """Send a message within a time; say why it was not taken, empty when it was."""
 
 
@@ -56,7 +57,7 @@ class Sender:
     """A number that changes with each commit to the database; 0 or -1 where it is not known."""
     services: Callable[[], Services] = Services
     """The declared services: where their alerts go, and when they are silent."""
-    _reached: dict[int, set[int]] = field(default_factory=dict)
+    _reached: dict[int, set[str]] = field(default_factory=dict)
 
     async def run(self) -> None:
         """Send until cancelled; what was under way when another sender died is sent again."""
@@ -97,8 +98,9 @@ class Sender:
         async with writing(self.db):
             claimed = await notices.claim(self.db, limit=AT_ONCE, now=now)
             found = await self._without_silent(claimed, now=now)
-        problem = await self._send(found)
-        await self._settle(found, problem)
+        targets = await self.post.targets()
+        problem = await self._send(found, targets)
+        await self._settle(found, problem, targets)
         return bool(claimed)
 
     async def _without_silent(self, claimed: Sequence[Notice], *, now: datetime) -> list[Notice]:
@@ -119,33 +121,32 @@ class Sender:
         await notices.settle(self.db, ids, NoticeState.SUPPRESSED, now=now, **values)
         return left
 
-    def _targets(self, notice: Notice) -> set[int]:
-        """Return which addresses a notice goes to."""
-        service = self.services().find(notice.service) if notice.service else None
-        return targets_for(service.notify if service else (), self.post.names)
-
-    async def _send(self, found: Sequence[Notice]) -> str:
-        """Send to each address what it has not taken yet; say what went wrong last."""
-        problem = "" if self.post.names else NOBODY
-        for address in range(len(self.post.names)):
-            new = [each for each in found if address in self._missing(each)]
+    async def _send(self, found: Sequence[Notice], targets: Sequence[NoticeTarget]) -> str:
+        """Send to each target what it has not taken yet; say what went wrong last."""
+        problem = "" if targets else NOBODY
+        for target in targets:
+            new = [each for each in found if target.key in self._missing(each, targets)]
             if not new:
                 continue
-            why_not = await self.post.send(address, *compose_message(new, url=self.url))
+            why_not = await self.post.send(target, compose_message(new, url=self.url))
             problem = why_not or problem
             if not why_not:
                 for each in new:
-                    self._reached.setdefault(each.id, set()).add(address)
+                    self._reached.setdefault(each.id, set()).add(target.key)
         return problem
 
-    def _missing(self, notice: Notice) -> set[int]:
-        """Return the addresses that have not taken a notice yet."""
-        return self._targets(notice) - self._reached.get(notice.id, set())
+    def _missing(self, notice: Notice, targets: Sequence[NoticeTarget]) -> set[str]:
+        """Return the targets that have not taken a notice yet."""
+        service = self.services().find(notice.service) if notice.service else None
+        wanted = targets_for(service.notify if service else (), targets)
+        return wanted - self._reached.get(notice.id, set())
 
-    async def _settle(self, found: Sequence[Notice], problem: str) -> None:
+    async def _settle(
+        self, found: Sequence[Notice], problem: str, targets: Sequence[NoticeTarget]
+    ) -> None:
         """Keep what became of each; this is tried until it is kept, or it would be sent again."""
-        every = bool(self.post.names)
-        sent = [each for each in found if every and not self._missing(each)]
+        every = bool(targets)
+        sent = [each for each in found if every and not self._missing(each, targets)]
         left = [each for each in found if each not in sent]
         now = self.now()
         over = [each for each in left if not every or now - each.created_at > ABANDON_AFTER]

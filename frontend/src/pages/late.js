@@ -14,6 +14,8 @@ import { timeChart } from "../charts/time-chart.js"
 import { settingsPage } from "./settings/page.js"
 import { trashPage } from "./trash/page.js"
 import { agents } from "./settings/agents.js"
+import { browserPush } from "./settings/browser-push.js"
+import { devices } from "./settings/devices.js"
 import { chain } from "./session/chain/store.js"
 import { verificationPart } from "./memory/verification/part.js"
 import { verification } from "./memory/verification/store.js"
@@ -125,8 +127,9 @@ function charted(el, { expression }, { evaluateLater, effect, cleanup }) {
 }
 
 /** @param {any} with_ */
-function ofService({ add, api, feed, router, toasts, heartbeats }) {
-  const one = add("service", service({ api, heartbeats, router, toasts }))
+function ofService({ add, api, feed, journal, router, toasts, heartbeats }) {
+  const one = add("service", service({ api, heartbeats, journal, router, toasts }))
+  journal.onUndone((/** @type {{action: string}} */ { action }) => action.endsWith("pause") && one.here && one.load())
   for (const entity of ["incident", "session", "cooldown", "memory", "approval"]) feed.on(entity, () => one.follow())
   feed.on("check_results", (/** @type {any} */ items) => one.followResults(items))
   return {
@@ -139,8 +142,12 @@ function ofService({ add, api, feed, router, toasts, heartbeats }) {
 /** @param {any} with_ */
 function ofSettings({ add, api, clock, confirm, toasts, journal, router }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
+  const subscribed = add("devices", devices({ api, push: browserPush(), toasts, clock }))
   const known = add("agents", agents({ api, clock }))
-  const one = add("settings", settings({ api, tokens: keyring, agents: known, toasts, journal, router }))
+  const one = add(
+    "settings",
+    settings({ api, tokens: keyring, agents: known, devices: subscribed, toasts, journal, router }),
+  )
   journal.onUndone((/** @type {{action: string}} */ { action }) => action === "configure" && one.state && one.load())
   const visit = async (/** @type {URLSearchParams} */ params) => {
     await one.visit(params)
@@ -190,7 +197,7 @@ function ofIncidents({ add, api, feed, confirm, toasts }) {
 function ofEditor({ add, api, confirm, toasts, journal, router, services }) {
   const one = add("editor", editor({ api, confirm, toasts, journal, router, services }))
   journal.onUndone((/** @type {{action: string}} */ { action }) => {
-    if (action === "configure") return Promise.all([one.here && one.load(), services.load()])
+    if (/configure|pause/.test(action)) return Promise.all([one.here && one.load(), services.load()])
   })
   return one
 }

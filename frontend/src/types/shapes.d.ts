@@ -73,6 +73,7 @@ type EditPreview = Shapes["EditPreviewOut"]
 type TrialResult = Shapes["TrialOut"]
 type ConfigurationChange = Shapes["ConfigurationChangeOut"]
 type AccessToken = Shapes["TokenOut"]
+type Device = Shapes["DeviceOut"]
 type AgentState = Shapes["AgentOut"]
 
 type Told = Shapes["ContextOut"]

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import "../late-texts.js"
+import { OWN, devices } from "../../src/pages/settings/devices.js"
 import { rangeWords, settings, sourceWords } from "../../src/pages/settings/store.js"
 import { lastsWords, tokens } from "../../src/pages/settings/tokens.js"
 import { NOON, fakeApi } from "../fakes.js"
@@ -165,4 +166,87 @@ test("a token is revoked when somebody says so", async () => {
 
   assert.equal(api.asked.at(-2).method, "DELETE")
   assert.deepEqual(said, ["backup is revoked."])
+})
+
+const device = (id, changes = {}) => ({
+  id,
+  name: "Chrome on Android",
+  host: "fcm.googleapis.com",
+  sent_at: null,
+  problem: "",
+  ...changes,
+})
+
+function ofBrowser({ obstacle = "", endpoint = "", made = null } = {}) {
+  const push = {
+    obstacle,
+    asked: [],
+    endpoint: async () => endpoint,
+    subscribe: async (key) => (push.asked.push(key), (endpoint = made?.endpoint ?? endpoint), made),
+    unsubscribe: async () => (endpoint = ""),
+  }
+  return push
+}
+
+function remembering(items = {}) {
+  return {
+    items,
+    getItem: (key) => items[key] ?? null,
+    setItem: (key, value) => (items[key] = value),
+    removeItem: (key) => delete items[key],
+  }
+}
+
+test("a browser subscribes with the key of the server, and is one of the devices then", async () => {
+  const made = { endpoint: "https://fcm.googleapis.com/1", keys: { p256dh: "p", auth: "a" } }
+  const listed = []
+  const api = fakeApi({
+    "GET /devices": () => ({ key: "public", devices: listed }),
+    "POST /devices": () => (listed.push(device(4)), device(4)),
+    "DELETE /devices/4": () => void listed.pop() ?? null,
+  })
+  const [push, store, said] = [ofBrowser({ made }), remembering(), []]
+  const found = devices({ api, push, store, clock: { now: NOON }, toasts: { show: (text) => said.push(text) } })
+  await found.load()
+  assert.equal(found.on, false)
+
+  await found.turnOn()
+
+  assert.deepEqual(push.asked, ["public"])
+  assert.deepEqual(api.asked.find(({ method }) => method === "POST").body, made)
+  assert.equal(found.on, true)
+  assert.equal(found.when(found.items[0]), "fcm.googleapis.com · no notification yet")
+
+  await found.remove(found.items[0])
+
+  assert.equal(found.on, false)
+  assert.equal(await push.endpoint(), "")
+  assert.deepEqual(said, ["This browser receives notifications.", "Chrome on Android receives no more notifications."])
+})
+
+test("a browser that the person refuses stays off, and one that cannot says why", async () => {
+  const api = fakeApi({ "/devices": { key: "public", devices: [device(4)] } })
+  const toasts = { show: () => {} }
+  const refusing = devices({ api, push: ofBrowser(), store: remembering(), clock: { now: NOON }, toasts })
+  await refusing.load()
+  await refusing.turnOn()
+  assert.equal(refusing.on, false)
+  assert.ok(api.asked.every(({ method }) => method === "GET"))
+
+  for (const [obstacle, words] of [
+    ["insecure", /HTTPS or on localhost/],
+    ["unsupported", /cannot receive/],
+    ["blocked", /blocks notifications/],
+  ]) {
+    const other = devices({
+      api,
+      push: ofBrowser({ obstacle }),
+      store: remembering({ [OWN]: "4" }),
+      clock: { now: NOON },
+      toasts,
+    })
+    await other.load()
+    assert.match(other.obstacleWords, words)
+    assert.equal(other.isOwn(other.items[0]), false)
+  }
 })

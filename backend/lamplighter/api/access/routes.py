@@ -3,8 +3,9 @@
 from typing import Final
 
 from lamplighter.api import common_shapes
-from lamplighter.api.access import login, shapes, tokens
+from lamplighter.api.access import devices, login, shapes, tokens
 from lamplighter.api.op import ANY, op
+from lamplighter.domain.access.access import ADMIN
 
 OPS: Final = (
     op(
@@ -44,5 +45,39 @@ OPS: Final = (
         None,
         status=204,
         problems=(404,),
+    ),
+    op(
+        "GET",
+        "/devices",
+        ADMIN,
+        devices.index,
+        "List the devices that receive notifications.",
+        shapes.DeviceList,
+        query=common_shapes.NoParameters,
+        problems=(503,),
+        person=True,
+    ),
+    op(
+        "POST",
+        "/devices",
+        ADMIN,
+        devices.subscribe,
+        "Subscribe this browser to notifications.",
+        shapes.DeviceOut,
+        status=201,
+        body=shapes.DeviceIn,
+        problems=(409, 503),
+        person=True,
+    ),
+    op(
+        "DELETE",
+        "/devices/{id:int}",
+        ADMIN,
+        devices.remove,
+        "Remove a device: it receives no more notifications.",
+        None,
+        status=204,
+        problems=(404,),
+        person=True,
     ),
 )

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from lamplighter.api.common_shapes import Name, public_shape
-from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS, Token
+from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS, Device, Token
+from lamplighter.domain.access.device import MAX_ENDPOINT_CHARS, MAX_KEY_CHARS
 
 
 class CallerOut(Struct):
@@ -45,3 +46,29 @@ class NewTokenOut(TokenOut):
     """A new token; `token` is its text, which is returned only once."""
 
     token: str
+
+
+@public_shape(Device)
+class DeviceOut(Struct):
+    """A browser that receives notifications; `problem` is why the last one did not arrive."""
+
+
+class DeviceList(Struct):
+    """The subscribed devices, at most 50; `key` is the public key that browsers subscribe with."""
+
+    key: str
+    devices: list[DeviceOut]
+
+
+class SubscriptionKeys(Struct):
+    """The keys that messages to a browser are encrypted with, in base64url."""
+
+    p256dh: Annotated[str, Meta(max_length=MAX_KEY_CHARS)]
+    auth: Annotated[str, Meta(max_length=MAX_KEY_CHARS)]
+
+
+class DeviceIn(Struct):
+    """A push subscription of this browser, as its `toJSON` returns it."""
+
+    endpoint: Annotated[str, Meta(max_length=MAX_ENDPOINT_CHARS)]
+    keys: SubscriptionKeys

@@ -20,8 +20,14 @@ from lamplighter.repository.feed import changes
 from lamplighter.usecases.configuration import changes as configuration
 from lamplighter.usecases.configuration.context import CONFIGURE
 from lamplighter.usecases.memory import journal as acts
+from lamplighter.usecases.services import silence
 
-UNDO_SCOPES: Final = {"review": "reviews:write", "reset": "cooldowns:write"}
+UNDO_SCOPES: Final = {
+    "review": "reviews:write",
+    "reset": "cooldowns:write",
+    silence.PAUSE: "services:write",
+    silence.UNPAUSE: "services:write",
+}
 """The scope that undoing an act takes, where it is another one than that of memories."""
 
 
@@ -47,6 +53,9 @@ async def undo(request: Request) -> Response:
         raise HTTPException(403, f"Undoing this act needs the scope {scope}.")
     if existing and existing.action == CONFIGURE:
         done = await _undo_edit(request, number)
+    elif existing and existing.action in (silence.PAUSE, silence.UNPAUSE):
+        act, undone = await silence.revert(here, number, by=actor_name(caller_of(request)))
+        done = acts.RevertResult(act=act, undoes=undone, rows=1)
     else:
         done = await acts.undo(here.db, number, now=here.now(), partly=body.partly)
     return answer(

@@ -40,6 +40,10 @@ Action = Literal[
     "withdraw",
     "apply",
     "configure",
+    "pause",
+    "unpause",
+    "subscribe",
+    "unsubscribe",
 ]
 
 

@@ -16,6 +16,7 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.search import period
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
+from lamplighter.domain.sessions.handoff import Escalation
 from lamplighter.formats import serialize
 from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.repository import reading
@@ -126,6 +127,16 @@ async def list_learned(request: Request) -> Response:
     return page(request, [_learned_out(each) for each in found.items], found.position, seq)
 
 
+def _person_out(asked: Escalation) -> dict[str, Any]:
+    return {
+        "id": asked.id,
+        "service": asked.service,
+        "reason": asked.reason,
+        "asked_at": serialize.format_moment(asked.created_at),
+        "session_id": asked.session_id,
+    }
+
+
 def _overview(
     here: ApiContext, found: views.SystemOverview, *, since: datetime, now: datetime
 ) -> dict[str, Any]:
@@ -142,16 +153,7 @@ def _overview(
         "running": serialize.session(found.running) if found.running else None,
         "outcomes": [serialize.session(each) for each in found.outcomes],
         "queued": found.queued,
-        "people": [
-            {
-                "id": each.id,
-                "service": each.service,
-                "reason": each.reason,
-                "asked_at": serialize.format_moment(each.created_at),
-                "session_id": each.session_id,
-            }
-            for each in found.people
-        ],
+        "people": [_person_out(each) for each in found.people],
         "services": [_service_out(here, each) for each in found.conditions],
         "learned": _learned(found, since),
         "events": {
@@ -169,6 +171,7 @@ def _overview(
         "pages": _open_count(found.pages),
         "approvals": _open_count(found.approvals),
         "incidents": [as_incident(each) for each in found.incidents],
+        "repaired": [as_incident(each) for each in found.repaired],
         "run": _sessions_out(found.run),
     }
 

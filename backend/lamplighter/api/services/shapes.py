@@ -324,6 +324,7 @@ class OverviewOut(Struct):
     pages: OpenCountOut
     approvals: OpenCountOut
     incidents: list[IncidentOut]
+    repaired: list[IncidentOut]
     run: RunsOut
     spending: SpendingOut
     halt: ActiveHaltOut | None

@@ -91,6 +91,23 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """A subscribed browser; `key` is the public key of ours that it accepts messages from."""
+
+    id: int
+    name: str
+    host: str
+    endpoint: Annotated[str, Field(public=False)]
+    p256dh: Annotated[str, Field(public=False)]
+    auth: Annotated[str, Field(public=False)]
+    key: Annotated[str, Field(public=False)]
+    login_id: Annotated[int, Field(public=False)]
+    created_at: datetime
+    sent_at: datetime | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
     """An API token; only the hash of its secret is stored."""
 

@@ -68,6 +68,8 @@ class Notice:
     created_at: datetime
     sent_at: datetime | None
     version: int = 1
+    link: str = ""
+    """The page of the app that shows more; empty for its first page."""
 
     @property
     def urgent(self) -> bool:
@@ -81,6 +83,8 @@ class NoticePolicy:
 
     level: Level = Level.CRITICAL
     gather: timedelta | None = None
+    addressed: bool = True
+    """Whether the settings name an address; otherwise only subscribed devices are notified."""
 
     def tells(self, level: Level) -> bool:
         """Return whether an event of this level sends a notice."""
@@ -91,12 +95,40 @@ class NoticePolicy:
         return now if kind not in GATHERED_KINDS else now + (self.gather or SETTLE)
 
 
-def targets_for(routes: Sequence[str], names: Sequence[str]) -> set[int]:
-    """Return which targets a notice goes to, by the names of its routes; all where none fits."""
+@dataclass(frozen=True, slots=True)
+class NoticeTarget:
+    """Where messages go: an address of the settings or a device; `name` is for routes."""
+
+    key: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeMessage:
+    """One message for one or more notices; `link` is the page of the app to open."""
+
+    title: str
+    body: str
+    link: str = ""
+    urgent: bool = False
+    url: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title for places that do not show the sender."""
+        return f"Lamplighter: {self.title}"
+
+    @property
+    def text(self) -> str:
+        """The body with the address of the page."""
+        return f"{self.body}\n\n{self.url}{self.link}" if self.url else self.body
+
+
+def targets_for(routes: Sequence[str], targets: Sequence[NoticeTarget]) -> set[str]:
+    """Return the keys of a notice's targets by the names of its routes; all where none fits."""
     wanted = {route.casefold() for route in routes}
-    return {at for at, name in enumerate(names) if name.casefold() in wanted} or set(
-        range(len(names))
-    )
+    named = {each.key for each in targets if each.name.casefold() in wanted}
+    return named or {each.key for each in targets}
 
 
 def retry_delay(attempts: int) -> timedelta:
@@ -105,18 +137,22 @@ def retry_delay(attempts: int) -> timedelta:
     return min(LONGEST_PAUSE, pause)
 
 
-def compose_message(found: Sequence[Notice], *, url: str = "") -> tuple[str, str]:
-    """Return one message, its title and its text, for all of these notices."""
+def compose_message(found: Sequence[Notice], *, url: str = "") -> NoticeMessage:
+    """Return one message for all of these notices; it opens the page of the worst."""
     worst = max(found, key=lambda each: (each.urgent, _ORDER.index(each.level), -each.id))
-    foot = [f"\n{url}"] if url else []
-    if len(found) == 1:
-        return f"Lamplighter: {worst.title}", "\n".join([worst.body or worst.title, *foot])
+    urgent = worst.urgent or worst.level is Level.CRITICAL
+    title, body = worst.title, worst.body or worst.title
+    if len(found) > 1:
+        title, body = f"{title} (and {len(found) - 1:,} more)", _listed(found)
+    return NoticeMessage(title, body, worst.link, urgent, url)
+
+
+def _listed(found: Sequence[Notice]) -> str:
     listed = sorted(found, key=lambda each: (not each.urgent, -_ORDER.index(each.level), each.id))
     lines = [line for each in listed[:LISTED_NOTICES] for line in _lines(each)]
     if len(listed) > LISTED_NOTICES:
         lines.append(f"and {len(listed) - LISTED_NOTICES:,} more")
-    title = f"Lamplighter: {worst.title} (and {len(found) - 1:,} more)"
-    return title, "\n".join([*lines, *foot])
+    return "\n".join(lines)
 
 
 def _lines(each: Notice) -> list[str]:

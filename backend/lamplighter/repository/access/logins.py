@@ -12,7 +12,7 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.statements import Statement
-from lamplighter.repository.store.tables import codes, logins
+from lamplighter.repository.store.tables import codes, devices, logins
 
 ENTITY: Final = "login"
 _BY_ID: Final = Statement(sa.select(logins).where(logins.c.id == sa.bindparam("login")))
@@ -54,7 +54,7 @@ async def any_active(db: Database, *, now: datetime) -> bool:
 
 
 async def end(db: Database, login_id: int, *, now: datetime) -> None:
-    """Let a login in no more."""
+    """Let a login in no more, and remove the devices that were subscribed under it."""
     statement = (
         sa.update(logins)
         .where(logins.c.id == login_id)
@@ -63,6 +63,7 @@ async def end(db: Database, login_id: int, *, now: datetime) -> None:
     )
     if await db.execute(statement):
         await changes.append(db, ENTITY, login_id, ChangeOp.DELETED, now=now)
+    await db.execute(sa.delete(devices).where(devices.c.login_id == login_id))
 
 
 async def record_use(db: Database, login_ids: Sequence[int], *, now: datetime) -> None:

@@ -12,6 +12,7 @@ from lamplighter.domain.services.incident import (
     EntryKind,
     Incident,
     IncidentMember,
+    IncidentOutcome,
     IncidentSource,
     IncidentState,
 )
@@ -94,6 +95,18 @@ _UNLEARNED: Final = Statement(
     .where(incidents.c.resolved_at.is_not(None))
     .order_by(incidents.c.id)
 )
+
+
+async def repaired(db: Database, *, since: datetime, limit: int) -> list[Incident]:
+    """Return the incidents that an action repaired since a moment, newest first."""
+    query = (
+        sa.select(incidents)
+        .where(incidents.c.outcome == IncidentOutcome.REPAIRED)
+        .where(incidents.c.resolved_at >= since)
+        .order_by(incidents.c.resolved_at.desc(), incidents.c.id.desc())
+        .limit(limit)
+    )
+    return [_incident(row) for row in await db.fetch_all(query)]
 
 
 async def unlearned(db: Database) -> list[Incident]:

@@ -16,6 +16,7 @@ from lamplighter.domain.services.notice import (
     MAX_TITLE_CHARS,
     Notice,
     NoticeKind,
+    NoticePolicy,
     NoticeState,
 )
 from lamplighter.domain.text import abridge, clean_lines, one_line, shorten
@@ -25,6 +26,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import incident_members, incidents, notices
+from lamplighter.repository.store.tables import devices
 
 ENTITY: Final = "notice"
 BY_SESSION: Final = "session"
@@ -34,6 +36,15 @@ OF_SESSIONS: Final = ("marker", "supervisor", "alert")
 """Sources of events that an incident of their service covers."""
 
 _OPEN: Final = (NoticeState.WAITING, NoticeState.SENDING)
+
+
+async def policy(db: Database) -> NoticePolicy | None:
+    """Return which events people are notified of; None without an address and a device."""
+    rules = db.telling
+    if rules is None or rules.addressed:
+        return rules
+    subscribed = await db.fetch_val(sa.select(devices.c.id).limit(1)) is not None
+    return rules if subscribed else None
 
 
 async def insert(
@@ -46,7 +57,7 @@ async def insert(
     now: datetime,
     **more: Any,
 ) -> Notice:
-    """Put a notice into the outbox; `more` are its service, event, state and problem."""
+    """Put a notice into the outbox; `more` are its service, event, link, state and problem."""
     values = {
         "kind": kind,
         "level": level,
@@ -68,7 +79,7 @@ async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None
 
     Of what sessions and monitors report of a service with an incident, the incident notifies.
     """
-    if db.telling is None or not db.telling.tells(event.level):
+    if db.telling is None or not db.telling.tells(event.level) or await policy(db) is None:
         return
     if event.service and event.source in OF_SESSIONS and await _has_incident(db, event.service):
         return
@@ -90,7 +101,7 @@ async def insert_recovery(
 
     `uses` are what was done to it lately; one that succeeded since is the repair.
     """
-    if db.telling is None:
+    if await policy(db) is None:
         return
     alarms = (
         sa.select(notices)

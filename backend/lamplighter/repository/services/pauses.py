@@ -40,6 +40,17 @@ async def covering(db: Database, *, since: datetime) -> list[ServicePause]:
     return list(found)
 
 
+async def reopen(db: Database, service: str, *, ended_at: datetime) -> None:
+    """Let the pauses of a service go on that were ended at a moment."""
+    statement = (
+        sa.update(service_pauses)
+        .where(service_pauses.c.service == service)
+        .where(service_pauses.c.ended_at == ended_at)
+        .values(ended_at=None)
+    )
+    await db.execute(statement)
+
+
 async def between(db: Database, service: str, start: datetime, end: datetime) -> list[ServicePause]:
     """Return the pauses of a service that overlap a span of time, oldest first."""
     query = (

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.access.access import Login, Token
+from lamplighter.domain.access.access import Device, Login, Token
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review
 from lamplighter.domain.search.search import SearchLayer
@@ -59,6 +59,8 @@ from lamplighter.repository.store.session_tables import trash_imports as trash_i
 tokens = table("tokens", Token, sa.Column("secret_hash", sa.Text, nullable=False))
 
 logins = table("logins", Login, sa.Column("secret_hash", sa.Text, nullable=False))
+
+devices = table("devices", Device)
 
 codes = sa.Table(
     "codes",

@@ -21,6 +21,7 @@ from lamplighter.repository.upkeep import copies, migrate
 from lamplighter.repository.upkeep.copies import CopyContents
 from lamplighter.serve import file_replacement, home, home_lock
 from lamplighter.serve.backup import manifest
+from lamplighter.serve.push.keys import FILE as PUSH_KEY
 from lamplighter.supervisor.run.files import blocks
 
 DATABASE: Final = "database"
@@ -184,10 +185,11 @@ def _copy_notebook(settings: Settings, to: Path) -> None:
 
 
 def user_files(settings: Settings) -> Iterator[tuple[Path, str]]:
-    """Yield the files that a person writes, and their names in a backup."""
+    """Yield the files beside the database, and their names in a backup."""
     yield settings.services, SERVICES
     yield settings.lexicon, LEXICON
     yield settings.home / HALT, HALT
+    yield settings.home / PUSH_KEY, PUSH_KEY  # subscribed devices accept no other key
 
 
 def _remove_oldest(directory: Path, identity: str, keep: int) -> Iterator[Path]:

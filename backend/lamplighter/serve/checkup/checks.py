@@ -11,6 +11,7 @@ from lamplighter import assets
 from lamplighter.config import lexicon as lexicons
 from lamplighter.config import prices as price_file
 from lamplighter.config.settings import FILE, Settings
+from lamplighter.domain.access.device import ROUTE
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.services import vitals
 from lamplighter.domain.services.check import CommandCheck
@@ -280,9 +281,7 @@ def app(settings: Settings) -> Iterator[VitalSign]:
 def notifications(settings: Settings) -> Iterator[VitalSign]:
     """Check that the notification addresses are valid; sends nothing."""
     if not settings.notify:
-        yield build_sign(
-            "notifications", True, "Notifications: off (LAMPLIGHTER_NOTIFY is not set)"
-        )
+        yield build_sign("notifications", True, "Notifications: LAMPLIGHTER_NOTIFY is not set")
         return
     wrong = [*outbox.address_problems(settings.notify), *_unknown_targets(settings)]
     count = len(settings.notify)
@@ -293,7 +292,7 @@ def notifications(settings: Settings) -> Iterator[VitalSign]:
 
 def _unknown_targets(settings: Settings) -> list[str]:
     """Name the targets of services.yaml that no address has: their alerts go to all addresses."""
-    targets = {outbox.split_target(word)[0].casefold() for word in settings.notify}
+    targets = {outbox.split_target(word)[0].casefold() for word in settings.notify} | {ROUTE}
     services = ServicesFile(settings.services).last_good()
     named = {name for each in services for name in each.notify if name.casefold() not in targets}
     return [

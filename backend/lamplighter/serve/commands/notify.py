@@ -11,7 +11,7 @@ from lamplighter.repository.services import notices
 from lamplighter.repository.upkeep import leases
 from lamplighter.serve import home
 from lamplighter.serve.local.address import web_url
-from lamplighter.serve.outbox import AppriseTransport
+from lamplighter.serve.push.transport import build_outlets
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases.services import notify
 
@@ -28,7 +28,7 @@ async def _test(settings: Settings, db: Database) -> Notice:
     notice = await notify.enqueue_test(db, now=clock.now())
     leader = await leases.get(db)
     if leader is None or leader.state(now=clock.now()) == "away":
-        sender = Sender(db, AppriseTransport(settings.notify), clock.now, web_url(settings))
+        sender = Sender(db, build_outlets(settings, db), clock.now, web_url(settings))
         await sender.step()
     try:
         async with asyncio.timeout(FOLLOW_SECONDS):

@@ -181,7 +181,7 @@ async def redeem(db: Database, code: str, agent: str, *, now: datetime) -> str |
 
 
 async def log_out(db: Database, login_id: int, *, now: datetime) -> None:
-    """End a login."""
+    """End a login; its devices receive no more notifications."""
     async with writing(db):
         await logins.end(db, login_id, now=now)
 

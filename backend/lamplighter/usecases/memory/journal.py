@@ -37,6 +37,8 @@ IRREVERSIBLE: Final[Mapping[str, str]] = {
     "import": (
         "An import cannot be undone. Select the imported memories in Memories and delete them."
     ),
+    "subscribe": "A device is subscribed by its browser. Remove it in Settings instead.",
+    "unsubscribe": "A removed device cannot be restored. Turn on notifications there again.",
     "token": "A created token cannot be undone. Revoke it instead.",
     "revoke": "A revoked token cannot be restored. Create a new one.",
 }

@@ -8,7 +8,10 @@ from lamplighter.domain.services.notice import Notice, NoticeKind, NoticeState
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import notices
 
-NOBODY: Final = "No notification target is configured. Set LAMPLIGHTER_NOTIFY."
+NOBODY: Final = (
+    "No notification target is configured. Set LAMPLIGHTER_NOTIFY, or subscribe a device in "
+    "Settings."
+)
 TEST: Final = "This is a test notification."
 
 
@@ -19,23 +22,23 @@ async def enqueue(
     title: str,
     body: str = "",
     *,
-    service: str | None = None,
     now: datetime,
+    **about: str | None,
 ) -> Notice | None:
     """Send a notice at once, within the transaction of its event.
 
-    None where nobody is to be told anything.
+    `about` are its service and its link. None without an address and a device.
     """
-    if db.telling is None:
-        return None
     async with writing(db):
-        return await notices.insert(db, kind, level, title, body, service=service, now=now)
+        if await notices.policy(db) is None:
+            return None
+        return await notices.insert(db, kind, level, title, body, now=now, **about)
 
 
 async def enqueue_test(db: Database, *, now: datetime) -> Notice:
     """Put a test notice into the outbox; without an address it fails at once."""
     async with writing(db):
-        if db.telling is None:
+        if await notices.policy(db) is None:
             failed: dict[str, Any] = {
                 "state": NoticeState.FAILED,
                 "problem": NOBODY,

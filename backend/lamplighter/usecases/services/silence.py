@@ -15,10 +15,16 @@ from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.text import format_time, one_line, shorten
 from lamplighter.repository import Database, writing
+from lamplighter.repository.access.journal import UNDO, JournalEntry
 from lamplighter.repository.services import events, pauses
+from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.memory.journal import undoable
 
 SOURCE: Final = "silence"
+PAUSE: Final = "pause"
+UNPAUSE: Final = "unpause"
+"""The acts of pausing and resuming a service; both can be undone."""
 
 
 async def silences(
@@ -58,7 +64,9 @@ async def pause(
     if until is not None and until <= now:
         raise Invalid(InvalidField("until", "is not in the future"))
     words = shorten(one_line(here.redact(reason)), MAX_REASON_CHARS)
-    async with writing(here.db):
+    subject = f"{service.name} was paused"
+    async with recording(here.db, PAUSE, now=now, service=service.name, subject=subject) as pausing:
+        pausing.did()
         await pauses.end(here.db, service.name, now=now)
         stored = await pauses.insert(here.db, service.name, words, by=by, until=until, now=now)
         end = f" until {format_time(until, now)}" if until else ""
@@ -77,13 +85,38 @@ async def resume(here: Context, services: Services, name: str, *, by: str) -> Si
     service, now = _find(services, name), here.now()
     if service.paused:
         raise Conflict(f"{service.name} is paused in services.yaml. Remove its key paused there.")
-    async with writing(here.db):
+    subject = f"{service.name} was resumed"
+    async with recording(here.db, UNPAUSE, now=now, service=service.name, subject=subject) as act:
         if await pauses.end(here.db, service.name, now=now):
+            act.did()
             text = f"{service.name} was resumed by {by}."
             await events.insert(
                 here.db, Level.INFO, text, service=service.name, source=SOURCE, now=now
             )
     return (await silences(here.db, [service], at=now)).get(service.name)
+
+
+async def revert(here: Context, act_id: int, *, by: str) -> tuple[int, JournalEntry]:
+    """Undo that a service was paused or resumed: its pause is as it was before.
+
+    Raises NotFound, and Conflict where it was paused or resumed since.
+    """
+    db, now = here.db, here.now()
+    async with writing(db):
+        done = await undoable(db, act_id)
+        service, at = done.service or "", done.created_at
+        current = [each for each in await pauses.covering(db, since=now) if each.service == service]
+        if [each.began_at for each in current] != ([at] if done.action == PAUSE else []):
+            raise Conflict(f"{service} was paused or resumed since. Change its pause instead.")
+        subject = f"Reverted: {done.subject}"
+        about = {"undoes": act_id, "service": service, "subject": subject}
+        async with recording(db, UNDO, now=now, **about) as act:
+            act.did()
+            await pauses.end(db, service, now=now)
+            await pauses.reopen(db, service, ended_at=at)
+            text = f"{by} undid: {done.subject}."
+            await events.insert(db, Level.INFO, text, service=service, source=SOURCE, now=now)
+    return act.id, done
 
 
 def _find(services: Services, name: str) -> Service:

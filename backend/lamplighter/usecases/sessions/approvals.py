@@ -91,8 +91,9 @@ async def _ask(
     )
     text, body = f"Waiting for approval: {request}.", describe_request(asked, now=now)
     await leases.clear_session(db, session.id, now=now)  # rounds continue while it waits
+    about = {"service": request.service, "link": f"/approvals/{asked.id}"}
     await notify.enqueue(
-        db, NoticeKind.APPROVAL, Level.WARNING, text, body, service=request.service, now=now
+        db, NoticeKind.APPROVAL, Level.WARNING, text, body, now=now, **about
     )  # before its event is told
     await _record_event(db, Level.WARNING, text, request, session, now=now)
     return asked

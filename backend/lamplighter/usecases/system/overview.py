@@ -28,6 +28,7 @@ from lamplighter.usecases.sessions.statistics import DAYS, RunStatistics, first_
 
 MAX_CHANGES: Final = 5
 MAX_OUTCOMES: Final = 3
+MAX_REPAIRED: Final = 10
 ACTED: Final = (
     OutcomeState.REPAIRED,
     OutcomeState.REFUSED,
@@ -98,6 +99,7 @@ class SystemOverview:
     approvals: tuple[int, datetime | None]
     pages: tuple[int, datetime | None]
     incidents: tuple[Incident, ...]
+    repaired: tuple[Incident, ...]
 
     @property
     def state(self) -> ServiceState:
@@ -142,6 +144,7 @@ async def overview(
         approvals=await approvals.count_open(db, now=now),
         pages=(0, None) if project is not None else await reviews.waiting_pages(db),
         incidents=tuple(await incidents.live(db)),
+        repaired=tuple(await incidents.repaired(db, since=now - RECENT, limit=MAX_REPAIRED)),
     )
 
 

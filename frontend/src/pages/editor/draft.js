@@ -1,9 +1,9 @@
-import { ACTIONS, at, CHECKS, kindOf, parse, put, SERVICE, show } from "./kinds.js"
+import { ACTIONS, at, CHECKS, kindOf, parse, put, SERVICE, show, WINDOWS } from "./kinds.js"
 
 /**
  * A part of the form: what the file has, and what was typed since, by field.
  * @typedef {{key: number, kind: string, original: Record<string, any>, typed: Record<string, string>}} Part
- * @typedef {{name: string, service: Part, checks: Part[], actions: Part[]}} Draft
+ * @typedef {{name: string, service: Part, checks: Part[], maintenance: Part[], actions: Part[]}} Draft
  */
 
 let last = 0
@@ -19,12 +19,13 @@ export function draftOf(name, fields) {
     name,
     service: part(fields, "service"),
     checks: parts(fields.checks, CHECKS),
+    maintenance: parts(fields.maintenance, WINDOWS),
     actions: parts(fields.actions, ACTIONS),
   }
 }
 
 /** The fields of a part. @param {Part} it @returns {import("./kinds.js").Spec[]} */
-export const specsOf = ({ kind }) => CHECKS[kind] ?? ACTIONS[kind] ?? SERVICE
+export const specsOf = ({ kind }) => CHECKS[kind] ?? ACTIONS[kind] ?? WINDOWS[kind] ?? SERVICE
 
 /** What a field has: as it was typed, or as the file has it. @param {Part} it @param {import("./kinds.js").Spec} spec */
 export function textOf({ original, typed }, { path, type }) {
@@ -33,7 +34,7 @@ export function textOf({ original, typed }, { path, type }) {
 
 /** Another kind: what both have stays. @param {Part} it @param {string} kind @returns {Part} */
 export function changed(it, kind) {
-  const kept = new Set((CHECKS[kind] ?? ACTIONS[kind]).map(({ path }) => path[0]))
+  const kept = new Set((CHECKS[kind] ?? ACTIONS[kind] ?? WINDOWS[kind]).map(({ path }) => path[0]))
   const original = Object.fromEntries(
     Object.entries(it.original).filter(([key]) => kept.has(key) && key !== kind && key !== it.kind),
   )
@@ -54,11 +55,13 @@ export function valueOf(it) {
 }
 
 /** The fields of the service that a form means. @param {Draft} draft */
-export function fieldsOf({ service, checks, actions }) {
+export function fieldsOf({ service, checks, maintenance, actions }) {
   /** @type {Record<string, any>} */
   const all = { ...valueOf(service), checks: checks.map(valueOf) }
-  if (actions.length) all.actions = actions.map(valueOf)
-  else delete all.actions
+  for (const [key, parts] of Object.entries({ maintenance, actions })) {
+    if (parts.length) all[key] = parts.map(valueOf)
+    else delete all[key]
+  }
   return all
 }
 
@@ -80,7 +83,7 @@ export function merge(base, mine, theirs) {
 }
 
 /** The lists of a service whose items somebody else may have added. */
-const LISTS = new Set(["checks", "actions"])
+const LISTS = new Set(["checks", "maintenance", "actions"])
 
 /** @param {any[]} base @param {any[]} mine @param {any[]} theirs */
 function mergeLists(base, mine, theirs) {

@@ -4,7 +4,7 @@ import { t } from "../../shared/texts/index.js"
  * A field of a form: the keys that lead to its value in the file, how its text is read, and whether it is one of the
  * few that are always in sight.
  * @typedef {"text" | "number" | "list" | "numbers" | "lines" | "map" | "choice"} FieldType
- * @typedef {{path: string[], type: FieldType, main?: boolean, choices?: string[]}} Spec
+ * @typedef {{path: string[], type: FieldType, main?: boolean, choices?: string[], label?: string}} Spec
  */
 
 /** @param {string} key @param {FieldType} [type] @param {string[]} [choices] @returns {Spec} */
@@ -75,14 +75,22 @@ export const ACTIONS = Object.fromEntries(
   ]),
 )
 
+const ZONED = [{ ...field("zone"), label: "window_zone" }, NAME]
+
+/** A maintenance window: recurring, or once. @type {Record<string, Spec[]>} */
+export const WINDOWS = {
+  cron: [{ ...main("cron"), label: "recurs" }, { ...main("for"), label: "lasts" }, ...ZONED],
+  from: [main("from"), main("to"), ...ZONED],
+}
+
 /** Which kind of check or action this is. @param {Record<string, any>} value @param {Record<string, Spec[]>} kinds */
 export function kindOf(value, kinds) {
   return Object.keys(kinds).find((kind) => kind in value) ?? Object.keys(kinds)[0]
 }
 
 /** The name of a field. @param {Spec} spec */
-export function label({ path }) {
-  const key = path.at(-1) ?? ""
+export function label({ path, label: own }) {
+  const key = own ?? path.at(-1) ?? ""
   return t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`editor.field_${key}`))
 }
 

@@ -1,7 +1,7 @@
 import { focusOn } from "../../shared/browser/focus.js"
 import { t } from "../../shared/texts/index.js"
 import { specsOf, textOf } from "./draft.js"
-import { ACTIONS, CHECKS, label } from "./kinds.js"
+import { ACTIONS, CHECKS, label, WINDOWS } from "./kinds.js"
 
 const SERVICE_MAIN = ["description", "depends_on"]
 
@@ -21,7 +21,7 @@ export function editorPage(store) {
 
   /** Where a part is in the fields of the service. @param {import("./draft.js").Part} it */
   function prefix(it) {
-    for (const list of ["checks", "actions"]) {
+    for (const list of ["checks", "maintenance", "actions"]) {
       const place = editor.draft[list].findIndex((/** @type {any} */ { key }) => key === it.key)
       if (place >= 0) return `${list}.${place}.`
     }
@@ -64,7 +64,7 @@ export function editorPage(store) {
 
     /** The kinds that a check or an action can become. @param {any} it */
     kindsOf(it) {
-      if (it.kind in ACTIONS) return Object.keys(ACTIONS)
+      for (const kinds of [ACTIONS, WINDOWS]) if (it.kind in kinds) return Object.keys(kinds)
       if (this.isLocked(it)) return [it.kind]
       return Object.keys(CHECKS).filter((kind) => editor.all || kind !== "command")
     },
@@ -73,6 +73,8 @@ export function editorPage(store) {
     choiceWords: (/** @type {string} */ choice) =>
       ({ "": t("editor.default"), true: t("editor.yes"), false: t("editor.no") })[choice] ?? choice,
     checkTitle: (/** @type {number} */ place) => t("editor.check", { n: String(place + 1) }),
+    windowTitle: (/** @type {number} */ place) => t("editor.window", { n: String(place + 1) }),
+    kindWords: (/** @type {string} */ kind) => ({ cron: t("editor.recurring"), from: t("editor.once") })[kind] ?? kind,
     actionTitle: (/** @type {number} */ place) => t("editor.action", { n: String(place + 1) }),
     dropLabel: (/** @type {string} */ title) => t("editor.drop", { title }),
     nameError: () => errorOf("name"),
@@ -86,10 +88,10 @@ export function editorPage(store) {
     /** Mistakes that no field of the form shows. */
     otherProblems() {
       if (!editor.touched) return []
-      const known = [editor.draft.service, ...editor.draft.checks, ...editor.draft.actions].flatMap((it) =>
-        specsOf(it).map(({ path }) => `${prefix(it)}${path.join(".")}`),
-      )
-      const heads = [...editor.draft.checks, ...editor.draft.actions].map((it) => prefix(it).slice(0, -1))
+      const { service, checks, maintenance, actions } = editor.draft
+      const parts = [...checks, ...maintenance, ...actions]
+      const known = [service, ...parts].flatMap((it) => specsOf(it).map(({ path }) => `${prefix(it)}${path.join(".")}`))
+      const heads = parts.map((it) => prefix(it).slice(0, -1))
       return editor.preview.problems
         .filter(
           (/** @type {{field: string}} */ { field }) =>

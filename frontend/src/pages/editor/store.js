@@ -134,7 +134,12 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       this.touch()
     },
 
-    /** @param {"checks" | "actions"} list @param {number} key */
+    addWindow() {
+      this.draft.maintenance.push(part({ cron: "", for: "" }, "cron"))
+      this.touch()
+    },
+
+    /** @param {"checks" | "maintenance" | "actions"} list @param {number} key */
     drop(list, key) {
       this.draft[list] = this.draft[list].filter((each) => each.key !== key)
       this.touch()
@@ -240,7 +245,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       const path = `/services/${encodeURIComponent(name)}/pause`
       await this.act(async () => {
         await (paused ? api.remove(path) : api.put(path, { reason: "" }))
-        toasts.show(t(paused ? "editor.resumed" : "editor.paused", { name }))
+        toasts.show(t(paused ? "editor.resumed" : "editor.paused", { name }), { undo: journal.undoing() })
         await services.load()
       })
     },

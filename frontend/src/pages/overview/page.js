@@ -22,6 +22,7 @@ export function overviewPage(store) {
     /** The last sessions that acted, or wanted to. */
     outcomes: () => overview.state?.outcomes ?? [],
     incidents: () => overview.state?.incidents ?? [],
+    repaired: () => overview.state?.repaired ?? [],
 
     runningWords: () =>
       t("overview.running", { id: String(overview.state.running.id), tier: overview.state.running.tier }),

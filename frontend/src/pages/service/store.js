@@ -10,9 +10,9 @@ const HOURS = /** @type {Record<string, number>} */ ({ "1h": 1, "8h": 8, "24h": 
 
 /**
  * One service: its state, results, incidents, what is believed about it, and what may be done to it.
- * @param {{api: Api, heartbeats: any, router: any, toasts: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, heartbeats: any, journal?: any, router: any, toasts: any, later?: any, now?: () => number}} with_
  */
-export function service({ api, heartbeats, router, toasts, later, now = Date.now }) {
+export function service({ api, heartbeats, journal, router, toasts, later, now = Date.now }) {
   let turn = 0
   let drawnAt = 0
   return {
@@ -151,7 +151,7 @@ export function service({ api, heartbeats, router, toasts, later, now = Date.now
       try {
         const done = await send()
         await this.load()
-        if (words) toasts.show(words)
+        if (words) toasts.show(words, { undo: journal?.undoing() })
         return done
       } catch (problem) {
         toasts.show(t("service.notDone", { why: /** @type {Error} */ (problem).message }), { bad: true })

@@ -15,7 +15,11 @@ export function settingsPage(store) {
   const [settings, tokens] = ["settings", "tokens"].map(store)
   return {
     /** All answers are there: one must not push the other down. */
-    loaded: () => settings.phase !== "loading" && tokens.phase !== "loading" && store("agents").phase !== "loading",
+    loaded: () =>
+      settings.phase !== "loading" &&
+      tokens.phase !== "loading" &&
+      store("agents").phase !== "loading" &&
+      store("devices").phase !== "loading",
 
     diff: () => diffParts(settings.diff),
     again: () => settings.load(),
@@ -58,6 +62,13 @@ export function settingsPage(store) {
       if (!tokens.living.some((/** @type {AccessToken} */ { id }) => id === token.id)) focusOn("#new-token")
     },
 
+    /** @param {Device} device */
+    async removeDevice(device) {
+      await store("devices").remove(device)
+      focusOn("#devices")
+    },
+
+    removeDeviceLabel: (/** @type {Device} */ { name }) => t("settings.pushRemoveLabel", { name }),
     revokeAgent: (/** @type {AgentState} */ { name }) => store("revocation").show({ agent: name }),
     revokeAgentLabel: (/** @type {AgentState} */ { name }) => t("settings.revokeAgent", { name }),
     memoriesOf: (/** @type {AgentState} */ { project }) => `/memories?${new URLSearchParams({ project })}`,

@@ -24,9 +24,9 @@ export function rangeWords({ range, default: usual }) {
 
 /**
  * What is in force, and its changes: they are written to the settings file, and most of them apply on the next start.
- * @param {{api: Api, tokens: any, agents?: any, toasts?: any, journal?: any, router?: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, tokens: any, agents?: any, devices?: any, toasts?: any, journal?: any, router?: any, later?: any, now?: () => number}} with_
  */
-export function settings({ api, tokens, agents, toasts, journal, router, later, now = Date.now }) {
+export function settings({ api, tokens, agents, devices, toasts, journal, router, later, now = Date.now }) {
   let turn = 0
   const again = /** @type {{look: () => void}} */ ({ look: () => {} })
   return {
@@ -47,6 +47,7 @@ export function settings({ api, tokens, agents, toasts, journal, router, later, 
       again.look = throttle(() => this.editing && this.look(), { later, now })
       tokens.load()
       agents?.load()
+      devices?.load()
       await this.load()
       const asked = this.state?.settings.find(({ name }) => name === params?.get("change"))
       if (asked && this.editing !== asked.name) this.edit(asked)

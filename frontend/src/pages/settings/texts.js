@@ -65,6 +65,18 @@ export const settings = {
   scopeRead: "read everything",
   scopeWrite: "read everything, do daily operator work",
   scopeAdmin: "everything, including tokens",
+  pushInsecure: "Browsers allow notifications only over HTTPS or on localhost. Open Lamplighter at such an address.",
+  pushUnsupported:
+    "This browser cannot receive notifications. On iPhone and iPad, add Lamplighter to the home screen first.",
+  pushBlocked: "This browser blocks notifications from Lamplighter. Allow them in the settings of the browser.",
+  pushSent: "last notification {when}",
+  pushNotSent: "no notification yet",
+  pushOn: "This browser receives notifications.",
+  pushRemoved: "{name} receives no more notifications.",
+  pushRemoveLabel: "Remove {name}",
+  pushTested: "Test notification queued.",
+  pushFailed: "That failed: {why}",
+  doPush: "Turn on notifications in this browser",
   doToken: "Create a token",
   doInactive: "Show or hide inactive tokens",
 }

@@ -33,6 +33,7 @@ const STATE_ICONS = new Map([
   ["away", "unplug"],
 ])
 
+const REST = "incidents cooldowns reviews search graph notebook organizer preview health editor settings"
 const brief = new Intl.NumberFormat("en", { notation: "compact" })
 
 /**
@@ -111,10 +112,7 @@ export function words({ clock, live, router, approvals }) {
     },
 
     /** Is this one of the pages that a phone keeps under "More"? */
-    inRest: () =>
-      ["cooldowns", "search", "graph", "notebook", "organizer", "approvals", "preview", "health", "settings"].includes(
-        router.page,
-      ),
+    inRest: () => REST.split(" ").includes(router.page),
 
     feedState: () => (live.paused ? "paused" : away() ? "lost" : live.loaded ? "live" : "joining"),
 

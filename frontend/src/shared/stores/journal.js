@@ -93,10 +93,10 @@ export function undoneWords({
   changed,
   left,
 }) {
+  if (/configure|pause/.test(action)) return t("app.undid_configuration", { subject: String(subject) })
   if (review !== null) return t("app.undid_review", { id: String(review) })
   if (service !== null) return t("app.undid_reset", { service })
   if (memory !== null) return t(WORDS[action] ?? "app.undid_edit", { id: String(memory) })
-  if (action === "configure") return t("app.undid_configuration", { subject: String(subject) })
   if (/^(entity|relationship) /.test(subject ?? "")) return t("app.undid_graph", { subject: String(subject) })
   const words = t(action === "delete" ? "app.undid_deletes" : "app.undid_edits", { n: changed })
   return left ? `${words} ${t("app.undid_left", { n: left })}` : words

@@ -40,7 +40,7 @@ async def follow(db: Database, services: Services, *, now: datetime) -> bool:
         await _adopt(db, handed, services, now=now)
         for incident in await incidents.live(db):
             await _follow_one(db, incident, now=now)
-        return db.telling is not None and any(
+        return await notices.policy(db) is not None and any(
             each.notified_at is None for each in await incidents.live(db)
         )
 
@@ -192,9 +192,10 @@ async def _recover_by_sessions(db: Database, incident: Incident, *, now: datetim
 async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
     """Notify people once that an incident began, and once that it needs a person."""
     person = incident.state is IncidentState.NEEDS_PERSON
-    if db.telling is None:
+    rules = await notices.policy(db)
+    if rules is None:
         return
-    if person and incident.person_notified_at is None and db.telling.tells(Level.CRITICAL):
+    if person and incident.person_notified_at is None and rules.tells(Level.CRITICAL):
         reason = await _reason(db, incident)
         text = f"{incident.service} needs a person: {reason}"
         await incident_steps.notify(db, incident, Level.CRITICAL, text, now=now)
@@ -203,7 +204,7 @@ async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
     elif (
         incident.notified_at is None
         and now - incident.detected_at >= GATHER
-        and db.telling.tells(incident.severity)
+        and rules.tells(incident.severity)
     ):
         if await notices.was_alarmed(db, incident.services, since=incident.started_at):
             await incidents.update(db, incident.id, notified_at=now, now=now)  # by an event

@@ -197,10 +197,9 @@ async def notify(
     db: Database, incident: Incident, level: Level, text: str, *, now: datetime
 ) -> None:
     """Put a notice of an incident into the outbox."""
-    if db.telling is not None:
-        await notices.insert(
-            db, NoticeKind.INCIDENT, level, text, service=incident.service, now=now
-        )
+    if await notices.policy(db) is not None:
+        about = {"service": incident.service, "link": f"/incidents/{incident.id}"}
+        await notices.insert(db, NoticeKind.INCIDENT, level, text, now=now, **about)
 
 
 def evidence(some: Sequence[CheckSeries]) -> str:
@@ -279,7 +278,8 @@ async def _call_person(
     await incidents.add_entry(
         db, incident.id, EntryKind.NO_FIX, text, service=incident.service, now=now
     )
-    if db.telling is None or not db.telling.tells(Level.CRITICAL):
+    rules = await notices.policy(db)
+    if rules is None or not rules.tells(Level.CRITICAL):
         return incident
     await notify(
         db,

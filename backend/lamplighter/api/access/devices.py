@@ -1,0 +1,50 @@
+"""The devices of people: browsers that receive notifications."""
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import common_shapes, params
+from lamplighter.api.access import shapes
+from lamplighter.api.access.callers import caller_of
+from lamplighter.api.context import api_context
+from lamplighter.api.responses import answer
+from lamplighter.domain.access.browser import describe_browser
+from lamplighter.formats import serialize
+from lamplighter.repository.access import devices as rows
+from lamplighter.usecases.access import devices
+
+UNNAMED: Final = "Unknown browser"
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/devices."""
+    here = api_context(request)
+    params.query(request, common_shapes.NoParameters)
+    found = await rows.list_all(here.db)
+    return answer({"key": here.device_key(), "devices": [serialize.device(each) for each in found]})
+
+
+async def subscribe(request: Request) -> Response:
+    """POST /api/v1/devices."""
+    here, caller = api_context(request), caller_of(request)
+    given = await params.body(request, shapes.DeviceIn)
+    device = await devices.subscribe(
+        here.db,
+        endpoint=given.endpoint,
+        p256dh=given.keys.p256dh,
+        auth=given.keys.auth,
+        key=here.device_key(),
+        name=describe_browser(request.headers.get("user-agent", "")) or UNNAMED,
+        login_id=caller.id,
+        now=here.now(),
+    )
+    return answer(serialize.device(device), 201)
+
+
+async def remove(request: Request) -> Response:
+    """DELETE /api/v1/devices/{id}."""
+    here = api_context(request)
+    await devices.remove(here.db, params.number(request), now=here.now())
+    return Response(status_code=204)

@@ -1,0 +1,1 @@
+"""Web push: notifications to the browsers of people, encrypted for each of them."""

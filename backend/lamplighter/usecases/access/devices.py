@@ -1,0 +1,53 @@
+"""Devices: browsers of people that are subscribed to notifications, and removed."""
+
+from datetime import datetime
+
+from lamplighter.domain.access.access import Device
+from lamplighter.domain.access.device import MAX_DEVICES, endpoint_host, validate_keys
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.repository import Database, writing
+from lamplighter.repository.access import devices
+from lamplighter.usecases.access.recording import record_act
+
+
+async def subscribe(
+    db: Database,
+    *,
+    endpoint: str,
+    p256dh: str,
+    auth: str,
+    key: str,
+    name: str,
+    login_id: int,
+    now: datetime,
+) -> Device:
+    """Subscribe a device; raises Invalid, and Conflict where there are too many."""
+    host = endpoint_host(endpoint)
+    validate_keys(p256dh, auth)
+    async with writing(db):
+        others = [each for each in await devices.list_all(db) if each.endpoint != endpoint]
+        if len(others) >= MAX_DEVICES:
+            raise Conflict(f"{MAX_DEVICES} devices are subscribed. Remove one first.")
+        device = await devices.insert(
+            db,
+            name=name,
+            host=host,
+            endpoint=endpoint,
+            p256dh=p256dh,
+            auth=auth,
+            key=key,
+            login_id=login_id,
+            now=now,
+        )
+        await record_act(db, "subscribe", name, now=now)
+    return device
+
+
+async def remove(db: Database, device_id: int, *, now: datetime) -> None:
+    """Remove a device; raises NotFound."""
+    async with writing(db):
+        device = await devices.get(db, device_id)
+        if device is None:
+            raise NotFound(f"Device {device_id} not found.")
+        await devices.remove(db, device_id)
+        await record_act(db, "unsubscribe", device.name, now=now)

@@ -1,0 +1,31 @@
+/** Shows notifications while no page is open. It handles no requests of pages. */
+
+self.addEventListener("install", () => self.skipWaiting())
+self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()))
+self.addEventListener("push", (event) => event.waitUntil(show(event.data)))
+self.addEventListener("notificationclick", (event) => event.waitUntil(open(event.notification)))
+
+/** Browsers end a subscription whose messages show nothing, so that each shows something. */
+function show(data) {
+  const { title = "Lamplighter", body = "", link = "" } = read(data)
+  const tag = link || undefined
+  return self.registration.showNotification(title, { body, tag, renotify: tag !== undefined, data: { link } })
+}
+
+function read(data) {
+  try {
+    return data?.json() ?? {}
+  } catch {
+    return {}
+  }
+}
+
+/** A window that shows the page comes to the front. Others stay as they are: they may hold a draft. */
+async function open(notification) {
+  notification.close()
+  const found = new URL(notification.data?.link || "/", self.location.origin)
+  const address = found.origin === self.location.origin ? found.href : `${self.location.origin}/`
+  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true })
+  const same = windows.find(({ url }) => url === address)
+  return same ? same.focus() : self.clients.openWindow(address)
+}

@@ -1,0 +1,30 @@
+import { scriptAddress } from "../../shared/browser/trusted.js"
+
+const WORKER = "/sw.js"
+
+/** The notifications of this browser. @typedef {ReturnType<typeof browserPush>} BrowserPush */
+export function browserPush() {
+  const find = async () => (await navigator.serviceWorker.getRegistration())?.pushManager.getSubscription() ?? null
+  return {
+    /** Why they are not possible here; empty where they are. @returns {"" | "insecure" | "unsupported" | "blocked"} */
+    get obstacle() {
+      if (!isSecureContext) return "insecure"
+      if (!("serviceWorker" in navigator && "PushManager" in window && "Notification" in window)) return "unsupported"
+      return Notification.permission === "denied" ? "blocked" : ""
+    },
+
+    /** The endpoint of this browser; empty where it is not subscribed. */
+    endpoint: async () => (await find())?.endpoint ?? "",
+
+    /** Ask the person, and subscribe with this key. @param {string} key */
+    async subscribe(key) {
+      if ((await Notification.requestPermission()) !== "granted") return null
+      await navigator.serviceWorker.register(scriptAddress(WORKER))
+      const { pushManager } = await navigator.serviceWorker.ready
+      await (await pushManager.getSubscription())?.unsubscribe() // it may be of another key
+      return (await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key })).toJSON()
+    },
+
+    unsubscribe: async () => (await find())?.unsubscribe(),
+  }
+}

@@ -9,6 +9,13 @@ from lamplighter.repository.upkeep import maintained
 revision = "0045"
 down_revision = "0044"
 
+REFERRING = (
+    ("memories", "session_id"),
+    ("cooldowns", "session_id"),
+    ("reviews", "session_id"),
+    ("escalations", "child_id"),
+)
+
 
 def upgrade() -> None:
     """Two tables that triggers maintain, filled from what is stored; three columns; indexes."""
@@ -47,3 +54,11 @@ def upgrade() -> None:
         "memories",
         ["service", "category", "project", "active", "created_at"],
     )
+    for table, column in REFERRING:  # a session is removed in the time of its own rows
+        op.create_index(
+            f"idx_{table}_{column}",
+            table,
+            [column],
+            sqlite_where=sa.text(f"{column} IS NOT NULL"),
+            postgresql_where=sa.text(f"{column} IS NOT NULL"),
+        )

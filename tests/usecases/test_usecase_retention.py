@@ -4,6 +4,7 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from lamplighter.domain.services.event import Level
@@ -18,9 +19,11 @@ from lamplighter.domain.sessions.session import (
 )
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import events
-from lamplighter.repository.sessions import sessions
+from lamplighter.repository.sessions import folding, sessions
 from lamplighter.repository.store import tables
+from lamplighter.repository.store.dialect import metadata
 from lamplighter.repository.upkeep.statistics import collect_figures
+from lamplighter.usecases.system import retention
 from lamplighter.usecases.system.retention import apply_retention
 
 NOON = datetime(2026, 1, 20, 12, tzinfo=UTC)
@@ -106,3 +109,39 @@ async def test_details_and_events_are_removed_at_their_age(db: Database) -> None
     assert [row["session_id"] for row in await stored(db, tables.prompts)] == [new.id]
     (left,) = await stored(db, tables.events)
     assert left["created_at"] == NOON - 700 * DAY
+
+
+async def test_many_rounds_are_read_and_folded_in_parts(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "PAGE", 5)
+    monkeypatch.setattr(retention, "FOLDED_AT_ONCE", 2)
+    rounds = [await ran(db, NOON - 9 * DAY + each * HOUR / 2) for each in range(12)]
+
+    assert [(await apply_retention(db, Retention(), now=NOON))["rounds"] for _ in "two"] == [
+        9,
+        2,
+        0,
+    ]
+
+    left = await stored(db, tables.sessions)
+    assert [(row["id"], row["rounds"], row["cost_usd"]) for row in left] == [(rounds[-1].id, 12, 3)]
+
+
+async def test_files_of_any_number_of_sessions_are_looked_up(db: Database) -> None:
+    ended, newest = await ran(db, NOON - 9 * DAY), await ran(db, NOON)
+    many = range(ended.id, newest.id + 300_000)
+
+    assert await folding.obsolete(db, many, before=NOON) == {ended.id}
+
+
+async def test_a_session_is_removed_by_indexes(sqlite: str) -> None:
+    """Without one, each removed session would cost a look at all the rows that might name it."""
+    async with Database(sqlite) as db:
+        for table in metadata.sorted_tables:
+            for key in table.foreign_keys:
+                if key.column.table is tables.sessions:
+                    column = key.parent.name
+                    query = f"EXPLAIN QUERY PLAN SELECT 1 FROM {table.name} WHERE {column} = 1"
+                    (plan,) = await db.fetch_all(sa.text(query))
+                    assert plan["detail"].startswith("SEARCH"), (table.name, column)

@@ -11,7 +11,7 @@ from lamplighter.domain.sessions.session import OutcomeState, Session, Status, T
 from lamplighter.repository.feed import changes
 from lamplighter.repository.sessions.sessions import ENTITY, from_row, publish
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import metadata
+from lamplighter.repository.store.dialect import InIdList, metadata
 from lamplighter.repository.store.tables import (
     checks,
     exposures,
@@ -31,18 +31,23 @@ SUMMED: Final = (
     *("rounds", "cost_usd", "turns", "input_tokens", "output_tokens"),
     *("cache_read_tokens", "cache_write_tokens"),
 )
+UNCHANGED: Final = ("learned", "reinforced", "events", "markers_left")
 _REFERRING: Final = ("session_id", "parent_id", "child_id", "by_session")
 
 
-async def healthy_rounds(db: Database, *, before: datetime) -> list[Session]:
-    """Return healthy rounds that began before a moment, oldest first."""
+async def healthy_rounds(
+    db: Database, *, before: datetime, after: int, limit: int
+) -> list[Session]:
+    """Return healthy rounds behind a number that began before a moment, in their order."""
     columns = sessions.c
     query = (
         sa.select(sessions)
-        .where(columns.started_at < before, columns.tier == 1)
+        .where(columns.id > after, columns.started_at < before, columns.tier == 1)
         .where(columns.trigger == Trigger.SCHEDULED, columns.status == Status.COMPLETED)
         .where(columns.outcome_state == OutcomeState.HEALTHY)
+        .where(*(columns[name] == 0 for name in UNCHANGED))
         .order_by(columns.id)
+        .limit(limit)
     )
     return [from_row(row) for row in await db.fetch_all(query)]
 
@@ -58,8 +63,8 @@ async def referred(db: Database, ids: Sequence[int]) -> set[int]:
     return found
 
 
-async def fold(db: Database, rounds: Sequence[Session], *, now: datetime) -> None:
-    """Make the last of some rounds stand for all of them, and remove the others."""
+async def fold(db: Database, rounds: Sequence[Session], *, now: datetime) -> Session:
+    """Make the last of some rounds stand for all of them, and remove the others; return it."""
     *earlier, last = rounds
     sums: dict[str, Any] = {}
     for name in SUMMED:
@@ -78,7 +83,9 @@ async def fold(db: Database, rounds: Sequence[Session], *, now: datetime) -> Non
         .values(**sums, version=sessions.c.version + 1)
         .returning(sessions)
     )
-    await publish(db, from_row(await db.fetch_one(statement)), ChangeOp.UPDATED, now=now)
+    folded = from_row(await db.fetch_one(statement))
+    await publish(db, folded, ChangeOp.UPDATED, now=now)
+    return folded
 
 
 async def with_details(db: Database, *, before: datetime) -> list[int]:
@@ -104,7 +111,7 @@ async def obsolete(db: Database, ids: Sequence[int], *, before: datetime) -> set
     A number above all of the database is none of these: its row may be in a newer copy.
     """
     query = sa.select(sessions.c.id, sessions.c.ended_at, sessions.c.output_pending).where(
-        sessions.c.id.in_(ids)
+        InIdList(sessions.c.id, sa.literal(str([*ids])))
     )
     rows = {row["id"]: row for row in await db.fetch_all(query)}
     newest = await db.fetch_val(sa.select(sa.func.max(sessions.c.id))) or 0

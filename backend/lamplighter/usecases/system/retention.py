@@ -1,5 +1,6 @@
 """Retention: rows are removed at their age, and rounds without a change fold to one row a day."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -14,10 +15,14 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.services import checks
 from lamplighter.repository.sessions import folding
 from lamplighter.repository.upkeep import pruning
-from lamplighter.repository.upkeep.batches import in_batches
+from lamplighter.repository.upkeep.batches import REST_SECONDS, in_batches
 
 AT_ONCE: Final = 50
 """Sessions in one transaction: each has many rows."""
+
+FOLDED_AT_ONCE: Final = 20
+PAGE: Final = 500
+"""So many rounds are read at a time: a year of them takes seconds, in which all else would wait."""
 
 
 async def apply_retention(db: Database, retention: Retention, *, now: datetime) -> dict[str, int]:
@@ -56,18 +61,27 @@ async def fold_rounds(db: Database, *, before: datetime, now: datetime) -> int:
     person, a memory or an incident refers to is left as it is.
     """
     midnight = before.replace(hour=0, minute=0, second=0, microsecond=0)
-    async with reading(db):
-        rounds = await folding.healthy_rounds(db, before=midnight)
-        kept = await folding.referred(db, [each.id for each in rounds]) if rounds else set()
-    alike = [each for each in rounds if is_unchanged(each) and each.id not in kept]
-    folded = 0
-    for _, same in groupby(sorted(alike, key=_order), key=fold_key):
-        group = [*same][:AT_ONCE]  # of more in a day, the next run folds the rest
-        if len(group) > 1:
-            async with writing(db):
-                await folding.fold(db, group, now=now)
-            folded += len(group) - 1
-    return folded
+    folded, behind = 0, 0
+    while True:
+        async with reading(db):
+            rounds = await folding.healthy_rounds(db, before=midnight, after=behind, limit=PAGE)
+            kept = await folding.referred(db, [each.id for each in rounds]) if rounds else set()
+        alike = [each for each in rounds if is_unchanged(each) and each.id not in kept]
+        for _, same in groupby(sorted(alike, key=_order), key=fold_key):
+            folded += await _fold_alike(db, [*same], now=now)
+        if len(rounds) < PAGE:
+            return folded  # a day on two pages folds in parts; the next run joins them
+        behind = rounds[-1].id
+
+
+async def _fold_alike(db: Database, rounds: Sequence[Session], *, now: datetime) -> int:
+    """Fold rounds that are alike to one, a few at a time; return how many ended."""
+    left = [*rounds]
+    while len(left) > 1:
+        async with writing(db):
+            left[:FOLDED_AT_ONCE] = [await folding.fold(db, left[:FOLDED_AT_ONCE], now=now)]
+        await asyncio.sleep(REST_SECONDS)  # others write meanwhile
+    return len(rounds) - len(left)
 
 
 def _order(session: Session) -> tuple[str, int]:

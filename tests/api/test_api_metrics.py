@@ -85,7 +85,9 @@ def test_checks_have_latencies_and_certificates(
             latency_ms=latency,
             detail=f"certificate valid until {now + timedelta(days=until):%Y-%m-%d}",
         )
-        store_results(home.path, [run, replace(run, service="undeclared")])
+        said = replace(run, check="script", kind="command", latency_ms=None)
+        said = replace(said, detail=f"certificate valid until 2026-02-{30 + at}")
+        store_results(home.path, [run, replace(run, service="undeclared"), said])
 
     found = figures(own_client)
 
@@ -108,6 +110,7 @@ def test_checks_have_latencies_and_certificates(
     days = value(found, "lamplighter_certificate_days", **labels)
     assert days is not None
     assert 40 <= days <= 41
+    assert value(found, "lamplighter_certificate_days", service="web", check="script") is None
     assert value(found, "lamplighter_service_up", service="web") == 1
 
 

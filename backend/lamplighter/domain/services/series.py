@@ -150,7 +150,12 @@ def _count_latency(counts: tuple[float, ...], latency_ms: float | None) -> tuple
 
 
 def certificate_days(series: CheckSeries, *, now: datetime) -> float | None:
-    """Return for how many days the certificate of a check is valid, by its last result."""
+    """Return for how many days the certificate of a check is valid, by its last result.
+
+    Only our own checks of certificates say it in these words: a command may print what it likes.
+    """
+    if series.kind != "tls":
+        return None
     if found := _VALID_UNTIL.search(series.detail):
         return (datetime.fromisoformat(f"{found[1]}T00:00Z") - now) / DAY
     if (found := _EXPIRES_IN.search(series.detail)) and series.checked_at is not None:

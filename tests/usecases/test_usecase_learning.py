@@ -40,6 +40,7 @@ from lamplighter.usecases.services import check_runs
 from lamplighter.usecases.services.incidents.advise import advice_on
 from lamplighter.usecases.services.incidents.learn import learn
 from lamplighter.usecases.services.incidents.replay import ReplayOptions, replay
+from lamplighter.usecases.sessions import chain
 from lamplighter.usecases.sessions.sessions import SessionEnd, finish
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -471,3 +472,28 @@ async def test_a_known_fix_that_waits_ends_with_its_memory(db: Database) -> None
     await curate.edit(context(db, at), 1, Edit(active=False), version=None)
 
     assert await known_fixes(db, ["Web"], SERVICES, now=at) == {}
+
+
+@pytest.mark.parametrize("asked", [False, True])
+async def test_a_known_fix_that_was_refused_waits_as_any_investigation(
+    db: Database, *, asked: bool
+) -> None:
+    await happened(db, NOON)
+    at = NOON + HOUR
+    incident = await failing(db, at)
+    by = await session(db, tier=3)
+    async with writing(db):
+        await requests.claim(db, incident.request_id or 0, by.id, now=at)
+    if asked:
+        await chain.ask_person(db, by, "Web", "It failed 3 times in 24 h", now=at)
+    await finish(context(db, at), Configuration(), by, SessionEnd(status=Status.COMPLETED))
+    for moment in (at + MINUTE, at + 2 * MINUTE):
+        await checked(db, PointState.PASSED, moment, "Web")
+    assert not await incidents.live(db)
+
+    await checked(db, PointState.FAILED, at + 3 * MINUTE, "Web")
+    await checked(db, PointState.PASSED, at + 3 * MINUTE + SECOND, "db", "cache")
+
+    assert bool(await incidents.live(db)) is not asked
+    await checked(db, PointState.FAILED, at + 6 * MINUTE, "Web")
+    assert await incidents.live(db)

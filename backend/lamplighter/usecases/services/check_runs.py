@@ -17,11 +17,12 @@ from lamplighter.domain.services.incident import (
     plan_incidents,
 )
 from lamplighter.domain.services.series import DETAIL_CHARS, EPOCH, CheckRun, CheckSeries
-from lamplighter.domain.services.service import Services
+from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.domain.text import shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import incidents, series
 from lamplighter.repository.services.series import SeriesKey
+from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.incidents.advise import has_known_fix
@@ -134,10 +135,17 @@ async def _last_detected(
     repairs: bool,
     now: datetime,
 ) -> dict[str, datetime]:
-    """Return when the last incidents of services were; a known fix does not wait for them."""
+    """Return when the last incidents of services were; a known fix does not wait for them.
+
+    It does where a person was asked: the gate refused it, and would again.
+    """
     found = await incidents.last_detected(db, failing.keys() - members)
     resting = [name for name, at in found.items() if repairs and not is_due(at, now)]
+    people = await escalations.open_for_people(db) if resting else []
+    asked = {normalize_service_name(each.service) for each in people}
     for name in resting:
+        if normalize_service_name(name) in asked:
+            continue
         evidence = incident_steps.evidence(failing[name])
         if await has_known_fix(db, services.find(name), evidence, now=now):
             del found[name]

@@ -16,8 +16,9 @@ TOML = """\
 "webhook_token" = "hunter2-two"   # of the monitor
 'database_url' = '''
 postgresql://u:hunter2-three@h/n'''
+# notify = "json://box.lan/hunter-before/"
 interval = "2h"
-
+agents.other = { "memory_token" = "hunter5" }
 [agents.coder]
 project = "shop"
 "memory_token" = \"""

@@ -126,13 +126,31 @@ def _hide(text: str, changed: AbstractSet[str]) -> str:
     for line in text.splitlines(keepends=True):
         statement += line
         try:
-            names = [name for name in tomllib.loads(statement) if _is_secret(name)]
+            values = tomllib.loads(statement) or _commented(statement)
         except tomllib.TOMLDecodeError:
             continue  # its value goes on in the next line
+        names = [name for name, value in values.items() if _holds_secret(name, value)]
         words = "".join(f"{n} = {MASK}{' (new)' if n in changed else ''}\n" for n in names)
         found.append(words or statement)
         statement = ""
     return "".join([*found, f"{MASK}\n" if statement else ""])
+
+
+def _commented(statement: str) -> dict[str, Any]:
+    """Return the values of a statement that was made a comment; its name begins with #."""
+    try:
+        values = tomllib.loads(statement.strip().lstrip("# "))
+    except tomllib.TOMLDecodeError:
+        return {}
+    return {f"# {name}": value for name, value in values.items()}
+
+
+def _holds_secret(name: str, value: Any) -> bool:
+    """Whether a key or one within its value is of a secret."""
+    within = value if isinstance(value, list) else [value]
+    return _is_secret(name.removeprefix("# ")) or any(
+        _holds_secret(*pair) for each in within if isinstance(each, dict) for pair in each.items()
+    )
 
 
 def _is_secret(name: str) -> bool:

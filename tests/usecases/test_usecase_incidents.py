@@ -480,6 +480,23 @@ async def test_merged_incidents_are_separated_again(db: Database) -> None:
     assert await incidents.live(db) == []
 
 
+async def test_an_incident_keeps_the_start_of_what_stays_merged_into_it(db: Database) -> None:
+    names, at = ("db", "mail", "dns"), {}
+    alone = Services(tuple(Service(name=name, checks=PORT) for name in names))
+    for minute, name in enumerate(names):
+        moment = NOON + minute * MINUTE
+        run = CheckRun(service=name, check="tcp", kind="tcp", at=moment, state=FAILED)
+        await check_runs.record(context(db, moment), [run], alone)
+        at[name] = next(each for each in await incidents.live(db) if each.service == name)
+    here, last = context(db, NOON + 4 * MINUTE), at["dns"].id
+    for name in ("mail", "db"):
+        await acts.change(here, at[name].id, IncidentChange(merge_into=last))
+
+    await acts.change(here, at["mail"].id, IncidentChange(separate=True))
+
+    assert (await now_of(db, at["dns"])).started_at == at["db"].started_at
+
+
 async def test_its_timeline_is_in_order_and_quotes_the_evidence(db: Database) -> None:
     incident = await failing(db, "db", "Web")
     by = await answered(db, incident, tier=3)

@@ -142,9 +142,9 @@ async def _separate(db: Database, incident: Incident, *, now: datetime) -> Incid
         raise Conflict(f"Incident {incident.id} is not merged into another one.")
     if not target.live:
         raise Conflict(f"Incident {target.id} is resolved. Its parts cannot be separated.")
-    await incidents.remove_members(
-        db, target, moved["services"], started_at=moment(moved["started_at"]), now=now
-    )
+    first = target.started_at == incident.started_at  # else it began with what stays in it
+    began = moment(moved["started_at"]) if first else target.started_at
+    await incidents.remove_members(db, target, moved["services"], started_at=began, now=now)
     await incidents.move_sessions(db, moved["sessions"], incident.id)
     text = f"incident {incident.id} was separated again"
     await incidents.add_entry(db, target.id, EntryKind.NOTE, text, now=now)

@@ -32,6 +32,7 @@ _CORRECTING: Final = (Resolution.KEEP_NEW, Resolution.MERGE)
 _AGREEING: Final = (Resolution.KEEP_OLD, Resolution.BOTH, Resolution.DISMISS)
 CONFIRMED: Final = "confirmed"
 """The cause in the history of a memory that a person confirmed."""
+MAX_EVIDENCE: Final = 20_000
 _AGREEING_CAUSES: Final = (REINFORCED, VERIFIED, CONFIRMED)
 _BY_SOURCES: Final = (ReviewKind.FACT, ReviewKind.VERIFICATION)
 """Reviews of contradictions that no entry of the history is about."""
@@ -105,14 +106,22 @@ async def count_drift(db: Database, *, since: datetime) -> DriftCounts:
 
 
 async def count_evidence(db: Database, *, since: datetime) -> list[Evidence]:
-    """Count what confirmed and contradicted memories, by the confidence they had before it."""
-    before = JsonValue(history.c.before, "confidence", sa.Double()).label("confidence")
-    contradicted = sa.func.sum(sa.case((history.c.cause == CONTRADICTED, 1), else_=0))
-    query = (
-        sa.select(before, sa.func.count().label("count"), contradicted.label("contradicted"))
+    """Count what confirmed and contradicted memories, by the confidence they had before it.
+
+    The newest 20,000 of them are counted.
+    """
+    newest = (
+        sa.select(history.c.before, history.c.cause)
         .where(history.c.cause.in_((CONTRADICTED, *_AGREEING_CAUSES)), history.c.at >= since)
-        .group_by(before)
+        .order_by(history.c.id.desc())
+        .limit(MAX_EVIDENCE)
+        .subquery("newest")
     )
+    before = JsonValue(newest.c.before, "confidence", sa.Double()).label("confidence")
+    contradicted = sa.func.sum(sa.case((newest.c.cause == CONTRADICTED, 1), else_=0))
+    query = sa.select(
+        before, sa.func.count().label("count"), contradicted.label("contradicted")
+    ).group_by(before)
     return [
         Evidence(row["confidence"], int(row["count"] - row["contradicted"]), row["contradicted"])
         for row in await db.fetch_all(query)

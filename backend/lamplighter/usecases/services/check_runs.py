@@ -32,6 +32,9 @@ AT_ONCE: Final = 200
 """Results in one transaction: about 10 ms, so that other writers get their turn."""
 
 
+REPAIRED_AT_ONCE: Final = 20
+"""So many services that failed again are looked up in one transaction, the longest rested first."""
+
 PATIENCE: Final = timedelta(seconds=10)
 """How long a failing service waits for new results of what it depends on."""
 
@@ -143,7 +146,7 @@ async def _last_detected(
     resting = [name for name, at in found.items() if repairs and not is_due(at, now)]
     people = await escalations.open_for_people(db) if resting else []
     asked = {normalize_service_name(each.service) for each in people}
-    for name in resting:
+    for name in sorted(resting, key=lambda name: found[name])[:REPAIRED_AT_ONCE]:
         if normalize_service_name(name) in asked:
             continue
         evidence = incident_steps.evidence(failing[name])

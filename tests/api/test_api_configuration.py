@@ -233,7 +233,7 @@ def test_no_token_reads_or_edits_the_files(editor: Editor) -> None:
         with httpx2.Client(base_url=editor.server.url, headers=headers, timeout=20) as client:
             for op in OPS:
                 if op.person:
-                    path = op.path.replace("{name}", "backup")
+                    path = op.path.replace("{name}", "backup").replace("{id:int}", "1")
                     assert client.request(op.method, path, json={}).status_code == 403
             act = saved.headers["lamplighter-act"]
             assert client.post(f"/api/v1/acts/{act}/undo", json={}).status_code == 403

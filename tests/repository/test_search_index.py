@@ -11,10 +11,12 @@ import pytest
 import direct_writes
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Candidate, Category
-from lamplighter.domain.search.search import SearchRequest
+from lamplighter.domain.search.search import SearchLayer, SearchRequest
+from lamplighter.domain.services.event import Level
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.search import backlog, index_state
+from lamplighter.repository.services import events
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of
 from lamplighter.repository.store.index_schema import TRIGGERS
@@ -104,6 +106,18 @@ def test_what_a_bulk_statement_wrote_waits_and_is_taken_in(url: str) -> None:
 
     assert asyncio.run(taken()) == (True, 120, False)
     assert len(asyncio.run(answers(url, ["zebra"]))[0]) == 50
+
+
+async def test_events_that_wait_are_not_waited_for_by_a_search_of_memories_and_pages(
+    db: Database,
+) -> None:
+    async with writing(db):
+        await events.insert(db, Level.INFO, "The zebra is striped", source="test", now=NOON)
+    assert await backlog.has_pending(db)
+
+    assert not await backlog.has_pending(db, [SearchLayer.MEMORY, SearchLayer.PAGE])
+    assert not await backlog.has_pending(db, [SearchLayer.SESSION])
+    assert await backlog.has_pending(db, [SearchLayer.PAGE, SearchLayer.EVENT])
 
 
 def test_what_was_held_before_is_taken_in(url: str) -> None:

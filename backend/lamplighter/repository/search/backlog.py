@@ -36,10 +36,19 @@ _SET_HASH: Final = Statement(
 
 async def has_pending(db: Database, layers: Sequence[SearchLayer] = tuple(SearchLayer)) -> bool:
     """Whether anything of some layers waits."""
-    bases = [BASES[each] for each in layers]
-    if not bases:
-        return False
-    return await db.fetch_one(_ANY_PENDING(low=min(bases), high=max(bases) + STEP - 1)) is not None
+    for low, high in _ranges(layers):
+        if await db.fetch_one(_ANY_PENDING(low=low, high=high)) is not None:
+            return True
+    return False
+
+
+def _ranges(layers: Sequence[SearchLayer]) -> list[tuple[int, int]]:
+    """Return the ranges of the numbers of some layers; those of neighbors are one."""
+    found: list[tuple[int, int]] = []
+    for base in sorted(BASES[each] for each in layers):
+        low = found.pop()[0] if found and found[-1][1] == base - 1 else base
+        found.append((low, base + STEP - 1))
+    return found
 
 
 async def count_pending(db: Database, layers: Sequence[SearchLayer], *, most: int) -> int:

@@ -128,7 +128,7 @@ def _hide(text: str, changed: AbstractSet[str]) -> str:
         try:
             values = tomllib.loads(statement) or _commented(statement)
         except tomllib.TOMLDecodeError:
-            continue  # its value goes on in the next line
+            continue  # its value continues on the next line
         names = [name for name, value in values.items() if _holds_secret(name, value)]
         words = "".join(f"{n} = {MASK}{' (new)' if n in changed else ''}\n" for n in names)
         found.append(words or statement)

@@ -19,7 +19,13 @@ from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import display_address, password_of
-from lamplighter.repository.store.postgres import BEGIN_WRITE, READERS, SETTINGS, address
+from lamplighter.repository.store.postgres import (
+    BEGIN_WRITE,
+    CONNECTION_ERRORS,
+    READERS,
+    SETTINGS,
+    address,
+)
 from postgres_server import PostgresServer
 
 PATIENCE_SECONDS = 60
@@ -383,7 +389,7 @@ async def test_a_suspended_writer_does_not_block_others(
     assert await count(plain) == 1
     if reading is not None:
         stopped._transport.resume_reading()
-    with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError)):
+    with pytest.raises(CONNECTION_ERRORS):
         await (reading or stopped.fetchval("SELECT 1"))
     stopped.terminate()
 

@@ -50,7 +50,7 @@ class Init:
 
     def __init__(self, home: Home) -> None:
         self.port, self.asked, self.deployed = free_port(), home.path / "start", home.path / "new"
-        self.broken = False
+        self.broken, self.crashes_after = False, 0.0
         self.running: subprocess.Popen[bytes] | None = None
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self._follow)
@@ -64,6 +64,8 @@ class Init:
             if asked and (self.deployed in asked or not self.broken):
                 self.kill()
                 self.running = subprocess.Popen([sys.executable, "-c", SERVER, str(self.port)])
+                if self.crashes_after:
+                    threading.Timer(self.crashes_after, self.running.kill).start()
 
     def kill(self) -> None:
         if self.running is not None:
@@ -186,3 +188,24 @@ def test_a_known_fix_that_does_not_help_is_investigated(home: Home, init: Init) 
 
 def sessions_of(home: Home, trigger: str) -> object:
     return home.value("SELECT id FROM sessions WHERE trigger = ?", trigger)
+
+
+def test_a_service_that_crashes_after_each_restart_needs_a_person(home: Home, init: Init) -> None:
+    declare(home, init, init.asked)
+    home.start("supervisor")
+    home.until(lambda: passing(home))
+
+    init.crashes_after = 1.5
+    init.kill()
+    home.until(lambda: home.value("SELECT 1 FROM incidents WHERE state = 'needs_person'"))
+
+    ran = home.rows("SELECT outcome, text LIKE '%; did not last: %' FROM cooldowns WHERE attempts")
+    assert ran == [("failure", 1)], "one restart, and none after it crashed"
+    assert home.rows("SELECT count(*) FROM incidents") == [(1,)]
+    assert home.rows("SELECT observation FROM memories") == []
+    init.crashes_after = 0.0
+    init.asked.touch()
+    home.until(lambda: home.value("SELECT 1 FROM incidents WHERE learned_at IS NOT NULL"))
+    assert home.rows("SELECT observation FROM memories") == [
+        ("Restart does not help against 'connection refused' on app: 0 of 1",)
+    ]

@@ -18,6 +18,7 @@ from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
+    LASTS,
     Incident,
     IncidentOutcome,
     IncidentSource,
@@ -74,9 +75,11 @@ async def failing(db: Database, *names: str) -> Incident:
     return found
 
 
-async def well(db: Database, *names: str, at: datetime = NOON + 5 * MINUTE) -> None:
+async def well(
+    db: Database, *names: str, at: datetime = NOON + 5 * MINUTE, since: timedelta = SECOND
+) -> None:
     """Let services pass twice."""
-    await checked(db, PASSED, at - SECOND, *names)
+    await checked(db, PASSED, at - since, *names)
     await checked(db, PASSED, at, *names)
 
 
@@ -118,7 +121,7 @@ async def test_an_incident_follows_its_sessions_to_its_outcome(db: Database) -> 
 
     await acted(db, third, service="db", now=NOON + 3 * SECOND)
     await ended(db, third)
-    await well(db, "db", "Web", at=NOON + MINUTE)
+    await well(db, "db", "Web", at=NOON + MINUTE, since=LASTS)
     found = await now_of(db, incident)
     assert (found.state, found.outcome) == (IncidentState.RESOLVED, IncidentOutcome.REPAIRED)
     assert (found.action, found.repaired_at) == ("restart", NOON + 3 * SECOND)
@@ -502,7 +505,7 @@ async def test_its_timeline_is_in_order_and_quotes_the_evidence(db: Database) ->
     by = await answered(db, incident, tier=3)
     await acted(db, by, service="db", now=NOON + 2 * SECOND)
     await follow(db, SERVICES, now=NOON + SECOND)
-    await well(db, "db", "Web", at=NOON + MINUTE)
+    await well(db, "db", "Web", at=NOON + MINUTE, since=LASTS)
 
     shown = await incident_view.read(db, incident.id, now=NOON + MINUTE)
 

@@ -7,8 +7,16 @@ from enum import StrEnum
 from typing import Final
 
 from lamplighter.domain.learning.outcome import ActionCounts, beta_interval, robust_interval
+from lamplighter.domain.learning.patterns import time_words
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
-from lamplighter.domain.memory.frames import FAILS_WITH, FIXES, HEALTHY_AFTER, NO_HELP, Frame
+from lamplighter.domain.memory.frames import (
+    FAILS_AT,
+    FAILS_WITH,
+    FIXES,
+    HEALTHY_AFTER,
+    NO_HELP,
+    Frame,
+)
 from lamplighter.domain.memory.intents import (
     CONTRADICTED,
     NEW,
@@ -37,11 +45,13 @@ MIN_MEASURED: Final = 3
 
 
 class FactKind(StrEnum):
-    """What a learned fact is about: a repair, the cause of failures, the time to be healthy."""
+    """What a learned fact is about: a repair, the cause of failures, a time to be healthy or of
+    failures."""
 
     REPAIR = "repair"
     CAUSE = "cause"
     START_UP = "start_up"
+    PATTERN = "pattern"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +59,9 @@ class LearnedFact:
     """The fields behind one memory. `sentence` is what they are rendered as.
 
     Of a repair, `cause` quotes the evidence, and `signature` is the key of the failure; of a
-    cause it is the service that failed first. Nothing before the outcome or incident
-    `counted_from` counts.
+    cause it is the service that failed first. A pattern has the second of the day in `seconds`,
+    its days in `action`, and the evidence and signature of the failure. Nothing before the
+    outcome or incident `counted_from` counts.
     """
 
     memory_id: int = 0
@@ -81,16 +92,24 @@ class LearnedFact:
         """Return the form of its sentence."""
         if self.kind is FactKind.REPAIR:
             return NO_HELP if self.counts.useless else FIXES
-        return FAILS_WITH if self.kind is FactKind.CAUSE else HEALTHY_AFTER
+        return _FRAMES[self.kind]
 
     def is_same(self, other: "LearnedFact") -> bool:
         """Whether two facts claim something of the same subject: compared by their fields."""
         return _subject(self) == _subject(other)
 
 
+_FRAMES: Final = {
+    FactKind.CAUSE: FAILS_WITH,
+    FactKind.START_UP: HEALTHY_AFTER,
+    FactKind.PATTERN: FAILS_AT,
+}
+
+
 def _subject(fact: LearnedFact) -> tuple[str, ...]:
     cause = fact.cause if fact.kind is FactKind.CAUSE else ""
-    return fact.kind, normalize_service_name(fact.service), fact.action, fact.signature, cause
+    action = "" if fact.kind is FactKind.PATTERN else fact.action
+    return fact.kind, normalize_service_name(fact.service), action, fact.signature, cause
 
 
 def render(fact: LearnedFact) -> LearnedFact:
@@ -101,7 +120,7 @@ def render(fact: LearnedFact) -> LearnedFact:
         cause=fact.cause,
         service=fact.service,
         counts=f"{fact.worked} of {fact.tried}{_healthy_words(fact)}",
-        time=_middle(fact.seconds),
+        time=_time(fact),
         range=_range(fact.seconds) or "measured once",
     )
     return replace(fact, sentence=sentence)
@@ -112,6 +131,12 @@ def _healthy_words(fact: LearnedFact) -> str:
         return ""
     span = _range(fact.seconds)
     return f", healthy after {_middle(fact.seconds)}" + (f" ({span})" if span else "")
+
+
+def _time(fact: LearnedFact) -> str:
+    if fact.kind is FactKind.PATTERN:
+        return time_words(fact.seconds[0], fact.action)
+    return _middle(fact.seconds)
 
 
 def _middle(seconds: Sequence[float]) -> str:
@@ -195,6 +220,6 @@ def confirms(fact: LearnedFact, before: LearnedFact, *, helped: bool) -> bool:
     if fact.kind is FactKind.REPAIR:
         return helped is (before.frame is not NO_HELP)
     claimed = robust_interval(before.seconds)
-    if fact.kind is FactKind.CAUSE or claimed is None:
+    if fact.kind in (FactKind.CAUSE, FactKind.PATTERN) or claimed is None:
         return helped
     return claimed[1] * 0.5 - 1 <= fact.seconds[-1] <= claimed[2] * 1.25 + 1

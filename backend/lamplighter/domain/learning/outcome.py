@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from math import comb, sqrt
 from statistics import NormalDist
@@ -72,6 +72,11 @@ class OutcomeRecord:
     tier: int = 0
     memories: tuple[int, ...] = ()
     at: datetime
+
+    @property
+    def started_at(self) -> datetime:
+        """Return when its incident began."""
+        return self.at - timedelta(seconds=self.seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,19 @@ HEALTHY_AFTER: Final = Frame(
     "time",
     tail=" ({range} s)",
 )
+FAILS_AT: Final = Frame(
+    Category.TIMING, "Fails with '{cause}' at about {time}", "time", tail=" ({counts} failures)"
+)
 FIRST_FAILS: Final = Frame(
     Category.REMEDIATION, "The first {action} fails and the second one works"
 )
-FRAMES: Final = (FIXES, NO_HELP, FAILS_WITH, ANSWERS, FLAPS, HEALTHY_AFTER, FIRST_FAILS)
+FRAMES: Final = (
+    FIXES,
+    NO_HELP,
+    FAILS_WITH,
+    ANSWERS,
+    FLAPS,
+    HEALTHY_AFTER,
+    FAILS_AT,
+    FIRST_FAILS,
+)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 TIMEOUT_SECONDS: Final = 5.0
 RETRIES: Final = 2
+RETRY_PAUSE_SECONDS: Final = 1.0
 DNS_PORT: Final = 53
 EXPIRES_SECONDS: Final = 14 * 24 * 60 * 60.0
 EVERY_SECONDS: Final = 86_400.0
@@ -369,6 +370,11 @@ CHECKS: Final[tuple[type[Check], ...]] = (
     DockerCheck,
     PushCheck,
 )
+
+
+def longest_seconds(check: Check) -> float:
+    """Return how long a check takes at most, with its retries and the pauses between them."""
+    return (check.timeout + RETRY_PAUSE_SECONDS) * (check.retries + 1)
 
 
 def format_address(host: str, port: int) -> str:

@@ -76,6 +76,7 @@ SPENDING_OUTCOMES: Final = (
 
 SESSION_ENDED: Final = "stopped at the end of its session"
 HALTED_MEANWHILE: Final = "stopped by a halt"
+DID_NOT_LAST: Final = "did not last"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +109,16 @@ class CooldownUse:
     def was_cut_off(self) -> bool:
         """Whether it was stopped before its end: that says nothing of what it does."""
         return SESSION_ENDED in self.text or HALTED_MEANWHILE in self.text
+
+    @property
+    def did_not_last(self) -> bool:
+        """Whether the checks that failed before it passed after it, and soon failed again."""
+        return self.outcome is UseOutcome.FAILURE and DID_NOT_LAST in self.text
+
+    @property
+    def healthy_at(self) -> datetime:
+        """Return from when on its service was healthy, where it was a success."""
+        return (self.settled_at or self.created_at) + timedelta(seconds=self.healthy_after or 0.0)
 
     @property
     def spent(self) -> bool:

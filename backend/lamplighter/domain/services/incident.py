@@ -7,11 +7,19 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from lamplighter.domain.fields import Field
+from lamplighter.domain.services.check import Check, PushCheck, longest_seconds
+from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.series import CheckSeries
 from lamplighter.domain.services.service import Services, normalize_service_name
 
 PASSES_TO_RECOVER: Final = 2
 """A service has recovered when every check of it passed this often in a row."""
+
+PASSES_TO_LAST: Final = 5
+LASTS: Final = timedelta(seconds=15)
+"""A service that an action repaired has recovered after so many passes, or so long after the
+first one, whichever is sooner: a process that crashes at once after each start passes twice."""
 
 REOPEN_AFTER: Final = timedelta(minutes=5)
 """A service that fails again sooner waits: one investigation in this time. A known fix does not."""
@@ -161,8 +169,8 @@ def plan_incidents(
     """Return what the failing services (each with since when) and the passing ones call for.
 
     Services that depend on each other, by whatever way over failing ones, are one incident.
-    `last_detected` is when the last incident of each service was that another one waits for; for
-    the incidents of `idle` nobody does anything any more.
+    `last_detected` is when the last incident of each service was that another one waits for. The
+    incidents of `idle` need another investigation: nobody does anything for them any more.
     """
     members = {each.service: each for _, some in live.values() for each in some}
     opened: list[tuple[str, ...]] = []
@@ -191,6 +199,30 @@ def plan_incidents(
             if (due := _uncovered(incident, some, failing.keys() - again, join, idle, now=now))
         },
     )
+
+
+def has_recovered(each: CheckSeries, *, acted: bool, now: datetime) -> bool:
+    """Whether a check passed often enough, and for long enough after an action on its service.
+
+    A job that pings may run once a day: one ping is enough.
+    """
+    if each.failing or each.changed_at is None:
+        return False
+    if each.kind == PushCheck.kind:
+        return True
+    lasts = not acted or each.streak >= PASSES_TO_LAST or now - each.changed_at >= LASTS
+    return each.streak >= PASSES_TO_RECOVER and lasts
+
+
+def fails_after(use: CooldownUse, each: CheckSeries, check: Check) -> bool:
+    """Whether a check failed after an action had made its service healthy.
+
+    It passed since then, or its last run began after that.
+    """
+    if not each.failing or each.checked_at is None or each.changed_at is None:
+        return False
+    began = each.checked_at - timedelta(seconds=longest_seconds(check))
+    return max(each.changed_at, began) > use.healthy_at
 
 
 def root_of(services: Services, failing: Mapping[str, datetime]) -> str:
@@ -232,11 +264,11 @@ def _uncovered(
 ) -> tuple[str, ...]:
     """Return the failing members that no investigation covers, once those it covered are well.
 
-    An investigation that was cut off covers nothing after a rest.
+    An investigation that was cut off covers nothing, nor does one whose repair did not last.
     """
     still = [each for each in members if each.service in failing and not each.recovered_at]
     if incident.id in idle and incident.id not in join.values():
-        return tuple(sorted(each.service for each in still if is_rested(incident, now)))
+        return tuple(sorted(each.service for each in still))
     if any(each.investigated for each in still) or incident.id in join.values():
         return ()
     return tuple(

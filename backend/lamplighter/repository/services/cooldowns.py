@@ -17,6 +17,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.session_tables import incident_sessions
 from lamplighter.repository.store.statements import Statement, one_of
 from lamplighter.repository.store.tables import cooldowns
 
@@ -202,6 +203,18 @@ async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Cooldown
         .order_by(cooldowns.c.id)
     )
     return [_use(row) for row in await db.fetch_all(query)]
+
+
+async def of_incidents(db: Database, incident_ids: Sequence[int]) -> list[tuple[int, CooldownUse]]:
+    """Return what the sessions of some incidents ran, each with its incident, oldest first."""
+    query = (
+        sa.select(incident_sessions.c.incident_id, cooldowns)
+        .join(incident_sessions, incident_sessions.c.session_id == cooldowns.c.session_id)
+        .where(incident_sessions.c.incident_id.in_(list(incident_ids)))
+        .where(cooldowns.c.outcome.in_(SPENDING_OUTCOMES))
+        .order_by(cooldowns.c.id)
+    )
+    return [(row["incident_id"], _use(row)) for row in await db.fetch_all(query)]
 
 
 async def recent(db: Database, service: str, *, limit: int) -> list[CooldownUse]:

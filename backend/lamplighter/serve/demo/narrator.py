@@ -25,7 +25,7 @@ EXPLANATIONS: Final = {
     "learned    archive: Takes": "Memory: the measured start time is recorded.",
     "as remembered (memory": "Memory: this session waits for the remembered start time.",
     "reinforced archive: Takes": "Memory: a second measurement confirms it, and confidence rises.",
-    "Restart refused": "The cooldown refuses a third restart (page Cooldowns).",
+    "Restart did not last": "The repair did not last: Lamplighter tries it once (page Incidents).",
     "Needs a person": "Lamplighter escalates to you, once (page Overview).",
 }
 """Explanations, each printed when its key first appears in a line."""
@@ -39,13 +39,22 @@ docs/reference/services.md describes its keys."""
 
 
 def services_of(url: str, token: str) -> Services:
-    """Return what asks Lamplighter at `url` for the status of each service, by name."""
+    """Return what asks Lamplighter at `url` for each service, by name.
+
+    `incident` is the state of its open incident, empty without one.
+    """
 
     async def services() -> Mapping[str, Mapping[str, Any]]:
         with suppress(httpx2.HTTPError, ValueError, KeyError):
             async with _client(url, token) as client:
-                found = (await client.get("/api/v1/services")).json()["items"]
-                return {each["name"]: each for each in found}
+                found = (await client.get("/api/v1/overview")).json()
+                inside = {
+                    name: each["state"] for each in found["incidents"] for name in each["services"]
+                }
+                return {
+                    each["name"]: {**each, "incident": inside.get(each["name"], "")}
+                    for each in found["services"]
+                }
         return {}
 
     return services

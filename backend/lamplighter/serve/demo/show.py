@@ -24,8 +24,8 @@ from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.process_runner import ProcessRunner
 
 INTERVAL: Final = "3s"
-CHECK_INTERVAL: Final = "2s"
-"""An incident ends, and teaches something, once its checks passed twice."""
+CHECK_INTERVAL: Final = "1s"
+"""After a repair an incident ends, and teaches something, once its checks passed five times."""
 
 PORT: Final = 8080
 HOST: Final = "127.0.0.1"

@@ -120,7 +120,7 @@ class DemoServices:
         self.print_line(f"[demo] stops {COURIER}; from now on it crashes after each restart")
         while True:
             await self._break(COURIER)
-            await _until(services, lambda found: _is_healthy(found, COURIER))
+            await _until(services, lambda found: _is_repaired(found, COURIER))
 
     async def _break(self, name: str) -> None:
         """End a service, and wait until it was restarted."""
@@ -130,10 +130,13 @@ class DemoServices:
 
     @staticmethod
     def _is_rested(found: Mapping[str, Mapping[str, Any]]) -> bool:
-        """Whether the archive and the shop are healthy, and every restart slot is free again."""
+        """Whether the archive and the shop are healthy, their incident is over, and every restart
+        slot is free again."""
         slots = found[ARCHIVE]["cooldowns"]
-        healthy = all(_is_healthy(found, name) for name in (ARCHIVE, STORE))
-        return healthy and not any(each["used"] for each in slots)
+        over = all(
+            _is_healthy(found, name) and not found[name]["incident"] for name in (ARCHIVE, STORE)
+        )
+        return over and not any(each["used"] for each in slots)
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Start a service by its name."""
@@ -192,6 +195,11 @@ async def _until(
 
 def _is_healthy(found: Mapping[str, Mapping[str, Any]], name: str) -> bool:
     return bool(found[name]["state"] == "ok")
+
+
+def _is_repaired(found: Mapping[str, Mapping[str, Any]], name: str) -> bool:
+    """Whether a service is healthy, and no session is at work on it."""
+    return _is_healthy(found, name) and found[name]["incident"] in ("", "open")
 
 
 def free_ports(count: int) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from lamplighter.domain.actions import evidence
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.services.check import Check
+from lamplighter.domain.services.check import longest_seconds
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session
@@ -16,7 +16,6 @@ from lamplighter.engines.bounded import run_bounded
 from lamplighter.engines.probe import ProbeEngine
 
 START_SECONDS: Final = 10.0
-PAUSE_SECONDS: Final = 1.0
 MAX_CHECK_SECONDS: Final = 120.0
 OUTPUT_BYTES: Final = 1024 * 1024
 
@@ -42,7 +41,7 @@ async def check(
         },
     )
     command = ProbeEngine().command(task)
-    seconds = min(MAX_CHECK_SECONDS, max(map(_max_seconds, service.checks)) + START_SECONDS)
+    seconds = min(MAX_CHECK_SECONDS, max(map(longest_seconds, service.checks)) + START_SECONDS)
     ended = await run_bounded(
         command.argv,
         stdin=command.stdin,
@@ -55,11 +54,6 @@ async def check(
         why = f"timed out after {seconds:g} s" if ended.timed_out else "the probe failed"
         raise Conflict(f"The checks of {service.name} failed to run: {why}.")
     return results
-
-
-def _max_seconds(check: Check) -> float:
-    """Return how long a check takes at most, with its retries."""
-    return (check.timeout + PAUSE_SECONDS) * (check.retries + 1)
 
 
 def _results(line: bytes) -> list[CheckResult]:

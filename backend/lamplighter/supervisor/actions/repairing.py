@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from lamplighter.domain.actions import repairs
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.learning.advice import ActionEvidence
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.service import Action, ApprovalPolicy, Service
 from lamplighter.domain.sessions.marker_results import CheckResult
@@ -18,7 +17,8 @@ from lamplighter.repository import writing
 from lamplighter.repository.services import checks, cooldowns, series
 from lamplighter.usecases.ingest.session_lines import PROBE
 from lamplighter.usecases.services import act, flapping, push_checks
-from lamplighter.usecases.services.incidents.advise import advice_on, open_evidence
+from lamplighter.usecases.services.incidents.advise import open_evidence
+from lamplighter.usecases.services.incidents.lasting import lost_need, refused_actions
 from lamplighter.usecases.sessions import chain
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ async def objection(gate: "Gate", name: str, action: Action) -> str:
         results = await _check_service(gate, service)
     except Conflict as error:
         return str(error).rstrip(".")
+    if why := await _lost_need(gate, service):
+        return why
     why = repairs.no_repair_reason(service, action, results)
     useless = await _useless(gate, service, results)
     others = any(
@@ -53,7 +55,7 @@ async def objection(gate: "Gate", name: str, action: Action) -> str:
     failing = repairs.repairable_checks(action, results)
     gate.failed[service.name, action.name] = {each.name for each in failing}
     if not why and action.name in useless and action.approve is not ApprovalPolicy.ALWAYS:
-        why = str(useless[action.name])
+        why = useless[action.name]
     elif not why:
         why = await _flaps(gate, service, action, results)
         others = False
@@ -139,16 +141,25 @@ async def _flaps(
     return f"{why}; now: {failing[0].detail}" if why else ""
 
 
+async def _lost_need(gate: "Gate", service: Service) -> str:
+    """Say that what a service depends on was repaired in vain, and ask a person for that."""
+    if gate.session.trigger is Trigger.MANUAL:
+        return ""
+    need, why = await lost_need(gate.here.db, gate.services, service)
+    if need and not gate.session.dry_run:
+        await chain.ask_person(gate.here.db, gate.session, need, why, now=gate.here.now())
+    return f"{service.name} depends on {need}, whose repair did not last ({why})" if need else ""
+
+
 async def _useless(
     gate: "Gate", service: Service, results: Sequence[CheckResult]
-) -> Mapping[str, ActionEvidence]:
+) -> Mapping[str, str]:
     """Return the actions that are known not to help now; a person's own session may try them."""
     if gate.session.trigger is Trigger.MANUAL:
         return {}
     now_failing = "\n".join(f"{each.name}: {each.detail}" for each in results if not each.ok)
     evidence = await open_evidence(gate.here.db, service.name) or now_failing
-    found = await advice_on(gate.here.db, service, evidence, now=gate.here.now())
-    return found.useless
+    return await refused_actions(gate.here.db, service, evidence, now=gate.here.now())
 
 
 async def _check_service(gate: "Gate", service: Service) -> list[CheckResult]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from lamplighter.domain.services.check import Check
+from lamplighter.domain.services.check import Check, longest_seconds
 from lamplighter.engines import checker
 from lamplighter.engines.checker import CheckReport
 from lamplighter.engines.process import start_server
@@ -17,7 +17,6 @@ REPLACE_SECONDS: Final = 1_800.0
 """A process is replaced after this time: threads that wait for a dead disk end with it."""
 
 SLACK_SECONDS: Final = 15.0
-PAUSE_SECONDS: Final = 1.0
 END_SECONDS: Final = 5.0
 
 
@@ -56,7 +55,7 @@ class CheckProcess:
         self._waiting[number] = future
         try:
             self.process.stdin.write(checker.write_order(number, due, check))
-            async with asyncio.timeout(_max_seconds(check)):
+            async with asyncio.timeout(longest_seconds(check) + SLACK_SECONDS):
                 return await future
         except TimeoutError:
             self.kill()
@@ -99,11 +98,6 @@ class CheckProcess:
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(CheckProcessEnded())
-
-
-def _max_seconds(check: Check) -> float:
-    """Return how long a check takes at most, with its retries."""
-    return (check.timeout + PAUSE_SECONDS) * (check.retries + 1) + SLACK_SECONDS
 
 
 @dataclass(slots=True)

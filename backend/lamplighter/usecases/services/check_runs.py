@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.services import series as rules
-from lamplighter.domain.services.check import PushCheck
+from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.incident import (
-    PASSES_TO_RECOVER,
     Incident,
     IncidentSource,
+    has_recovered,
     is_due,
     is_member,
     is_rested,
@@ -20,10 +20,11 @@ from lamplighter.domain.services.series import DETAIL_CHARS, EPOCH, CheckRun, Ch
 from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.domain.text import shorten
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import incidents, series
+from lamplighter.repository.services import cooldowns, incidents, series
 from lamplighter.repository.services.series import SeriesKey
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.services.incidents import lasting
 from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.incidents.advise import has_known_fix
 from lamplighter.usecases.services.silence import silences
@@ -116,13 +117,16 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
         if incident.source is IncidentSource.CHECK and not incident.is_warning
         for each in members[incident.id]
     }
+    acts = await lasting.note_failed_again(
+        db, await cooldowns.of_incidents(db, [each.id for each in live]), ready, services, now=now
+    )
     plan = plan_incidents(
         services,
         {name: _failing_from(name, found) for name in ready},
-        {name for name in watched if _is_passing(name, checked, services)},
+        _passing(watched, checked, services, acts, now=now),
         {each.id: (each, members[each.id]) for each in live},
         await _last_detected(db, ready, inside, services, repairs=repairs, now=now),
-        idle={each.id for each in live if await _is_idle(db, each, ready, now=now)},
+        idle={each.id for each in live if await _is_idle(db, each, ready, acts, now=now)},
         now=now,
     )
     await incident_steps.apply(db, plan, ready, services, repairs=repairs, now=now)
@@ -156,10 +160,19 @@ async def _last_detected(
 
 
 async def _is_idle(
-    db: Database, incident: Incident, failing: Mapping[str, object], *, now: datetime
+    db: Database,
+    incident: Incident,
+    failing: Mapping[str, object],
+    acts: Sequence[tuple[int, CooldownUse]],
+    *,
+    now: datetime,
 ) -> bool:
-    """Whether services of an incident fail and nobody does anything for it, after a rest."""
-    if not is_rested(incident, now) or not any(is_member(incident, name) for name in failing):
+    """Whether services of an incident fail and nobody does anything for it any more.
+
+    After a rest, or at once where its repair did not last.
+    """
+    due = is_rested(incident, now) or lasting.calls_again(incident, acts)
+    if not due or not any(is_member(incident, name) for name in failing):
         return False
     return not await incident_steps.is_worked_on(db, incident)
 
@@ -206,8 +219,33 @@ def _declared(found: Sequence[CheckSeries], services: Services) -> dict[str, lis
     return failing
 
 
-def _is_passing(name: str, checked: Sequence[CheckSeries], services: Services) -> bool:
-    """Whether every declared check of a service passed twice.
+def _passing(
+    names: Set[str],
+    checked: Sequence[CheckSeries],
+    services: Services,
+    acts: Sequence[tuple[int, CooldownUse]],
+    *,
+    now: datetime,
+) -> set[str]:
+    """Return the services that have recovered, those that were acted upon once that lasts."""
+    acted = {
+        normalize_service_name(use.service)
+        for _, use in acts
+        if use.outcome in incident_steps.REPAIRS
+    }
+    return {
+        name
+        for name in names
+        if _is_passing(
+            name, checked, services, acted=normalize_service_name(name) in acted, now=now
+        )
+    }
+
+
+def _is_passing(
+    name: str, checked: Sequence[CheckSeries], services: Services, *, acted: bool, now: datetime
+) -> bool:
+    """Whether every declared check of a service has recovered.
 
     A removed service counts as well, one whose checks never ran by themselves does not.
     """
@@ -216,9 +254,4 @@ def _is_passing(name: str, checked: Sequence[CheckSeries], services: Services) -
     found = [each for each in checked if each.service == name and each.check in names]
     if service and not found:
         return False
-    return all(not each.failing and each.streak >= _passes_to_recover(each) for each in found)
-
-
-def _passes_to_recover(each: CheckSeries) -> int:
-    """Return how often in a row a check passes before it is well; a job may run once a day."""
-    return 1 if each.kind == PushCheck.kind else PASSES_TO_RECOVER
+    return all(has_recovered(each, acted=acted, now=now) for each in found)

@@ -25,6 +25,7 @@ from lamplighter.domain.learning.outcome import (
     ended_by,
     result_of,
 )
+from lamplighter.domain.learning.patterns import SPAN, is_near, pattern_at, time_pattern
 from lamplighter.domain.learning.signature import failure_key, signatures_of
 from lamplighter.domain.memory.admit import admit_candidate
 from lamplighter.domain.memory.memory import Candidate, MemoryId, Source, Trust
@@ -68,6 +69,9 @@ class EndedIncident:
     incident: Incident
     members: Sequence[IncidentMember]
     records: Sequence[OutcomeRecord]
+    history: Sequence[OutcomeRecord]
+    """The outcomes of all its root's incidents, oldest first; its own are the last."""
+
     sessions: Sequence[int]
     services: Services
 
@@ -116,11 +120,17 @@ async def _learn_from(
         for each in await _records(here.db, incident, members, ids, services)
     ]
     ended = EndedIncident(
-        incident=incident, members=members, records=records, sessions=ids, services=services
+        incident=incident,
+        members=members,
+        records=records,
+        history=await outcomes.of_service(here.db, incident.service),
+        sessions=ids,
+        services=services,
     )
     lessons = await _repairs(here.db, ended)
     lessons += await _start_ups(here.db, ended)
     lessons += await _causes(here.db, ended)
+    lessons += await _patterns(here.db, ended)
     for lesson in lessons:
         await _remember(here, ended, lesson, fading=fading)
 
@@ -233,7 +243,6 @@ async def _memories(db: Database, ids: Sequence[int]) -> tuple[int, ...]:
 
 async def _repairs(db: Database, ended: EndedIncident) -> list[Lesson]:
     """Return what each action on the root cause shows."""
-    history = await outcomes.of_service(db, ended.incident.service)
     found = []
     for record in ended.records:
         own = normalize_service_name(record.target) == normalize_service_name(record.service)
@@ -253,7 +262,7 @@ async def _repairs(db: Database, ended: EndedIncident) -> list[Lesson]:
         else:
             fact = await _distinct(db, fact, record)
         counts = count_outcomes(
-            [each for each in history if each.id > after],
+            [each for each in ended.history if each.id > after],
             record.action,
             record.signatures,
             record.circumstances,
@@ -279,7 +288,6 @@ async def _distinct(db: Database, fact: LearnedFact, record: OutcomeRecord) -> L
 
 async def _start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
     """Return how long the root cause takes to be healthy after an action."""
-    history = await outcomes.of_service(db, ended.incident.service)
     found = []
     for record in ended.records:
         if record.healthy_seconds is None or record.result is not ActionResult.FIXED:
@@ -289,7 +297,7 @@ async def _start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
         before, after = await _before(db, fact, (), record.id - 1)
         seconds = tuple(
             each.healthy_seconds
-            for each in history
+            for each in ended.history
             if each.id > after
             and each.target == record.target
             and each.context.get("kind") == kind
@@ -338,6 +346,43 @@ async def _causes(db: Database, ended: EndedIncident) -> list[Lesson]:
             session = min(ended.sessions, default=None)
             found.append(Lesson(fact, held[fact.service], True, session, 1 if session else 0))
     return nlargest(MAX_CAUSES, found, key=lambda each: (each.fact.worked, each.fact.service))
+
+
+async def _patterns(db: Database, ended: EndedIncident) -> list[Lesson]:
+    """Return at what time of the day or week the failure comes, and whether it came then."""
+    newest = ended.records[0]
+    fact = LearnedFact(
+        kind=FactKind.PATTERN,
+        service=newest.service,
+        cause=newest.evidence,
+        signature=newest.signatures[0],
+        at=newest.at,
+    )
+    before, after = await _before(db, fact, newest.signatures, newest.id - 1)
+    starts = {
+        each.incident_id: each.started_at
+        for each in ended.history
+        if each.id > after
+        and each.at >= newest.at - SPAN
+        and newest.signatures[0] in each.signatures
+    }
+    found = time_pattern(list(starts.values()))
+    held = before if before and before.sentence else None
+    if held is not None:  # the claim stays, with the counts of now, where there is no better one
+        found = found or pattern_at(held.seconds[0], held.action, list(starts.values()))
+        fact = replace(fact, cause=held.cause)
+    if found is None:
+        return []
+    helped = is_near(newest.started_at, held.seconds[0] if held else found.second)
+    fact = replace(
+        fact,
+        action=found.days,
+        seconds=(found.second,),
+        worked=found.times,
+        tried=found.total,
+        counted_from=after,
+    )
+    return [Lesson(fact, before, helped, newest.by_session, newest.tier)] if held or helped else []
 
 
 async def _before(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.learning.advice import ActionEvidence, RepairAdvice, configuration_key
+from lamplighter.domain.learning.advice import ActionEvidence, configuration_key
 from lamplighter.domain.learning.signature import LATER
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
@@ -31,6 +31,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.services import cooldowns, incidents, notices
 from lamplighter.repository.sessions import escalations, requests, sessions
 from lamplighter.usecases.services.incidents.advise import advice_on
+from lamplighter.usecases.services.incidents.lasting import refused_actions
 
 TITLE_CHARS: Final = 200
 DETAIL_CHARS: Final = 1_000
@@ -73,6 +74,7 @@ async def apply(
         await _add_evidence(db, incident, failing)
         await recover(db, incident, plan.recovered & set(incident.services), now=now)
         if due := plan.investigate.get(incident.id):
+            incident = await _call_person(db, incident, failing, services, now=now)
             await _investigate(db, incident, due, failing, now=now)
 
 
@@ -246,9 +248,7 @@ async def _open(
     if found.fix and repairs:
         await _repair_at_once(db, incident, sorted(group), found.fix, now=now)
         return
-    service = services.find(root)
-    if found.useless and service and not found.leaves(service):
-        incident = await _call_person(db, incident, found, now=now)
+    incident = await _call_person(db, incident, failing, services, now=now)
     await _investigate(db, incident, sorted(group), failing, now=now)
 
 
@@ -270,10 +270,22 @@ async def _repair_at_once(
 
 
 async def _call_person(
-    db: Database, incident: Incident, found: RepairAdvice, *, now: datetime
+    db: Database,
+    incident: Incident,
+    failing: FailingChecks,
+    services: Services,
+    *,
+    now: datetime,
 ) -> Incident:
-    """Notify people at once: no declared action is known to help."""
-    why = "; ".join(str(each) for each in found.useless.values())
+    """Notify people at once where no declared action of the root cause is known to help."""
+    service = services.find(incident.service)
+    if service is None or incident.service not in failing:
+        return incident
+    detail = evidence(failing[incident.service])
+    known = await refused_actions(db, service, detail, now=now)
+    if not known or any(each.name not in known for each in service.actions):
+        return incident
+    why = "; ".join(known.values())
     text = f"No declared action of {incident.service} repairs this. {why}"
     await incidents.add_entry(
         db, incident.id, EntryKind.NO_FIX, text, service=incident.service, now=now

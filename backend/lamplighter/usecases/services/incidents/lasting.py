@@ -1,0 +1,124 @@
+"""Lasting: a repair whose service soon fails again was none, and is not repeated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.services.cooldown import DID_NOT_LAST, CooldownUse, UseOutcome
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import EntryKind, Incident, fails_after
+from lamplighter.domain.services.series import CheckSeries
+from lamplighter.domain.services.service import Service, Services, normalize_service_name
+from lamplighter.domain.text import one_line, shorten
+from lamplighter.repository import Database
+from lamplighter.repository.services import cooldowns, events, incidents
+from lamplighter.usecases.services.incidents.advise import advice_on
+
+WHY_CHARS: Final = 200
+
+
+async def note_failed_again(
+    db: Database,
+    uses: Sequence[tuple[int, CooldownUse]],
+    failing: Mapping[str, Sequence[CheckSeries]],
+    services: Services,
+    *,
+    now: datetime,
+) -> list[tuple[int, CooldownUse]]:
+    """Turn the successes whose services fail again into failures; return all uses as they are.
+
+    `uses` are what was done for the open incidents, each with its incident.
+    """
+    found = []
+    for number, use in uses:
+        after = _fails_after(use, failing, services)
+        found.append((number, await _fail(db, number, use, after, now=now) if after else use))
+    return found
+
+
+async def refused_actions(
+    db: Database, service: Service, evidence: str, *, now: datetime
+) -> dict[str, str]:
+    """Return the actions that are known not to help against what fails now, and why.
+
+    What did not last in the open incident of the service is not repeated in it.
+    """
+    found = await advice_on(db, service, evidence, now=now)
+    known = {name: str(each) for name, each in found.useless.items()}
+    return known | await _not_lasting(db, service.name)
+
+
+async def lost_need(db: Database, services: Services, service: Service) -> tuple[str, str]:
+    """Return what a failing service depends on whose repair did not last, and why; else empty.
+
+    To act on the service does not help then, even while its dependency passes for a moment.
+    """
+    for need in services.with_needs([service]):
+        if need is not service and (lost := await _not_lasting(db, need.name)):
+            return need.name, "; ".join(lost.values())
+    return "", ""
+
+
+async def _not_lasting(db: Database, service: str) -> dict[str, str]:
+    """Return the actions that did not last in the open incident of a service, and why not."""
+    live = [each.id for each in await incidents.live(db) if each.service == service]
+    folded = normalize_service_name(service)
+    return {
+        use.name: f"{use.name} of {service}: {use.text}"
+        for _, use in await cooldowns.of_incidents(db, live)
+        if use.did_not_last and normalize_service_name(use.service) == folded
+    }
+
+
+def calls_again(incident: Incident, uses: Sequence[tuple[int, CooldownUse]]) -> bool:
+    """Whether a repair of an incident did not last since its last investigation began."""
+    asked = incident.requested_at
+    return any(
+        use.did_not_last and (asked is None or use.created_at >= asked)
+        for number, use in uses
+        if number == incident.id
+    )
+
+
+def _fails_after(
+    use: CooldownUse, failing: Mapping[str, Sequence[CheckSeries]], services: Services
+) -> CheckSeries | None:
+    """Return the check that shows that a repair did not last."""
+    service = services.find(use.service)
+    if service is None or use.outcome is not UseOutcome.SUCCESS:
+        return None
+    declared = {each.name: each for each in service.checks}
+    return next(
+        (
+            each
+            for each in failing.get(service.name, ())
+            if each.check in declared and fails_after(use, each, declared[each.check])
+        ),
+        None,
+    )
+
+
+async def _fail(
+    db: Database, number: int, use: CooldownUse, after: CheckSeries, *, now: datetime
+) -> CooldownUse:
+    why = shorten(f"{after.check}: {one_line(after.detail) or 'failed'}", WHY_CHARS)
+    text = f"{use.text}; {DID_NOT_LAST}: {why}" if use.text else f"{DID_NOT_LAST}: {why}"
+    await cooldowns.change(
+        db, use.id, outcome=UseOutcome.FAILURE, healthy_after=None, text=text, now=now
+    )
+    words = f"{(use.name or use.action).capitalize()} {DID_NOT_LAST}: {why}"
+    await incidents.add_entry(
+        db, number, EntryKind.FAILED_AGAIN, words, service=use.service, now=now
+    )
+    await events.insert(
+        db,
+        Level.WARNING,
+        words,
+        service=use.service,
+        session_id=use.session_id,
+        tier=use.tier,
+        source="supervisor",
+        now=now,
+    )
+    return replace(use, outcome=UseOutcome.FAILURE, healthy_after=None, text=text)

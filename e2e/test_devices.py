@@ -37,6 +37,17 @@ SUBSCRIBE = """
   }
 })()
 """
+RENEW = """async (endpoint) => {
+  const text = (size) => btoa(String.fromCharCode(...new Uint8Array(size)))
+    .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+  const curve = { name: "ECDH", namedCurve: "P-256" }
+  const { publicKey } = await crypto.subtle.generateKey(curve, true, ["deriveBits"])
+  const p256dh = text(await crypto.subtle.exportKey("raw", publicKey))
+  const made = { toJSON: () => ({ endpoint, keys: { p256dh, auth: text(new Uint8Array(16)) } }) }
+  await renew({ oldSubscription: null, newSubscription: made })
+}"""
+REMEMBERED = """async () => (await caches.match("/push-endpoint")).text()"""
+LISTED = "async () => (await (await fetch('/api/v1/devices')).json()).devices"
 WATCH = """() => {
   self.shown = []
   self.registration.showNotification = async (title, { body, data }) => {
@@ -88,6 +99,13 @@ def test_a_browser_receives_notifications_until_it_is_removed(page: Page, app: A
     while not (shown := worker.evaluate("self.shown")) and time.monotonic() < until:
         page.wait_for_timeout(50)
     assert shown == [["Web is down", "refused", "/incidents/3"]]
+
+    before = page.evaluate(LISTED)
+    worker.evaluate(RENEW, "https://push.invalid/send/two")
+    assert worker.evaluate(REMEMBERED) == "https://push.invalid/send/two"
+    after = page.evaluate(LISTED)
+    assert [each["id"] for each in after] == [each["id"] for each in before]
+    assert after[0]["created_at"] > before[0]["created_at"], "it is the new subscription"
 
     device.get_by_role("button", name="Remove").click()
     expect(part.get_by_text("No devices yet.")).to_be_visible()

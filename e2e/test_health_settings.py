@@ -1,6 +1,7 @@
 """Health, settings and tokens: what is wrong and what to do, what is in force, who may come in."""
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -102,16 +103,44 @@ def test_a_setting_is_found_changed_with_its_comments_and_undone(page: Page, set
     page.get_by_role("button", name="Change LAMPLIGHTER_IDLE_TIMEOUT").click()
     page.get_by_label("New value").fill("10m")
     expect(page.get_by_label("Changed lines")).to_contain_text('+idle_timeout = "10m"')
-    expect(page.get_by_text("A change applies on the next start.")).to_be_visible()
+    expect(page.get_by_text("A change applies within seconds.")).to_be_visible()
 
     page.get_by_role("button", name="Save").click()
 
-    expect(page.get_by_text("10m from the next start")).to_be_visible()
+    named = page.get_by_role("heading", name="LAMPLIGHTER_IDLE_TIMEOUT", exact=True)
+    idle = page.get_by_role("listitem").filter(has=named)
+    expect(idle).to_contain_text("lamplighter.toml, line 3")
+    expect(page.get_by_text("from the next start")).to_be_hidden()
     assert file.read_text() == '# by hand\nmax_tier = 2\nidle_timeout = "10m"\n'
     page.get_by_role("heading", level=1).click()
     page.keyboard.press("z")
-    expect(page.get_by_text("10m from the next start")).to_be_hidden()
+    expect(idle).not_to_contain_text("line 3")
     assert file.read_text() == "# by hand\nmax_tier = 2\n"
+
+
+def test_both_processes_follow_a_setting_without_a_restart(page: Page, set_up: App) -> None:
+    file = set_up.home / "lamplighter.toml"
+    set_up.log_in(page)
+    page.goto(f"{set_up.url}/overview")
+    expect(page.get_by_text("Supervisor online")).to_be_visible()
+    page.goto(f"{set_up.url}/settings?change=dry_run")
+    page.get_by_label("New value").select_option("yes")
+    expect(page.get_by_label("Changed lines")).to_contain_text("+dry_run = true")
+
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_role("listitem").filter(has_text="LAMPLIGHTER_PORT")).to_contain_text(
+        "changes need a restart"
+    )
+    deadline = time.monotonic() + 15
+    while not (leader := set_up.get("/api/v1/supervisor"))["dry_run"]:
+        assert time.monotonic() < deadline, leader
+        time.sleep(0.2)
+    assert set_up.get("/api/v1/settings")["warnings"] == []
+    file.write_text("max_tier = 4\n")
+    refused = set_up.get("/api/v1/settings")
+    [tier] = [each for each in refused["settings"] if each["name"] == "max_tier"]
+    assert (tier["value"], bool(refused["refused"])) == ("2", True)
 
 
 def test_a_value_that_a_start_would_refuse_is_reported_and_the_palette_finds_a_setting(

@@ -265,7 +265,7 @@ def test_the_first_load_stays_small(page: Page, filled: App) -> None:
     expect(page.get_by_role("row", name=re.compile("Vacuum on Sundays"))).to_be_visible()
 
     sent = sum(ask.sizes()["responseBodySize"] for ask in scripts)
-    assert 10_000 < sent < 80 * 1024
+    assert 10_000 < sent < 80_000
 
 
 def _browser_of(browser: Browser, app: App, width: int, wrong: list[str]) -> Page:

@@ -4206,10 +4206,14 @@ export interface components {
         /**
          * DeviceIn
          * @description A push subscription of this browser, as its `toJSON` returns it.
+         *
+         *         `replaces` is the endpoint that it had before: the device keeps its number.
          */
         DeviceIn: {
             endpoint: string;
             keys: components["schemas"]["SubscriptionKeys"];
+            /** @default null */
+            replaces?: string | null;
         };
         /**
          * SubscriptionKeys

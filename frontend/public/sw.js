@@ -3,6 +3,7 @@
 self.addEventListener("install", () => self.skipWaiting())
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()))
 self.addEventListener("push", (event) => event.waitUntil(show(event.data)))
+self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(renew(event)))
 self.addEventListener("notificationclick", (event) => event.waitUntil(open(event.notification)))
 
 /** Browsers end a subscription whose messages show nothing, so that each shows something. */
@@ -18,6 +19,26 @@ function read(data) {
   } catch {
     return {}
   }
+}
+
+/** The browser or its push service replaced the endpoint: the server learns the new one. Without a login it cannot. */
+async function renew({ oldSubscription: before, newSubscription: after }) {
+  const api = "/api/v1/devices"
+  const replaces = before?.endpoint ?? (await (await caches.match("/push-endpoint"))?.text())
+  const answer = await fetch(api)
+  if (!replaces || !answer.ok) return
+  const { key } = await answer.json()
+  const { pushManager } = self.registration
+  const made = after ?? (await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key }))
+  const { endpoint, keys } = made.toJSON()
+  const headers = { "Content-Type": "application/json" }
+  const body = JSON.stringify({ endpoint, keys, replaces })
+  if ((await fetch(api, { method: "POST", headers, body })).ok) await remember(endpoint)
+}
+
+/** Some browsers do not say which endpoint they replaced. */
+async function remember(endpoint) {
+  await (await caches.open("push")).put("/push-endpoint", new Response(endpoint))
 }
 
 /** A window that shows the page comes to the front. Others stay as they are: they may hold a draft. */

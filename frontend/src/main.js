@@ -18,10 +18,7 @@ import { clock } from "./shared/frame/clock.js"
 import { confirm } from "./shared/dialogs/confirm.js"
 import { conflict } from "./pages/memory/conflict.js"
 import { curate } from "./pages/memories/curate.js"
-import { density } from "./pages/events/density.js"
-import { eventGroups } from "./pages/events/event-groups.js"
 import { engines } from "./shared/stores/engines.js"
-import { events } from "./pages/events/store.js"
 import { halt } from "./shared/dialogs/halt.js"
 import { heartbeats } from "./shared/stores/heartbeats.js"
 import { journal } from "./shared/stores/journal.js"
@@ -82,11 +79,8 @@ const { router, toasts: toaster, confirm: asker, requests: asked, services: know
 const waiting = add("approvals", approvals({ api, feed, confirm: asker, toasts: toaster }))
 Object.assign(stores, { approvals: waiting })
 const stopping = add("halt", halt({ api, confirm: asker, toasts: toaster }))
-const grouped = add("eventGroups", eventGroups({ api, feed }))
-const counted = add("density", density({ api, feed }))
 const lists = {
   memories: add("memories", memories({ api, feed, router })),
-  events: add("events", events({ api, feed, router, groups: grouped, density: counted })),
   sessions: add("sessions", sessions({ api, feed, router })),
   reviews: add("reviews", reviews({ api, feed, router })),
 }
@@ -161,10 +155,10 @@ const finder = add(
   }),
 )
 router.onMove(() => writing.open && writing.hide())
-const ui = add("ui", { togglePause, more: false, toggleMore, hideMore })
+const ui = add("ui", { togglePause, more: false, toggleMore, hideMore, newEvents: 0 })
 router.onMove(hideMore)
 const early = /** @type {Record<string, any>} */ (
-  import.meta.glob(["./palette/commands/*.js", "./pages/{approvals,events,memories,sessions}/commands.js"], {
+  import.meta.glob(["./palette/commands/*.js", "./pages/{approvals,memories,sessions}/commands.js"], {
     eager: true,
   })
 )
@@ -175,7 +169,7 @@ Alpine.magic("fmt", () => vocabulary)
 const vocabulary = words(stores)
 directives(Alpine)
 pages(Alpine)
-visits({ Alpine, feed, late: coming, halt: stopping, heartbeats: strips, ...stores, ...lists, ...details })
+visits({ Alpine, feed, late: coming, halt: stopping, heartbeats: strips, ui, ...stores, ...lists, ...details })
 
 document.addEventListener("click", (click) => {
   const link = inner(click)

@@ -49,6 +49,17 @@ def test_a_person_subscribes_a_browser_and_logs_it_out(
     assert queued["state"] == "failed"
 
 
+def test_a_browser_with_a_new_endpoint_stays_the_same_device(browser: httpx2.Client) -> None:
+    first = browser.post(DEVICES, json=SUBSCRIPTION).json()
+    moved = {**SUBSCRIPTION, "endpoint": "https://updates.push.services.mozilla.com/wpush/v2/new"}
+
+    answer = browser.post(DEVICES, json={**moved, "replaces": SUBSCRIPTION["endpoint"]})
+
+    assert answer.status_code == 201, answer.text
+    found = [(each["id"], each["host"]) for each in browser.get(DEVICES).json()["devices"]]
+    assert found == [(first["id"], "updates.push.services.mozilla.com")]
+
+
 def test_a_token_cannot_read_add_or_remove_devices(
     own_client: httpx2.Client, browser: httpx2.Client
 ) -> None:

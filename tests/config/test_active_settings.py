@@ -1,12 +1,13 @@
 """The active configuration: each value with its source, and what the next start reads."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lamplighter.config.active import describe_active, toml_line
+from lamplighter.config.active import describe_active, take_over, toml_line
 from lamplighter.config.catalog import SETTINGS
 from lamplighter.config.settings import read_settings
 from lamplighter.domain.errors import Invalid
@@ -43,7 +44,7 @@ def test_each_setting_names_its_source_and_its_line(tmp_path: Path) -> None:
         "choices": ["1", "3"],
         "secret": False,
         "command": False,
-        "live": False,
+        "live": True,
         "next": None,
     }
     assert [setting(told, name)["source"] for name in ("interval", "engine")] == [
@@ -94,6 +95,28 @@ def test_a_file_that_was_changed_since_is_for_the_next_start(tmp_path: Path) -> 
 
     (tmp_path / "lamplighter.toml").write_text('interval = "soon"\n')
     assert "interval" in describe_active(settings, given)["refused"][0]
+
+
+def test_only_settings_that_need_no_restart_are_taken_over(tmp_path: Path) -> None:
+    given = {"LAMPLIGHTER_HOME": str(tmp_path)}
+    before = read_settings(given)
+    (tmp_path / "lamplighter.toml").write_text('interval = "15m"\nengine = "exec"\nport = 9\n')
+
+    after = take_over(before, read_settings(given))
+
+    assert (after.interval, after.engine, after.port) == (900.0, "probe", 8080)
+    told = describe_active(after, given)
+    assert [setting(told, name)["next"] for name in ("interval", "engine")] == [None, "exec"]
+    assert setting(told, "interval")["source"] == "lamplighter.toml"
+
+
+def test_the_documentation_names_each_setting_that_needs_a_restart() -> None:
+    page = Path(__file__).parents[2] / "docs/reference/settings.md"
+    part = page.read_text().split("## Restart")[1].split("## All settings")[0]
+
+    named = re.findall(r"`(LAMPLIGHTER_\w+)`", part)
+
+    assert named == [each.variable for each in SETTINGS if not each.live]
 
 
 @pytest.mark.parametrize(

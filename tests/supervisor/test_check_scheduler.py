@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -57,3 +58,19 @@ async def test_results_wait_in_memory_while_the_database_takes_none(db: Database
 
     assert refused > 2
     assert found[0].state is PointState.FAILED
+
+
+async def test_an_interval_of_0_runs_no_checks_until_it_changes(db: Database) -> None:
+    usual = replace(CLOSED, interval=None)
+    here = Context(db=db, now=clock.now, redact=OPEN)
+    services = Services((Service(name="db", checks=(usual,)),))
+    found = CheckScheduler(here, lambda: services, HaltControl(), 0.0)
+    assert await found.step(10_000.0) == 0
+
+    found.interval = 30.0
+    await found.step(10_000.0)
+
+    assert [await found.step(at) for at in (10_031.0, 10_032.0)] == [1, 0]
+    found.interval = 0.0
+    assert await found.step(20_000.0) == 0
+    await found._stop()

@@ -177,7 +177,7 @@ async def test_without_tier_3_or_in_a_dry_run_no_repair_begins(
     active = build_configuration(settings, builtin_lexicon())
     here = replace(session_context(db, tmp_path), active=active, current=lambda: services)
 
-    parts = [asyncio.create_task(each()) for each in build_scheduler(settings, here)]
+    parts = [asyncio.create_task(each.run()) for each in build_scheduler(settings, here)]
     began = time.monotonic()
     while not await incidents.live(db):
         assert time.monotonic() - began < 60

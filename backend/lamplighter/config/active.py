@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from lamplighter.config.catalog import SETTINGS, Setting, group_of
@@ -21,23 +22,27 @@ _ESCAPES: Final = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\
 
 
 def describe_active(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """Return every setting as it was read at the start, and as it would be read now."""
+    """Return every setting as it is active, and as the next start would read it."""
     lines = _lines(settings)
     later, refused, waiting = _at_next_start(settings, environ)
     return {
         "settings": [
             _describe(each, lines, later, whole=_effective_value(each, settings))
-            for each in _in_effect(settings, later)
+            for each in settings.values
         ],
         "warnings": [*settings.warnings, *_ignored_values(settings, environ, lines), *waiting],
         "refused": refused,
     }
 
 
-def _in_effect(settings: Settings, later: Mapping[str, SettingValue]) -> Iterator[SettingValue]:
-    """Return each setting as it was read at the start; those that apply at once as they are now."""
-    for each in settings.values:
-        yield later.get(each.setting.name, each) if each.setting.live else each
+def take_over(settings: Settings, found: Settings) -> Settings:
+    """Return settings with the values of others that apply without a restart."""
+    live = {each.name: getattr(found, each.name) for each in SETTINGS if each.live}
+    values = tuple(
+        new if new.setting.live else old
+        for old, new in zip(settings.values, found.values, strict=True)
+    )
+    return replace(settings, **live, values=values)
 
 
 def toml_line(name: str, text: str) -> str:

@@ -49,8 +49,13 @@ class Setting:
     secret: bool = False
     command: bool = False
     """Whether it says what runs, what is read, or who is let in: see the setting `edit`."""
-    live: bool = False
-    """Whether a change applies without a restart."""
+    at_start: bool = False
+    """Whether it is read at the start only, as all commands are."""
+
+    @property
+    def live(self) -> bool:
+        """Whether a change applies without a restart."""
+        return not (self.at_start or self.command)
 
     @property
     def variable(self) -> str:
@@ -68,9 +73,21 @@ def mask_password(text: str) -> str:
 
 
 SETTINGS: Final = (
-    Setting("home", "", path, "The data directory: database, session files, services.yaml."),
+    Setting(
+        "home",
+        "",
+        path,
+        "The data directory: database, session files, services.yaml.",
+        at_start=True,
+    ),
     Setting("host", "127.0.0.1", host, "The address the web process listens on.", command=True),
-    Setting("port", "8080", IntegerReader(1, 65_535), "The port the web process listens on."),
+    Setting(
+        "port",
+        "8080",
+        IntegerReader(1, 65_535),
+        "The port the web process listens on.",
+        at_start=True,
+    ),
     Setting(
         "hosts",
         "",
@@ -298,21 +315,18 @@ SETTINGS: Final = (
         split_words,
         "The notification targets: Apprise URLs or `name=URL`, separated by spaces or commas.",
         secret=True,
-        live=True,
     ),
     Setting(
         "notify_level",
         "critical",
         ChoiceReader(NOTIFY_LEVELS),
         "The lowest event level that sends a notification: critical, warning or info.",
-        live=True,
     ),
     Setting(
         "notify_digest",
         "none",
         digest,
         "How long notifications are collected into one message: 10m; none sends each at once.",
-        live=True,
     ),
     Setting(
         "echo",
@@ -406,30 +420,35 @@ SETTINGS: Final = (
         "auto",
         ChoiceReader(("auto", "off")),
         "Semantic search: auto, if the extra lamplighter[vectors] is installed; or off.",
+        at_start=True,
     ),
     Setting(
         "notebook",
         "yes",
         flag,
         "Whether the memories are kept as Markdown pages in the notebook directory of the home.",
+        at_start=True,
     ),
     Setting(
         "notebook_index",
         str(INDEX_BYTES),
         IntegerReader(500, 100_000),
         "The maximum bytes of the notebook's index, MEMORY.md.",
+        at_start=True,
     ),
     Setting(
         "notebook_git",
         "no",
         flag,
         "Whether each change of the notebook is a git commit that says what was learned.",
+        at_start=True,
     ),
     Setting(
         "memory_port",
         "7437",
         IntegerReader(1, 65_535),
         "The port of `lamplighter memory-service`.",
+        at_start=True,
     ),
     Setting(
         "memory_tokens",
@@ -437,8 +456,15 @@ SETTINGS: Final = (
         flag,
         "Whether the memory service requires a token on loopback; on other addresses it "
         "always does.",
+        at_start=True,
     ),
-    Setting("log_format", "text", ChoiceReader(("text", "json")), "The log format: text or json."),
+    Setting(
+        "log_format",
+        "text",
+        ChoiceReader(("text", "json")),
+        "The log format: text or json.",
+        at_start=True,
+    ),
     Setting(
         "log_level", "info", ChoiceReader(LEVELS), "The log level: debug, info, warning or error."
     ),
@@ -447,6 +473,7 @@ SETTINGS: Final = (
         "checks",
         ChoiceReader(("no", "checks", "all")),
         "What a person may edit in the app: no; checks, which is everything but commands; or all.",
+        at_start=True,
     ),
     Setting(
         "status_services",

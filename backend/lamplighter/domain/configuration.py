@@ -1,7 +1,7 @@
-"""The active configuration: what a process has read from settings and files at its start."""
+"""The active configuration: what a process has read from settings and files."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 
 from lamplighter.domain.clients.agent import Agent
@@ -52,6 +52,14 @@ class Configuration:
     agents: tuple[Agent, ...] = ()
     status_services: tuple[tuple[str, str], ...] = ()
     """The services on the public status page, with their display names."""
+
+    def adopt(self, other: "Configuration") -> None:
+        """Take over the values of another one, for all that hold this object: settings changed.
+
+        Nothing else changes it.
+        """
+        for each in fields(self):
+            object.__setattr__(self, each.name, getattr(other, each.name))
 
     def engine_of(self, tier: int) -> str:
         """Return what runs the sessions of a tier unless a request names another engine."""

@@ -18,6 +18,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import display_address, is_postgres
 from lamplighter.repository.upkeep import leases, vitals
+from lamplighter.serve.editing.live import LiveSettings
 from lamplighter.serve.home import SESSIONS
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.configuration.context import ConfigurationContext
@@ -29,7 +30,7 @@ LICENSE = "Apache-2.0"
 class ActiveSettings:
     """The settings of this process, the files it reads, and its identity."""
 
-    settings: Settings
+    live: LiveSettings
     services: ServicesFile
     lexicon: Lexicon
     db: Database
@@ -39,6 +40,7 @@ class ActiveSettings:
 
     async def as_json(self) -> Mapping[str, Any]:
         """Return all of it as JSON, without its secrets."""
+        self.live.refresh()
         found = await asyncio.to_thread(active.describe_active, self.settings)
         for each in found["settings"]:
             for name in ("value", "next"):
@@ -52,6 +54,11 @@ class ActiveSettings:
             "files": await asyncio.to_thread(self._files),
             "about": await self._about(),
         }
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that are active now."""
+        return self.live.current
 
     def line_of(self, name: str, text: str) -> str:
         """Return the line of `lamplighter.toml` that sets a setting; raises Invalid."""

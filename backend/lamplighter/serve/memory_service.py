@@ -20,6 +20,7 @@ from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.serve import home, web
 from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
+from lamplighter.serve.editing.live import follow_settings
 from lamplighter.serve.indexing import following, indexing
 from lamplighter.serve.local.address import known_hosts, web_url
 from lamplighter.serve.semantic.service import semantic_service
@@ -82,17 +83,19 @@ def _end(number: int, frame: object) -> None:
 
 @asynccontextmanager
 async def _service_context(settings: Settings) -> AsyncIterator[MemoryServiceContext]:
+    active = build_configuration(settings, builtin_lexicon())  # this contract uses none
     async with (
         home.tracing(settings, "memory-service"),
         home.database(settings) as db,
         semantic_service(settings, db) as means,
         indexing(db),
         following(db),
+        follow_settings(settings, db, active).following(),
     ):
         yield MemoryServiceContext(
             db=db,
             now=clock.now,
             redact=home.secrets(settings),
-            active=build_configuration(settings, builtin_lexicon()),  # this contract uses none
+            active=active,
             near=means.answers,
         )

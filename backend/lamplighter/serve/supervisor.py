@@ -2,12 +2,12 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from lamplighter import clock
 from lamplighter.config import lexicon
@@ -20,7 +20,7 @@ from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.session import MAX_TIER, RequestState, Session, SessionPlan, Status
 from lamplighter.domain.sessions.transcript import transcript_entry
-from lamplighter.engines import stream
+from lamplighter.engines import Engine, stream
 from lamplighter.engines.tail import Tail
 from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database
@@ -30,7 +30,7 @@ from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.serve import home
 from lamplighter.serve.configuration import build_configuration, build_retention
-from lamplighter.serve.editing.live import LiveNotifications
+from lamplighter.serve.editing.live import follow_settings
 from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.notebook.service import notebook_context
 from lamplighter.serve.push.transport import build_outlets
@@ -271,49 +271,75 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         SessionServer() as server,
     ):
         here = home.context(settings, db)
-        context = build_session_context(settings, here, active, server, services)
+        engines = {engine.name: engine for engine in home.engines(settings)}
+        context = build_session_context(settings, here, active, server, services, engines)
         outlets = build_outlets(settings, db)
-        scheduler = build_scheduler(settings, context)
+        scheduler, evaluation = build_scheduler(settings, context)
         sender = Sender(
             db, outlets, clock.now, web_url(settings), listener.version, services.last_good
         )
-        every = timedelta(seconds=settings.organize) if settings.organize else None
-        organizer = OrganizerSchedule(here, every, services.last_good)
-        weekly = timedelta(seconds=settings.memory_health) if settings.memory_health else None
-        measuring = HealthSchedule(here, weekly, services.last_good)
+        organizer = OrganizerSchedule(here, _interval(settings.organize), services.last_good)
+        measuring = HealthSchedule(here, _interval(settings.memory_health), services.last_good)
         verifier = build_verifier(settings, context, services)
         follower = IncidentFollower(here, services.last_good, listener.version)
-        live = LiveNotifications(settings, db, outlets.addresses)
+        live = follow_settings(settings, db, active)
         steady = context.timepiece.steady
         keeper = RetentionSchedule(here, context.files, build_retention(settings), steady)
-        work = (sender, organizer, measuring, verifier, follower, live, keeper)
-        beside = (*(each.run for each in work), *scheduler)
-        led = Supervisor(context, services.load, lock, beside=beside)
-        yield SupervisorProcess(led, listener)
+        work = (*(sender, organizer, measuring, verifier, follower, keeper, scheduler, evaluation),)
+        led = Supervisor(context, services.load, lock, beside=tuple(each.run for each in work))
+
+        def apply(found: Settings) -> None:
+            """Give the parts their settings; what holds the configuration has it already."""
+            outlets.addresses.urls = found.notify
+            engines.update({each.name: each for each in home.engines(found)})
+            organizer.interval = _interval(found.organize)
+            measuring.interval = _interval(found.memory_health)
+            verifier.interval = found.verify_interval
+            keeper.retention = build_retention(found)
+            scheduler.interval, scheduler.retention = found.check_interval, check_retention(found)
+            scheduler.repairs = evaluation.repairs = may_repair(active)
+            led.reconfigured.set()
+
+        live.appliers.append(apply)
+        async with live.following():
+            yield SupervisorProcess(led, listener)
+
+
+def _interval(seconds: float) -> timedelta | None:
+    """Return an interval of the settings; 0 is none."""
+    return timedelta(seconds=seconds) if seconds else None
+
+
+def may_repair(active: Configuration) -> bool:
+    """Return whether a known repair may begin without an investigation."""
+    return active.max_tier >= MAX_TIER and not active.dry_run
+
+
+def check_retention(settings: Settings) -> CheckRetention:
+    """Return how long results of scheduled checks are stored."""
+    return CheckRetention(
+        points=timedelta(seconds=settings.check_result_retention),
+        fine=timedelta(seconds=settings.check_series_retention),
+        daily=timedelta(seconds=settings.check_day_retention),
+    )
 
 
 def build_scheduler(
     settings: Settings, context: SessionContext
-) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
-    """Return what runs checks on their own intervals; nothing where the setting turns it off."""
-    if not settings.check_interval:
-        return ()
-    repairs = context.active.max_tier >= MAX_TIER and not context.active.dry_run
+) -> tuple[CheckScheduler, PushEvaluation]:
+    """Return what runs checks on their own intervals; an interval of 0 runs none."""
+    repairs = may_repair(context.active)
     scheduler = CheckScheduler(
         context,
         context.current or Services,
         context.halt_control,
         settings.check_interval,
-        CheckRetention(
-            points=timedelta(seconds=settings.check_result_retention),
-            fine=timedelta(seconds=settings.check_series_retention),
-            daily=timedelta(seconds=settings.check_day_retention),
-        ),
+        check_retention(settings),
         repairs=repairs,
     )
 
     async def halted() -> bool:
-        return await context.halt_control.pulled(context.db) is not None
+        return not scheduler.interval or await context.halt_control.pulled(context.db) is not None
 
     evaluation = PushEvaluation(
         context,
@@ -322,7 +348,7 @@ def build_scheduler(
         check_now=scheduler.check_now,
         repairs=repairs,
     )
-    return scheduler.run, evaluation.run
+    return scheduler, evaluation
 
 
 def build_session_context(
@@ -331,6 +357,7 @@ def build_session_context(
     active: Configuration,
     server: SessionServer,
     services: ServicesFile,
+    engines: Mapping[str, Engine],
 ) -> SessionContext:
     """Return what the supervisor runs sessions with."""
     return SessionContext(
@@ -339,7 +366,7 @@ def build_session_context(
         redact=here.redact,
         active=active,
         files=SessionFiles(settings.home / home.SESSIONS),
-        engines={engine.name: engine for engine in home.engines(settings)},
+        engines=engines,
         sockets=run_directory(settings.home),
         url=web_url(settings),
         open_tools=server.open,

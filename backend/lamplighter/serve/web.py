@@ -29,7 +29,7 @@ from lamplighter.serve.active_settings import ActiveSettings
 from lamplighter.serve.checkup.health import HealthMonitor
 from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
-from lamplighter.serve.editing.live import following_settings
+from lamplighter.serve.editing.live import LiveSettings, follow_settings
 from lamplighter.serve.editing.sources import build_context
 from lamplighter.serve.indexing import following, indexing
 from lamplighter.serve.local.address import known_hosts, run_directory, web_url
@@ -169,16 +169,18 @@ async def _open_context(
         create_listener(settings.database_url, run_directory(settings.home)) as listener,
         indexing(db),
         following(db, services.last_good),
-        following_settings(settings, db),
+        (live := follow_settings(settings, db, active)).following(),
         command_server(QueryContext(settings, db, services, lambda: nullcontext(means.near))),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)
         files = await _build_files(settings, db)
+        health = HealthMonitor(settings, db, hub, clock.now, means)
+        live.appliers.append(health.use)
         yield ApiContext(
             db=db,
             hub=hub,
-            health=HealthMonitor(settings, db, hub, clock.now, means),
-            settings=_active_settings(settings, services, active, db, files),
+            health=health,
+            settings=_active_settings(live, services, active, db, files),
             configuration=files,
             now=clock.now,
             redact=redact,
@@ -206,7 +208,7 @@ async def _build_files(settings: Settings, db: Database) -> ConfigurationContext
 
 
 def _active_settings(
-    settings: Settings,
+    live: LiveSettings,
     services: ServicesFile,
     active: Configuration,
     db: Database,
@@ -214,11 +216,11 @@ def _active_settings(
 ) -> ActiveSettings:
     return ActiveSettings(
         files=files,
-        settings=settings,
+        live=live,
         services=services,
         lexicon=active.lexicon,
         db=db,
-        redact=home.secrets(settings),
+        redact=home.secrets(live.current),
         started_at=clock.now(),
     )
 

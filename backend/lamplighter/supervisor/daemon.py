@@ -75,17 +75,22 @@ NO_ROUND: Final = "and no rounds run"
 
 @dataclass(slots=True)
 class Supervisor:
-    """Runs the rounds while it holds the lock; `beside` are the leader's other tasks."""
+    """Runs the rounds while it holds the lock; `beside` are the leader's other tasks.
+
+    Set `reconfigured` when the configuration of the context has changed.
+    """
 
     context: SessionContext
     load: Callable[[], Services]
     lock: Lease
     beside: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     draining: asyncio.Event = field(default_factory=asyncio.Event)
+    reconfigured: asyncio.Event = field(default_factory=asyncio.Event)
     parking: ParkedChains = field(default_factory=ParkedChains)
     heartbeat: Heartbeat = field(default_factory=Heartbeat)
     standby: Standby = field(init=False)
     _due: float = 0.0
+    _interval: float = 0.0
     _services: Services = field(default_factory=Services)
     _problem: str = ""
     _halted: str = ""
@@ -123,7 +128,7 @@ class Supervisor:
         except BaseException:
             await self.heartbeat.stop()
             raise
-        self._due = time.monotonic()
+        self._due, self._interval = time.monotonic(), self.context.active.interval
         return True
 
     async def _recover(self, former: Leader | None) -> None:
@@ -148,7 +153,8 @@ class Supervisor:
             await self.answer(request)
             return True
         if time.monotonic() >= self._due:
-            due, self._due = self._due, time.monotonic() + self.context.active.interval
+            self._interval = self.context.active.interval
+            due, self._due = self._due, time.monotonic() + self._interval
             try:
                 await self._round()
             except OperationalError:
@@ -195,7 +201,7 @@ class Supervisor:
             async with asyncio.TaskGroup() as both:
                 if await self.standby.until_leader(self.lead, self._ingest_pending, self.draining):
                     recording = record_file_changes(self.context, listener.version)
-                    along = [self.heartbeat.ended(), recording]
+                    along = [self.heartbeat.ended(), recording, self._follow_configuration()]
                     along += [each() for each in self.beside]
                     beside = [both.create_task(each) for each in along]
                     await self._work(listener)
@@ -251,7 +257,21 @@ class Supervisor:
         left = max(0.0, self._due - time.monotonic())
         if self._halted:
             left = POLL_SECONDS  # that the file is gone wakes nobody
-        await wait_for_first(self.draining.wait(), listener.wait(left))
+        await wait_for_first(self.draining.wait(), self.reconfigured.wait(), listener.wait(left))
+
+    async def _follow_configuration(self) -> None:
+        """Let the next round be due by the interval that is active now, also during a session."""
+        while True:
+            await self.reconfigured.wait()
+            self.reconfigured.clear()
+            self._due += self.context.active.interval - self._interval
+            self._interval = self.context.active.interval
+            try:
+                await self._tell_next_round()
+            except OperationalError as error:
+                logger.log(severity(error), "The settings could not be recorded: %s", error)
+                await asyncio.sleep(LOCKED_SECONDS)
+                self.reconfigured.set()
 
     async def _round(self) -> None:
         await self._read_services()
@@ -385,7 +405,13 @@ class Supervisor:
         left = timedelta(seconds=max(0.0, self._due - time.monotonic()))
         async with writing(self.db):
             now = self.context.now()
-            await leases.update_status(self.db, next_round_at=now + left, now=now)
+            await leases.update_status(
+                self.db,
+                next_round_at=now + left,
+                interval_seconds=self._interval,
+                dry_run=self.context.active.dry_run,
+                now=now,
+            )
 
     async def step_down(self) -> None:
         """Stop leading, and record it."""

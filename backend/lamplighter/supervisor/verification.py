@@ -27,7 +27,7 @@ class Verifier:
     run_command: schedule.RunCommand
     interval: float
     halted: Callable[[], Awaitable[bool]]
-    _next: float = 0.0
+    _done_at: float = float("-inf")
     _after: int = 0
 
     async def run(self) -> None:
@@ -46,15 +46,15 @@ class Verifier:
         if self.interval <= 0 or await self.halted():
             return False
         if await schedule.mark_changed(self.here):
-            self._next = 0.0  # marked memories do not wait for the interval
+            self._done_at = float("-inf")  # marked memories do not wait for the interval
             return True
         if await schedule.run_attached(self.here, self.run_command):
             return True
         loop = asyncio.get_running_loop()
-        if loop.time() < self._next:
+        if loop.time() < self._done_at + self.interval:
             return False
         results, self._after = await schedule.verify_due(self.here, self.sources, after=self._after)
         if not results and not self._after:
-            self._next = loop.time() + self.interval
+            self._done_at = loop.time()
             return False
         return True

@@ -1,4 +1,3 @@
-import { eventsPage } from "./events/page.js"
 import { memoriesPage } from "./memories/page.js"
 import { memoryFields } from "../shared/memory-form/memory-fields.js"
 import { memoryPanel } from "./memory/page.js"
@@ -9,7 +8,6 @@ import { sessionsPage } from "./sessions/page.js"
 export function pages(Alpine) {
   const store = (/** @type {string} */ name) => Alpine.store(name)
   Alpine.data("memoriesPage", () => memoriesPage(store))
-  Alpine.data("eventsPage", () => eventsPage(store))
   Alpine.data("sessionsPage", () => sessionsPage(store))
   Alpine.data("overviewPage", () => overviewPage(store))
   Alpine.data("memoryPanel", () => memoryPanel(store))
@@ -24,9 +22,4 @@ export function pages(Alpine) {
         return store("keys")[which]
       },
     }))
-  Alpine.data("linkedEvent", () => ({
-    get event() {
-      return store("events").linked ?? {}
-    },
-  }))
 }

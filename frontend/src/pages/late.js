@@ -27,6 +27,10 @@ import { memoryHealth } from "./health/memory.js"
 import { alerts, notices } from "./health/deliveries.js"
 import { incidentsPage } from "./incidents/page.js"
 import { incidents } from "./incidents/store.js"
+import { density } from "./events/density.js"
+import { eventGroups } from "./events/event-groups.js"
+import { eventsPage } from "./events/page.js"
+import { events } from "./events/store.js"
 import { editorPage } from "./editor/page.js"
 import { editor } from "./editor/store.js"
 import { focusOn } from "../shared/browser/focus.js"
@@ -52,7 +56,7 @@ import { LAYERS } from "../../generated/values.js"
 import { lateWords } from "./late-vocabulary.js"
 
 export const commands = /** @type {Record<string, any>} */ (
-  import.meta.glob("./{editor,health,preview,reviews,search,settings}/commands.js", { eager: true })
+  import.meta.glob("./{editor,events,health,preview,reviews,search,settings}/commands.js", { eager: true })
 )
 
 /**
@@ -86,6 +90,12 @@ export function latePages(with_) {
   Alpine.data("sessionPage", () => sessionPage(store))
   Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
   Alpine.data("reviewsPage", () => reviewsPage(store, () => revealIn(store("reviews"))))
+  Alpine.data("eventsPage", () => eventsPage(store))
+  Alpine.data("linkedEvent", () => ({
+    get event() {
+      return store("events").linked ?? {}
+    },
+  }))
   Alpine.data("sessionHead", () => ({
     get session() {
       return store("session").row
@@ -97,6 +107,7 @@ export function latePages(with_) {
     ...ofPreview(with_),
     ...ofUses(with_),
     editor: ofEditor(with_),
+    events: ofEvents(with_),
     graph: ofGraph(with_),
     incidents: ofIncidents(with_),
     service: ofService(with_),
@@ -191,6 +202,21 @@ function ofIncidents({ add, api, feed, confirm, toasts }) {
   const found = add("incidents", incidents({ api, confirm, toasts }))
   for (const entity of ["incident", "session", "event", "approval"]) feed.on(entity, () => found.follow())
   return found
+}
+
+/** @param {any} with_ */
+function ofEvents({ Alpine, add, api, feed, router, toasts }) {
+  const groups = add("eventGroups", eventGroups({ api, feed }))
+  const counted = add("density", density({ api, feed }))
+  const one = add("events", events({ api, feed, router, groups, density: counted }))
+  feed.on("event", (/** @type {Change} */ change) => one.follow(change))
+  feed.onReset(() => router.page !== "events" && one.phase !== "loading" && one.reload())
+  Alpine.effect(() => one.list.waiting.length && toasts.announce(one.list.pill, "events"))
+  return {
+    visit: (/** @type {URLSearchParams} */ params) => one.visit(params),
+    exit: () => one.exit(),
+    load: () => one.reload(),
+  }
 }
 
 /** @param {any} with_ */

@@ -4,6 +4,7 @@ import { rangeOf, stretchWords } from "../../src/pages/events/range.js"
 import { density } from "../../src/pages/events/density.js"
 import { eventGroups } from "../../src/pages/events/event-groups.js"
 import { eventFilters, eventMatches, events } from "../../src/pages/events/store.js"
+import "../late-texts.js"
 import { fakeApi, fakeFeed, fakeTimers, NOON } from "../fakes.js"
 
 const REFUSED = {

@@ -11,6 +11,7 @@ from lamplighter.api.access.callers import caller_of
 from lamplighter.api.context import api_context
 from lamplighter.api.responses import answer
 from lamplighter.domain.access.browser import describe_browser
+from lamplighter.domain.access.device import Subscription
 from lamplighter.formats import serialize
 from lamplighter.repository.access import devices as rows
 from lamplighter.usecases.access import devices
@@ -32,9 +33,9 @@ async def subscribe(request: Request) -> Response:
     given = await params.body(request, shapes.DeviceIn)
     device = await devices.subscribe(
         here.db,
-        endpoint=given.endpoint,
-        p256dh=given.keys.p256dh,
-        auth=given.keys.auth,
+        subscription=Subscription(
+            given.endpoint, given.keys.p256dh, given.keys.auth, given.replaces
+        ),
         key=here.device_key(),
         name=describe_browser(request.headers.get("user-agent", "")) or UNNAMED,
         login_id=caller.id,

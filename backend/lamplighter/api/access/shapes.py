@@ -68,7 +68,11 @@ class SubscriptionKeys(Struct):
 
 
 class DeviceIn(Struct):
-    """A push subscription of this browser, as its `toJSON` returns it."""
+    """A push subscription of this browser, as its `toJSON` returns it.
+
+    `replaces` is the endpoint that it had before: the device keeps its number.
+    """
 
     endpoint: Annotated[str, Meta(max_length=MAX_ENDPOINT_CHARS)]
     keys: SubscriptionKeys
+    replaces: Annotated[str, Meta(max_length=MAX_ENDPOINT_CHARS)] | None = None

@@ -5,6 +5,7 @@ import binascii
 import ipaddress
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -25,6 +26,17 @@ PUSH_SERVICES: Final = (
     "notify.windows.com",
 )
 """The services of the common browsers; theirs are all names below these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """What a browser subscribed with; `replaces` is the endpoint that it had before."""
+
+    endpoint: str
+    p256dh: str
+    auth: str
+    replaces: str | None = None
+
 
 _HOST: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?")
 

@@ -1,6 +1,7 @@
 """Queries on many results of checks at once: how many failed, and the newest of each series."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,32 +16,77 @@ from lamplighter.domain.services.series import (
     span_start,
 )
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.dialect import Seconds, UTCDateTime
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import check_aggregates, check_points, check_series
 
-Beat = tuple[datetime, str, float | None]
-"""The time, the state and the latency of one result."""
+BEATS: Final = 60
+"""How many results a heartbeat strip shows."""
 
 _EPOCH: Final = sa.literal(EPOCH, UTCDateTime())
 _FAILED: Final = sa.case((check_points.c.state == PointState.FAILED, 1), else_=0)
-_NEWEST: Final = Statement(
-    sa.select(check_points.c.at, check_points.c.state, check_points.c.latency_ms)
-    .where(check_points.c.series_id == sa.bindparam("series"))
-    .order_by(check_points.c.at.desc())
-    .limit(sa.bindparam("limit"))
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Beats:
+    """The newest results of a series, newest first, in columns.
+
+    `at` are milliseconds since 1970, `states` the first letter of each state.
+    """
+
+    at: list[int] = field(default_factory=list)
+    states: str = ""
+    latency_ms: list[int | None] = field(default_factory=list)
+
+
+def _prepare_newest() -> Statement:
+    """Prepare one row for each series: 60 rows each would cost several times as much."""
+    few = (
+        sa.select(check_points.c.at, check_points.c.state, check_points.c.latency_ms)
+        .where(check_points.c.series_id == sa.bindparam("series", 0))
+        .order_by(check_points.c.at.desc())
+        .limit(BEATS)
+        .subquery()
+    )
+    fraction = sa.cast(sa.func.substr(few.c.at, 21, 3), sa.Integer)
+    latency = sa.cast(sa.cast(sa.func.round(few.c.latency_ms), sa.Integer), sa.Text)
+    join = sa.func.aggregate_strings
+    return Statement(
+        sa.select(
+            join(sa.cast(Seconds(few.c.at) * 1_000 + fraction, sa.Text), ",").label("at"),
+            join(sa.func.substr(few.c.state, 1, 1), "").label("states"),
+            join(sa.func.coalesce(latency, ""), ",").label("latency"),
+        )
+    )
+
+
+_NEWEST: Final = _prepare_newest()
 
 
 async def counts_since(
-    db: Database, found: Sequence[CheckSeries], *, start: datetime
-) -> dict[int, tuple[int, int]]:
-    """Return the number of conclusive results of some series since a moment, and of failures.
+    db: Database, found: Sequence[CheckSeries], *starts: datetime
+) -> list[dict[int, tuple[int, int]]]:
+    """Return the number of conclusive results of some series, and of failures, since each moment.
 
     Whole days that are folded are counted by their aggregates, the rest by 5-minute aggregates
     and single results. What is older than their retention does not count.
     """
     ids = [each.id for each in found]
+    queries: dict[tuple[object, ...], sa.Select[Any]] = {}
+    wanted = []
+    for start in starts:
+        parts = _parts(found, ids, start)
+        wanted.append(list(parts))
+        queries |= parts
+    rows = await db.fetch_each(list(queries.values())) if ids else [[] for _ in queries]
+    counted = dict(zip(queries, rows, strict=True))
+    return [_sum(ids, [counted[part] for part in each]) for each in wanted]
+
+
+def _parts(
+    found: Sequence[CheckSeries], ids: Sequence[int], start: datetime
+) -> dict[tuple[object, ...], sa.Select[Any]]:
+    """Return the queries whose sum is the count since a moment; several moments share some."""
     midnight = span_start(start, DAY)
     first = midnight if midnight == start else midnight + DAY
     daily, fine, at = SeriesResolution.DAILY, SeriesResolution.FINE, check_aggregates.c.at
@@ -48,27 +94,39 @@ async def counts_since(
     today = min((max(first, each.day_folded_to or EPOCH) for each in found), default=first)
     newer = min((max(start, each.folded_to or EPOCH) for each in found), default=start)
     day_end = sa.func.coalesce(check_series.c.day_folded_to, _EPOCH)
-    queries = [
-        _folded(ids, fine, at >= start, at < first),
-        _folded(ids, daily, at >= first),
-        _folded(ids, fine, at >= today, at >= day_end),
-        _single(ids, newer),
-    ]
+    return {
+        ("edge", start): _folded(ids, fine, at >= start, at < first),
+        ("days", first): _folded(ids, daily, at >= first),
+        ("today", today): _folded(ids, fine, at >= today, at >= day_end).join(
+            check_series, check_series.c.id == check_aggregates.c.series_id
+        ),
+        ("single", newer): _single(ids, newer),
+    }
+
+
+def _sum(ids: Sequence[int], parts: Sequence[Sequence[Any]]) -> dict[int, tuple[int, int]]:
     counts: dict[int, tuple[int, int]] = dict.fromkeys(ids, (0, 0))
-    for rows in await db.fetch_each(queries) if ids else ():
+    for rows in parts:
         for row in rows:
             count, failures = counts[row["id"]]
             counts[row["id"]] = count + int(row["count"]), failures + int(row["failures"])
     return counts
 
 
-async def newest(db: Database, series_ids: Sequence[int], *, limit: int) -> dict[int, list[Beat]]:
-    """Return the newest results of some series, newest first."""
-    found = await db.fetch_each([_NEWEST(series=number, limit=limit) for number in series_ids])
-    return {
-        number: [(row["at"], row["state"], row["latency_ms"]) for row in rows]
-        for number, rows in zip(series_ids, found, strict=True)
-    }
+async def newest(db: Database, series_ids: Sequence[int]) -> dict[int, Beats]:
+    """Return the newest results of some series."""
+    found = await db.fetch_each([_NEWEST(series=number) for number in series_ids])
+    return {number: _beats(row) for number, [row] in zip(series_ids, found, strict=True)}
+
+
+def _beats(row: Any) -> Beats:
+    if row["at"] is None:
+        return Beats()
+    return Beats(
+        at=[int(each) for each in row["at"].split(",")],
+        states=row["states"],
+        latency_ms=[int(each) if each else None for each in row["latency"].split(",")],
+    )
 
 
 async def checked_since(db: Database, moment: datetime) -> list[CheckSeries]:
@@ -96,15 +154,15 @@ def _series(row: Any) -> CheckSeries:
 def _folded(
     ids: Sequence[int], span: SeriesResolution, *within: sa.ColumnElement[bool]
 ) -> sa.Select[Any]:
+    series = check_aggregates.c.series_id
     return (
         sa.select(
-            check_series.c.id,
+            series.label("id"),
             sa.func.sum(check_aggregates.c.count).label("count"),
             sa.func.sum(check_aggregates.c.failures).label("failures"),
         )
-        .join(check_aggregates, check_aggregates.c.series_id == check_series.c.id)
-        .where(check_series.c.id.in_(ids), check_aggregates.c.span == span, *within)
-        .group_by(check_series.c.id)
+        .where(series.in_(ids), check_aggregates.c.span == span, *within)
+        .group_by(series)
     )
 
 

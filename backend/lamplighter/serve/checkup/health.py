@@ -44,6 +44,10 @@ class HealthMonitor:
     _sound: list[DatedSign] = field(default_factory=list)
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    def use(self, settings: Settings) -> None:
+        """Check by these settings from now on."""
+        self.settings, self._setup = settings, []
+
     async def signs(self) -> list[DatedSign]:
         """Return every check result with its time; expensive results are cached."""
         async with self._one:

@@ -1,66 +1,79 @@
-"""Settings that apply without a restart: where notifications go, and which are sent."""
+"""The settings of a running process: those that are live follow the settings file."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
+from lamplighter.config.active import take_over
 from lamplighter.config.settings import FILE, Settings, read_settings
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Invalid
 from lamplighter.repository import Database
 from lamplighter.serve import home
-from lamplighter.serve.outbox import AppriseTransport
+from lamplighter.serve.configuration import build_configuration
 
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 2.0
 
 
-class LiveNotifications:
-    """Follows the settings file, and applies its settings of notifications."""
+class LiveSettings:
+    """The settings that are active now; each of `appliers` gets them when they change."""
 
-    def __init__(
-        self, settings: Settings, db: Database, transport: AppriseTransport | None = None
-    ) -> None:
-        self._settings, self._db, self._transport = settings, db, transport
+    def __init__(self, settings: Settings, *appliers: Callable[[Settings], None]) -> None:
+        self.current = settings
+        self.appliers = list(appliers)
         self._stamp = self._read_stamp()
 
     async def run(self) -> None:
-        """Follow until cancelled."""
+        """Follow the file until cancelled."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            if (stamp := self._read_stamp()) != self._stamp:
-                self._stamp = stamp
-                self._apply()
+            self.refresh()
 
-    def _apply(self) -> None:
+    def refresh(self) -> None:
+        """Apply the file, if it has changed since."""
+        if (stamp := self._read_stamp()) == self._stamp:
+            return
+        self._stamp = stamp
         try:
             found = read_settings()
         except Invalid as error:
-            logger.warning("%s has mistakes, notifications stay as they are: %s", FILE, error)
+            logger.warning("%s has mistakes, the settings stay as they are: %s", FILE, error)
             return
-        if found.home != self._settings.home:
+        if found.home != self.current.home:
             return
-        home.secrets(found)  # its addresses are masked from now on
-        self._db.telling = home.notification_rules(found)
-        if self._transport is not None:
-            self._transport.urls = found.notify
+        before, self.current = self.current, take_over(self.current, found)
+        for apply in self.appliers if self.current != before else ():
+            apply(self.current)
+
+    @asynccontextmanager
+    async def following(self) -> AsyncIterator[None]:
+        """Follow the file as long as this lasts."""
+        task = asyncio.create_task(self.run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
     def _read_stamp(self) -> tuple[int, int]:
         with suppress(OSError):
-            stat = (self._settings.home / FILE).stat()
+            stat = (self.current.home / FILE).stat()
             return stat.st_mtime_ns, stat.st_size
         return 0, 0
 
 
-@asynccontextmanager
-async def following_settings(settings: Settings, db: Database) -> AsyncIterator[None]:
-    """Apply such settings to the database of a web process, which decides what is sent."""
-    task = asyncio.create_task(LiveNotifications(settings, db).run())
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+def follow_settings(settings: Settings, db: Database, active: Configuration) -> LiveSettings:
+    """Return the settings of a process, which its database and configuration follow."""
+
+    def apply(found: Settings) -> None:
+        home.secrets(found)  # its addresses are masked from now on
+        db.telling = home.notification_rules(found)
+        logging.getLogger("lamplighter").setLevel(found.log_level.upper())
+        active.adopt(build_configuration(found, active.lexicon))
+
+    return LiveSettings(settings, apply)

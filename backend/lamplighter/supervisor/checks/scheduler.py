@@ -52,6 +52,7 @@ class ScheduledCheck:
 class CheckScheduler:
     """Runs the checks of `load`; `interval` is for checks without their own, in seconds.
 
+    An interval of 0 runs no checks. Interval, retention and repairs may change while it runs.
     `repairs` says that a known repair may begin at once.
     """
 
@@ -62,7 +63,7 @@ class CheckScheduler:
     retention: CheckRetention = field(default_factory=CheckRetention)
     repairs: bool = False
     _services: Services = field(default_factory=Services)
-    _loaded: Services | None = None
+    _loaded: tuple[Services, float] | None = None
     _checks: dict[CheckName, ScheduledCheck] = field(default_factory=dict)
     _pending: list[CheckRun] = field(default_factory=list)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -99,6 +100,9 @@ class CheckScheduler:
 
     async def step(self, now: float) -> int:
         """Start the checks that are due, and return how many."""
+        if not self.interval:
+            self._checks, self._loaded = {}, None
+            return 0
         self._reload(now)
         due = [each for each in self._checks.values() if each.due <= now]
         halted = bool(due) and await self._is_halted(now)
@@ -156,9 +160,9 @@ class CheckScheduler:
             services = self.load()
         except LamplighterError:
             return  # the round reports it; the last valid version stays active
-        if services is self._loaded:
+        if self._loaded and self._loaded[0] is services and self._loaded[1] == self.interval:
             return
-        self._loaded = self._services = services
+        self._loaded, self._services = (services, self.interval), services
         before, self._checks = self._checks, {}
         for service in services:
             for check in service.checks:
@@ -210,6 +214,8 @@ class CheckScheduler:
     async def _fold(self) -> None:
         while True:
             await asyncio.sleep(FOLD_SECONDS)
+            if not self.interval:
+                continue
             try:
                 await self.fold()
                 await lasting_warnings.detect(self.here, self._services)

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from lamplighter.domain.access.access import Device
-from lamplighter.domain.access.device import MAX_DEVICES, endpoint_host, validate_keys
+from lamplighter.domain.access.device import MAX_DEVICES, Subscription, endpoint_host, validate_keys
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import devices
@@ -13,19 +13,25 @@ from lamplighter.usecases.access.recording import record_act
 async def subscribe(
     db: Database,
     *,
-    endpoint: str,
-    p256dh: str,
-    auth: str,
+    subscription: Subscription,
     key: str,
     name: str,
     login_id: int,
     now: datetime,
 ) -> Device:
-    """Subscribe a device; raises Invalid, and Conflict where there are too many."""
+    """Subscribe a device; raises Invalid, and Conflict where there are too many.
+
+    A device whose endpoint the browser has replaced keeps its number.
+    """
+    endpoint, replaces = subscription.endpoint, subscription.replaces
     host = endpoint_host(endpoint)
-    validate_keys(p256dh, auth)
+    validate_keys(subscription.p256dh, subscription.auth)
     async with writing(db):
-        others = [each for each in await devices.list_all(db) if each.endpoint != endpoint]
+        known = {each.endpoint: each for each in await devices.list_all(db)}
+        former = known.get(replaces or "")
+        if former is not None:
+            await devices.remove(db, former.id)
+        others = [each for each in known.values() if each.endpoint not in (endpoint, replaces)]
         if len(others) >= MAX_DEVICES:
             raise Conflict(f"{MAX_DEVICES} devices are subscribed. Remove one first.")
         device = await devices.insert(
@@ -33,11 +39,12 @@ async def subscribe(
             name=name,
             host=host,
             endpoint=endpoint,
-            p256dh=p256dh,
-            auth=auth,
+            p256dh=subscription.p256dh,
+            auth=subscription.auth,
             key=key,
             login_id=login_id,
             now=now,
+            **({} if former is None else {"id": former.id}),
         )
         await record_act(db, "subscribe", name, now=now)
     return device

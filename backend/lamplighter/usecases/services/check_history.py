@@ -77,10 +77,9 @@ async def read_uptime(db: Database, service: Service, *, now: datetime) -> dict[
     Of several checks the worst counts; null where there is no result.
     """
     found = await _selected(db, service, None)
-    windows: dict[str, float | None] = {}
-    for name, days in WINDOWS.items():
-        counts = await series_totals.counts_since(db, found, start=now - timedelta(days=days))
-        windows[name] = uptime(counts.values())
+    starts = [now - timedelta(days=days) for days in WINDOWS.values()]
+    counts = await series_totals.counts_since(db, found, *starts)
+    windows = {name: uptime(each.values()) for name, each in zip(WINDOWS, counts, strict=True)}
     return {"service": service.name, **windows}
 
 

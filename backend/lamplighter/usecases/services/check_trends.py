@@ -1,6 +1,6 @@
 """Trends of checks: latency over a period, and the newest results of every service."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, Final
@@ -10,9 +10,9 @@ from lamplighter.domain.services.latency import LatencyPeriod, merge_spans
 from lamplighter.domain.services.series import (
     BUCKET,
     DAY,
+    EPOCH,
     Aggregate,
     CheckSeries,
-    PointState,
     SeriesResolution,
     aggregate,
     span_start,
@@ -21,19 +21,11 @@ from lamplighter.domain.services.service import Service
 from lamplighter.formats.serialize import format_moment
 from lamplighter.repository import Database
 from lamplighter.repository.services import pauses, series, series_totals
-from lamplighter.repository.services.series_totals import Beat
-
-BEATS: Final = 60
-"""How many results a heartbeat strip shows."""
+from lamplighter.repository.services.series_totals import BEATS, Beats
 
 MAX_SILENCES: Final = 100
 MONTH: Final = 30 * DAY
-LETTERS: Final[Mapping[str, str]] = {
-    PointState.PASSED: "p",
-    PointState.WARNED: "w",
-    PointState.FAILED: "f",
-    PointState.INCONCLUSIVE: "i",
-}
+MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 async def read_latency(
@@ -140,9 +132,8 @@ async def read_heartbeats(
         for each in await series.of_services(db, names)
         if (each.service, each.check) in declared
     ]
-    points = await series_totals.newest(db, [each.id for each in held], limit=BEATS)
-    day = await series_totals.counts_since(db, held, start=now - DAY)
-    month = await series_totals.counts_since(db, held, start=span_start(now - MONTH, DAY))
+    points = await series_totals.newest(db, [each.id for each in held])
+    day, month = await series_totals.counts_since(db, held, now - DAY, span_start(now - MONTH, DAY))
     own: dict[str, list[CheckSeries]] = {}
     for each in held:
         own.setdefault(each.service, []).append(each)
@@ -163,22 +154,39 @@ def uptime(counts: Iterable[tuple[int, int]]) -> float | None:
     return round(min(shares), 3) if shares else None
 
 
-def _beats(found: Sequence[tuple[str, Sequence[Beat]]]) -> dict[str, Any]:
+def _beats(found: Sequence[tuple[str, Beats]]) -> dict[str, Any]:
     """Return the newest results of some checks as columns, oldest first."""
-    every = sorted(
+    checks = [name for name, _ in found]
+    of: list[int] = []
+    if len(found) == 1:
+        every = found[0][1]
+    else:
+        every, of = _merge([beats for _, beats in found])
+    last = every.at[0] if every.at else 0
+    return {
+        "checks": checks,
+        "at": format_moment(EPOCH + last * MILLISECOND) if every.at else None,
+        "states": every.states[::-1],
+        "ages": [(last - at + 500) // 1_000 for at in reversed(every.at)],
+        "of": of[::-1],
+        "latency_ms": every.latency_ms[::-1],
+    }
+
+
+def _merge(found: Sequence[Beats]) -> tuple[Beats, list[int]]:
+    """Return the newest results of several checks as one strip, and the position of each check."""
+    rows = sorted(
         (
             (at, number, state, ms)
-            for number, (_, beats) in enumerate(found)
-            for at, state, ms in beats
+            for number, beats in enumerate(found)
+            for at, state, ms in zip(beats.at, beats.states, beats.latency_ms, strict=True)
         ),
         key=itemgetter(0, 1),
-    )[-BEATS:]
-    last = every[-1][0] if every else None
-    return {
-        "checks": [name for name, _ in found],
-        "at": format_moment(last),
-        "states": "".join([LETTERS[state] for _, _, state, _ in every]),
-        "ages": [round((last - at).total_seconds()) for at, _, _, _ in every] if last else [],
-        "of": [number for _, number, _, _ in every] if len(found) > 1 else [],
-        "latency_ms": [None if ms is None else round(ms) for _, _, _, ms in every],
-    }
+        reverse=True,
+    )[:BEATS]
+    beats = Beats(
+        at=[at for at, _, _, _ in rows],
+        states="".join([state for _, _, state, _ in rows]),
+        latency_ms=[ms for _, _, _, ms in rows],
+    )
+    return beats, [number for _, number, _, _ in rows]

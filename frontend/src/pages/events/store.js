@@ -61,7 +61,6 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
   })
   return extend(list, {
     filters,
-    unseen: 0,
     here: false,
     grouped: false,
     /** What the list was read for. */
@@ -76,7 +75,6 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
       filters = eventFilters(params)
       this.filters = filters
       this.grouped = params.get("group") === "1"
-      this.unseen = 0
       this.here = true
       density.visit(filters)
       this.point(params.get("event") ?? "")
@@ -100,7 +98,6 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
 
     /** @param {Change} change */
     follow(change) {
-      if (change.op === "created" && !this.here) this.unseen += 1
       if (this.phase === "ready") this.apply(change)
       if (groups.phase === "ready") groups.apply(change)
       if (change.op === "created" && this.here) density.follow(change)

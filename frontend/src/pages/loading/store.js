@@ -14,6 +14,7 @@ const TITLES = {
   preview: t("common.preview_page"),
   health: t("common.health_page"),
   editor: t("common.editor_page"),
+  events: t("common.events_page"),
   settings: t("common.settings_page"),
   audit: t("common.audit_page"),
   trash: t("common.trash_page"),

@@ -22,7 +22,10 @@ export function browserPush() {
       await navigator.serviceWorker.register(scriptAddress(WORKER))
       const { pushManager } = await navigator.serviceWorker.ready
       await (await pushManager.getSubscription())?.unsubscribe() // it may be of another key
-      return (await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key })).toJSON()
+      const made = (await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key })).toJSON()
+      // the service worker tells the server by it which endpoint was replaced
+      await (await caches.open("push")).put("/push-endpoint", new Response(made.endpoint))
+      return made
     },
 
     unsubscribe: async () => (await find())?.unsubscribe(),

@@ -23,7 +23,7 @@ export function rangeWords({ range, default: usual }) {
 }
 
 /**
- * What is in force, and its changes: they are written to the settings file, and most of them apply on the next start.
+ * What is in force, and its changes: they are written to the settings file, and most of them apply within seconds.
  * @param {{api: Api, tokens: any, agents?: any, devices?: any, toasts?: any, journal?: any, router?: any, later?: any, now?: () => number}} with_
  */
 export function settings({ api, tokens, agents, devices, toasts, journal, router, later, now = Date.now }) {

@@ -58,7 +58,6 @@ export function visits(with_) {
     router,
     memories,
     memory,
-    events,
     sessions,
     overview,
     reviews,
@@ -71,6 +70,7 @@ export function visits(with_) {
     clock,
     toasts,
     heartbeats,
+    ui,
   } = with_
 
   /** @type {Record<string, any> | null} the pages that come late, once one of them was opened */
@@ -80,7 +80,9 @@ export function visits(with_) {
   feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
   feed.on("review", (/** @type {Change} */ change) => followReview(change))
   feed.on("page_review", () => reviews.tally())
-  feed.on("event", (/** @type {Change} */ change) => events.follow(change))
+  feed.on("event", (/** @type {Change} */ { op }) => {
+    if (op === "created" && router.page !== "events") ui.newEvents += 1
+  })
   feed.on("session", (/** @type {Change} */ change) => sessions.follow(change))
   feed.on("approval", (/** @type {Change} */ change) => approvals.follow(change))
   feed.on("halt", () => halt.follow())
@@ -111,7 +113,6 @@ export function visits(with_) {
   Alpine.effect(() => announce("overview", overview.here && overview.sentence))
   for (const [name, list] of Object.entries({ memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))
-  Alpine.effect(() => announce("events", events.list.waiting.length && events.list.pill))
   let away = ""
   Alpine.effect(() => (away = feedSaid(away)))
 
@@ -122,8 +123,7 @@ export function visits(with_) {
     else if (!overview.here) overview.visit()
     if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
     else memory.visit(page === "search" ? id : null)
-    if (page === "events") events.visit(params)
-    else events.exit()
+    if (page === "events") ui.newEvents = 0
     if (opened && before.page !== page && LATE.includes(before.page)) opened[before.page].exit()
     if (LATE.includes(page)) visitLate(page, before.page !== "")
     if (page === "sessions") (sessions.visit(params), requests.load())
@@ -162,7 +162,6 @@ export function visits(with_) {
     const { page } = router
     if (page === "overview") overview.load()
     if (memories.phase !== "loading" || page === "memories") memories.load()
-    if (events.phase !== "loading" || page === "events") events.reload()
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
     if (reviews.phase !== "loading" || page === "reviews") reviews.load()
     if (opened) opened[page]?.load()

@@ -1,5 +1,4 @@
 import { common } from "./common.js"
-import { events } from "../../pages/events/texts.js"
 import { app } from "./app.js"
 import { memories } from "../../pages/memories/texts.js"
 import { memory } from "../../pages/memory/texts.js"
@@ -8,4 +7,4 @@ import { reviews } from "../../pages/reviews/texts.js"
 import { sessions } from "../../pages/sessions/texts.js"
 
 /** Texts of the first load, by area. */
-export const en = { app, common, events, memories, memory, overview, reviews, sessions }
+export const en = { app, common, memories, memory, overview, reviews, sessions }

@@ -2,6 +2,7 @@ import { approvals } from "../../pages/approvals/texts.js"
 import { audit } from "../../pages/audit/texts.js"
 import { cooldowns } from "../../pages/cooldowns/texts.js"
 import { incidents } from "../../pages/incidents/texts.js"
+import { events } from "../../pages/events/texts.js"
 import { editor } from "../../pages/editor/texts.js"
 import { graph } from "../../pages/graph/texts.js"
 import { health } from "../../pages/health/texts.js"
@@ -21,6 +22,7 @@ export const late = {
   audit,
   cooldowns,
   editor,
+  events,
   graph,
   health,
   incidents,

@@ -58,8 +58,8 @@ async def filed(db: Database) -> list[tuple[str, ...]]:
 async def stored(db: Database, service: str) -> list[tuple[datetime, PointState]]:
     held = (await series.find(db, [(service, "tcp")]))[service, "tcp"]
     end = NOON + 365 * DAY
-    points = await series.points(db, held.id, start=NOON - DAY, end=end)
-    return [(each.at, each.state) for each in points]
+    points = await series.all_points(db, {held.id: (NOON - DAY, end)})
+    return [(each.at, each.state) for each in points[held.id]]
 
 
 async def test_results_are_stored_with_the_state_of_their_check(db: Database) -> None:

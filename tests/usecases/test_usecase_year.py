@@ -1,14 +1,21 @@
 """What a home stores grows with its retention, not with its age: the short form of `make soak`."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import sqlalchemy as sa
 
+from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.retention import Retention
-from lamplighter.repository import Database
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.services import events
+from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.store import tables
+from lamplighter.repository.upkeep import pruning
 from lamplighter.usecases.services.check_folding import CheckRetention
-from simulated_year import DAY, Life, live
+from lamplighter.usecases.system.retention import fold_rounds
+from simulated_year import DAY, START, Life, live
 
 LIFE = Life(
     days=8,
@@ -40,3 +47,25 @@ async def test_a_long_life_stores_what_its_retention_covers(db: Database) -> Non
         "memories": 8,
     }
     assert await db.fetch_val(sa.select(sa.func.sum(tables.sessions.c.rounds))) == 8 * 6
+
+
+async def test_groups_begin_with_the_first_event_that_is_left(db: Database) -> None:
+    async with writing(db):
+        for day, text in enumerate(("Slow", "Slow", "Failed", "Slow")):
+            await events.insert(db, Level.INFO, text, source="operator", now=START + day * DAY)
+
+    await pruning.prune_events(db, before=START + DAY)
+
+    groups = await events.page_groups(db, EventSelection(), limit=9)
+    assert groups == await events.page_groups(db, EventSelection(since=START), limit=9)
+
+
+async def test_rounds_that_fold_leave_one_change(db: Database) -> None:
+    await live(db, replace(LIFE, days=1), RESULTS, Retention(rounds=None))
+    before = await changes.last_seq(db)
+
+    assert await fold_rounds(db, before=START + DAY, now=START + DAY) == 5
+
+    removed, kept = await changes.list_after(db, before)
+    assert (removed.op, removed.row) == ("batch", {"ids": [1, 2, 3, 4, 5], "op": "deleted"})
+    assert (kept.op, kept.entity_id) == ("updated", 6)

@@ -2,16 +2,13 @@
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from lamplighter.cli.common import JSON, load_settings, print_json, read, report_errors
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.text import escape_terminal, shorten
-
-if TYPE_CHECKING:
-    pass
 
 NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 OUTCOMES: Final = ("repaired_by_person", "recovered", "unresolved")
@@ -102,6 +99,15 @@ def merge(number: int, into: int) -> None:
     """Make an incident part of another open one."""
     _change(number, merge_into=into)
     click.echo(f"Incident {number} is part of incident {into}.")
+
+
+@incidents.command()
+@NUMBER
+@report_errors
+def separate(number: int) -> None:
+    """Undo a merge while the other incident is open."""
+    _change(number, separate=True)
+    click.echo(f"Incident {number} is separate again.")
 
 
 @click.command()

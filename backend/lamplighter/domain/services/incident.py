@@ -279,11 +279,11 @@ def _uncovered(
 def connected(services: Services, failing: Set[str]) -> list[set[str]]:
     """Return the failing services in groups that depend on each other."""
     groups: list[set[str]] = []
-    rest = sorted(failing)
+    links, rest = services.links(failing), sorted(failing)
     while rest:
         group, queue = {rest[0]}, [rest[0]]
         while queue:
-            near = failing & set(services.neighbors([queue.pop()]))
+            near = links[queue.pop()]
             queue += sorted(near - group)
             group |= near
         groups.append(group)

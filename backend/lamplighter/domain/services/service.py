@@ -1,10 +1,11 @@
 """The service: something we operate, how it is looked at, and what may be done to it."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -25,8 +26,10 @@ WAIT_SECONDS: Final = 60.0
 
 LISTED: Final = 5
 _GAPS: Final = re.compile(r"[\s_]+")
+_NAMES_CACHED: Final = 4_096
 
 
+@lru_cache(_NAMES_CACHED)
 def normalize_service_name(name: str) -> str:
     """Return the form of a service's name that is compared: case and gaps do not matter."""
     return _GAPS.sub("-", name.strip().casefold())
@@ -168,6 +171,19 @@ class Services:
                     found[needed.name] = needed
                     rest.append(needed)
         return list(found.values())
+
+    def links(self, names: Set[str]) -> dict[str, set[str]]:
+        """Return of each of some services which others of them it is connected with directly."""
+        folded = {normalize_service_name(name): name for name in names}
+        found: dict[str, set[str]] = {name: set() for name in names}
+        for service in self.items:
+            for name in service.depends_on:
+                own = folded.get(normalize_service_name(service.name))
+                need = folded.get(normalize_service_name(name))
+                if own and need and need != own:
+                    found[own].add(need)
+                    found[need].add(own)
+        return found
 
     def neighbors(self, names: Sequence[str]) -> list[str]:
         """Return what some services depend on and what depends on them, without themselves."""

@@ -77,7 +77,7 @@ async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
             ok=False, answered=answered, detail=detail, status=reply.status, excerpt=excerpt
         )
     # in a thread: a long search must not make the other services wait
-    detail = await asyncio.to_thread(_body_problem, check, reply.body)
+    detail = await asyncio.to_thread(_body_problem, check, reply.body) if _reads_body(check) else ""
     if not detail:
         return ProbeAnswer(ok=True, answered=answered, status=reply.status)
     return ProbeAnswer(

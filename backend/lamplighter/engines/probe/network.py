@@ -3,11 +3,11 @@
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from errno import ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH, EPIPE
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MAX_ADDRESSES: Final = 4
 """How many addresses of one name are tried."""
 
+_STREAM: Final = socket.SOCK_STREAM
+_NUMERIC: Final = socket.AI_NUMERICHOST
 _ERRNO: Final = {
     ECONNREFUSED: "connection refused at {target}",
     ECONNRESET: "connection reset by {target}",
@@ -68,8 +70,10 @@ async def resolve_host(
 ) -> list[str]:
     """Return the addresses that the system knows of a host, each once."""
     loop = asyncio.get_running_loop()
+    with suppress(OSError, ValueError):  # an address needs no name server, and so no thread
+        return _hosts(socket.getaddrinfo(host, port, family, _STREAM, flags=_NUMERIC))
     try:
-        found = await loop.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+        found = await loop.getaddrinfo(host, port, family=family, type=_STREAM)
     except socket.gaierror as error:
         again = error.errno == socket.EAI_AGAIN
         raise RefusedError(
@@ -77,6 +81,10 @@ async def resolve_host(
         ) from error
     except ValueError as error:  # a label too long, a character no name has
         raise RefusedError(f"host name not found: {host}") from error
+    return _hosts(found)
+
+
+def _hosts(found: Iterable[tuple[Any, ...]]) -> list[str]:
     return list(dict.fromkeys(str(place[0]) for *_, place in found))
 
 

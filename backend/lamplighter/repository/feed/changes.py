@@ -1,7 +1,7 @@
 """The change feed; each entry is written in the transaction of its change."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol, TypeVar
 
@@ -101,8 +101,8 @@ async def blank_row(db: Database, entity: str, entity_id: int) -> None:
     await db.execute(statement)
 
 
-async def blank_rows(db: Database, entity: str, ids: sa.Select[tuple[int]]) -> None:
-    """Blank the payloads of those rows that a query tells the numbers of."""
+async def blank_rows(db: Database, entity: str, ids: sa.Select[tuple[int]] | Sequence[int]) -> None:
+    """Blank the payloads of those rows, or of those that a query tells the numbers of."""
     statement = (
         sa.update(changes)
         .where(changes.c.entity == entity)

@@ -1,23 +1,31 @@
 """Memories as of an earlier moment: the rows without their later changes.
 
-Most rows have not changed since: those are read as they are, by their indexes. The others come
-out of what the first entry of their history after the moment says of them before it.
+Triggers maintain from when to when each memory was what: the values that lists count and compare.
+All others come out of what the entry that ended the period says of the memory before it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.sql.visitors import iterate
 
-from lamplighter.domain.memory.memory import HISTORY_FIELDS, KINDS, RESTORED, MemoryKind
+from lamplighter.domain.memory.memory import HISTORY_FIELDS, KINDS, MemoryKind
 from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.store.session_tables import memory_periods
 from lamplighter.repository.store.tables import history, memories
 
 MOMENTS: Final = 32
+_IN_PERIOD: Final = frozenset(
+    ("id", "service", "category", "project", "active", "confidence", "updated_at")
+)
+_PRESENT: Final = memory_periods.c.present == sa.literal_column("1")
+_OPEN: Final[sa.ColumnElement[str]] = sa.literal_column("'~'")
 
 
 class _HistoryValue(FunctionElement[Any]):
@@ -35,67 +43,68 @@ class _HistoryValue(FunctionElement[Any]):
         super().__init__(entry, sa.literal_column(f"'{row.name}'"), held)
 
 
-class _PerDialect(FunctionElement[bool]):
-    """A condition in the form that SQLite is fast with, and in that of PostgreSQL."""
-
-    name = "either"
-    inherit_cache = True
-    type = sa.Boolean()
-
-
-def parts(at: datetime | None, *, only: Sequence[int] | None = None) -> Sequence[sa.FromClause]:
+def parts(
+    at: datetime | None,
+    *,
+    only: Sequence[int] | None = None,
+    reads: Iterable[sa.ColumnElement[Any]] | None = None,
+    counts: bool = False,
+) -> Sequence[sa.FromClause]:
     """Return what to select memories from: none is in two of them. None is as they are now.
 
-    `only` limits the work to some memories beforehand.
+    `only` limits the work to some memories beforehand. Where `reads`, of the columns of memories,
+    are all that is read of them, and periods hold them, no other table is read. `counts` is for
+    those who count them all: an index has them in the order of their groups.
     """
     if at is None:
         return [memories]
-    return _parts(at, None if only is None else tuple(only))
+    narrow = reads is not None and _IN_PERIOD.issuperset(_names(reads))
+    if narrow and counts:
+        return [_in_period(*_whenever(at))]
+    return _parts(at, None if only is None else tuple(only), narrow=narrow)
+
+
+def _names(reads: Iterable[sa.ColumnElement[Any]]) -> Iterator[str]:
+    for each in chain.from_iterable(map(iterate, reads)):
+        if isinstance(each, sa.Column) and each.table is memories:
+            yield each.name
 
 
 @lru_cache(MOMENTS)
-def _parts(at: datetime, only: tuple[int, ...] | None) -> Sequence[sa.FromClause]:
+def _parts(at: datetime, only: tuple[int, ...] | None, *, narrow: bool) -> Sequence[sa.FromClause]:
     """Return the parts; who looks at a moment asks many things of it, and to say it takes long."""
-    # most memories of a long history came later: their numbers are higher than this one
-    newest = (
-        sa.select(sa.func.max(memories.c.id)).where(memories.c.created_at <= at).scalar_subquery()
-    )
-    if only is None:
-        after = [history.c.at > at, history.c.memory_id <= newest]
-    else:  # by the numbers, not by the moment
-        after = [history.c.memory_id.in_(only), _text_of(history.c.at) > stamp(at)]
-    among = memories.c.id <= newest if only is None else memories.c.id.in_(only)
-    return [_untouched(at, after, among), _rebuilt(at, after)]
+    held_to, held_from = memory_periods.c.held_to, memory_periods.c.held_from
+    if only is not None:  # by the numbers, not by the moment
+        return [_as_of(memory_periods.c.memory_id.in_(only), *_whenever(at))]
+    until, ended = held_from <= stamp(at), (held_to > stamp(at), held_to < _OPEN)
+    read = _in_period if narrow else _as_of
+    return [read(held_to == _OPEN, until), read(*ended, until)]
 
 
-def _text_of(moment: sa.Column[datetime]) -> sa.ColumnElement[str]:
-    return sa.type_coerce(moment, sa.Text).concat("")
+def _whenever(at: datetime) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
+    """Return the conditions of a moment in words that no index of moments answers."""
+    held_to, held_from = memory_periods.c.held_to, memory_periods.c.held_from
+    return held_to.concat("") > stamp(at), held_from.concat("") <= stamp(at)
 
 
-def _untouched(
-    at: datetime, after: Sequence[sa.ColumnElement[bool]], among: sa.ColumnElement[bool]
-) -> sa.FromClause:
-    changed = sa.select(history.c.memory_id).where(*after)
-    # to PostgreSQL a list looks short, and it would go through the history for each memory
-    listed = changed.distinct().cte("changed").prefix_with("MATERIALIZED", dialect="postgresql")
-    there = sa.select(1).where(listed.c.memory_id == memories.c.id).exists()
-    untouched = _PerDialect(memories.c.id.not_in(changed), ~there.correlate(memories))
-    return (
-        sa.select(memories)
-        .where(untouched)
-        .where(memories.c.created_at <= at)
-        .where(among)
-        .subquery("untouched")
-    )
+def _in_period(*period: sa.ColumnElement[bool]) -> sa.FromClause:
+    """Return what periods hold of the memories."""
+    columns = [_column(name).label(name) for name in sorted(_IN_PERIOD)]
+    return sa.select(*columns).where(_PRESENT, *period).subquery("was")
 
 
-def _rebuilt(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.FromClause:
-    first, then = _first_after(at, after), history.alias("then")
+def _column(name: str) -> sa.ColumnElement[Any]:
+    return _typed(memory_periods.c["memory_id" if name == "id" else name], name)
+
+
+def _as_of(*period: sa.ColumnElement[bool]) -> sa.FromClause:
+    """Return the memories in some periods."""
+    held, then = memory_periods, history.alias("then")
+    before = then.c.before
     was: dict[str, sa.ColumnElement[Any]] = {
-        name: _HistoryValue(then.c.before, memories.c[name])
-        for name in HISTORY_FIELDS
-        if name != "kind"
+        name: _HistoryValue(before, memories.c[name]) for name in HISTORY_FIELDS if name != "kind"
     }
+    was |= {name: _column(name) for name in _IN_PERIOD}
     was["inactive_reason"] = _typed(
         sa.case((was["active"] == 1, None), else_=was["inactive_reason"]), "inactive_reason"
     )
@@ -104,45 +113,19 @@ def _rebuilt(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.FromCl
         *((was["category"] == category, kind.value) for category, kind in KINDS.items()),
         else_=MemoryKind.SEMANTIC.value,
     )
-    was["kind"] = _typed(_HistoryValue(then.c.before, memories.c.kind, of_category), "kind")
+    was["kind"] = _typed(_HistoryValue(before, memories.c.kind, of_category), "kind")
     was["version"] = sa.func.coalesce(then.c.version - 1, memories.c.version)
     columns = [was.get(column.name, column).label(column.name) for column in memories.c]
     return (
         sa.select(*columns)
         .select_from(
-            first.join(memories, memories.c.id == first.c.memory_id).outerjoin(
-                then, then.c.id == first.c.entry_id
+            held.outerjoin(memories, memories.c.id == held.c.memory_id).outerjoin(
+                then, then.c.id == held.c.entry_id
             )
         )
-        .where(memories.c.created_at <= at)
-        .where(then.c.cause.is_distinct_from(RESTORED))  # it was in the trash then
-        .subquery("rebuilt")
+        .where(_PRESENT, *period)
+        .subquery("was")
     )
-
-
-def _first_after(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.Subquery:
-    """Return the first entry of each memory behind the last one that happened until a moment.
-
-    The order of entries is that of their numbers, for a clock may have been set back: when the
-    newest entry of all happened until the moment there is none, and the row is as it is now.
-    """
-    # the sum keeps SQLite from reading the whole history in the order of memories
-    number = (history.c.memory_id + 0).label("memory_id")
-    touched = sa.select(number).distinct().where(*after).subquery("touched")
-    until, later = history.alias("until"), history.alias("later")
-    last = (
-        sa.select(sa.func.max(until.c.id))
-        .where(until.c.memory_id == touched.c.memory_id)
-        .where(until.c.at <= at)
-        .scalar_subquery()
-    )
-    first = (
-        sa.select(sa.func.min(later.c.id))
-        .where(later.c.memory_id == touched.c.memory_id)
-        .where(later.c.id > sa.func.coalesce(last, 0))
-        .scalar_subquery()
-    )
-    return sa.select(touched.c.memory_id, first.label("entry_id")).subquery("first_after")
 
 
 def _typed(value: Any, name: str) -> Any:
@@ -167,12 +150,6 @@ def _history_value_postgres(element: _HistoryValue, compiler: Any, **more: Any) 
     if not element.nullable:
         return f"coalesce({kept}, {row})"
     return f"CASE WHEN CAST({entry} AS jsonb) -> {name} IS NULL THEN {row} ELSE {kept} END"
-
-
-@compiles(_PerDialect)
-def _per_dialect(element: _PerDialect, compiler: Any, **more: Any) -> str:
-    sqlite, postgres = element.clauses
-    return str(compiler.process(sqlite if compiler.dialect.name == "sqlite" else postgres, **more))
 
 
 def _cast_to_column(text: str, kind: Any) -> str:

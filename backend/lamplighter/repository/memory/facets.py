@@ -107,7 +107,7 @@ async def _count_combinations(
     """Return how many memories had each combination of the choices, which are all left out."""
     free = replace(selection, service=None, category=None, project=None, active=None)
     found: Counter[tuple[Any, ...]] = Counter()
-    for rows in parts(at):
+    for rows in parts(at, reads=conditions(free, memories.c), counts=True):
         columns = [rows.c[name] for name in _CHOICES]
         query = (
             sa.select(*columns, sa.func.count().label("count"))

@@ -83,9 +83,10 @@ async def page(
     What has to be rebuilt is put into order by as few of its columns as that takes.
     """
     whole = at is None
+    reads = [*conditions(memories.c), *(key.column for key in order.keys(memories.c))]
     found = [
         await _rows(db, rows, conditions, order, limit=limit + 1, position=position, whole=whole)
-        for rows in parts(at)
+        for rows in parts(at, reads=reads)
     ]
     merged = found[0] if at is None else _merged(list(chain(*found)), order)
     behind = order.position(merged[limit - 1]) if len(merged) > limit else None
@@ -102,7 +103,7 @@ async def _rows(
     position: Sequence[Any] | None,
     whole: bool,
 ) -> list[Any]:
-    columns = [rows] if whole else [rows.c[name] for name in _SORT_COLUMNS]
+    columns = [rows] if whole else [rows.c[name] for name in _SORT_COLUMNS if name in rows.c]
     query = ordered(columns, rows, conditions(rows.c), order, position)
     return list(await fetch_readable(db, query.limit, limit))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -44,6 +44,7 @@ from lamplighter.repository.store.tables import KNOWLEDGE, memories, reviews
 from lamplighter.repository.store.unreadable import Unreadable, is_readable, unreadable_column
 
 _CENTS: Final = 100
+USUAL_WEEKS: Final = 20
 _NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # as the index by source has it
 
 
@@ -146,15 +147,18 @@ def _fading(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     cents = sa.cast(sa.func.round(columns.confidence * _CENTS), NUMBER)
     spare = (cents - round(ACTIVE_THRESHOLD * _CENTS)) // round(WEEKLY_DECAY * _CENTS)
     weeks = columns.decayed_weeks + spare + 1
-    begun = Seconds(sa.type_coerce(columns.updated_at, sa.Text)) + int(GRACE_PERIOD.total_seconds())
-    by = selection.by or datetime.fromtimestamp(0, UTC)
-    until, soonest = int(by.timestamp()), stamp(by - GRACE_PERIOD - WEEK)
+    updated = sa.type_coerce(columns.updated_at, sa.Text)
+    graced = (selection.by or datetime.fromtimestamp(0, UTC)) - GRACE_PERIOD
+    latest = graced.replace(microsecond=0) + timedelta(seconds=1)  # whole seconds count
+    # texts are compared faster than seconds are counted; more weeks are hardly ever left
+    usual = {number: stamp(latest - WEEK * number) for number in range(1, USUAL_WEEKS)}
+    others = Seconds(updated) + weeks * int(WEEK.total_seconds()) <= int(graced.timestamp())
     return sa.and_(
         columns.active == 1,
-        sa.type_coerce(columns.updated_at, sa.Text) <= soonest,
+        updated <= stamp(latest - WEEK),
         columns.pinned == 0,
         columns.category.in_(OPERATIONAL) | unverified_semantic(columns),
-        begun + weeks * int(WEEK.total_seconds()) <= until,
+        sa.case((weeks < USUAL_WEEKS, updated < sa.case(usual, value=weeks)), else_=others),
     )
 
 
@@ -361,7 +365,8 @@ async def count_eligible(db: Database, selection: PromptFilter) -> int:
 
 
 async def _counted(db: Database, conditions: listing.Conditions, at: datetime | None) -> int:
-    queries = [_number_of(rows, conditions(rows.c)) for rows in parts(at)]
+    found = parts(at, reads=conditions(memories.c), counts=True)
+    queries = [_number_of(rows, conditions(rows.c)) for rows in found]
     return sum([int(await db.fetch_val(query)) for query in queries])
 
 

@@ -30,7 +30,11 @@ from lamplighter.repository.sessions import marker_results
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.session_tables import memory_checks, verifications
+from lamplighter.repository.store.session_tables import (
+    memory_checks,
+    memory_periods,
+    verifications,
+)
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
     acts,
@@ -318,6 +322,7 @@ _PURGE: Final = tuple(
         sa.delete(trash_imports).where(_OF_TRASHED),
         sa.delete(verifications).where(InIdList(verifications.c.memory_id, IDS)),
         sa.delete(memory_checks).where(InIdList(memory_checks.c.memory_id, IDS)),
+        sa.delete(memory_periods).where(InIdList(memory_periods.c.memory_id, IDS)),
         sa.delete(trash).where(_IN_TRASH),
     )
 )

@@ -47,6 +47,40 @@ _UPDATE: Final = Statement(
     .where(check_series.c.id == sa.bindparam("series"))
     .values({name: sa.bindparam(f"new_{name}") for name in _RESULT})
 )
+_POINTS: Final = Statement(
+    sa.select(check_points.c.at, check_points.c.state, check_points.c.latency_ms)
+    .where(check_points.c.series_id == sa.bindparam("series"))
+    .where(check_points.c.at >= sa.bindparam("start", type_=UTCDateTime()))
+    .where(check_points.c.at < sa.bindparam("end", type_=UTCDateTime()))
+    .order_by(check_points.c.at)
+)
+_FAILING: Final = Statement(
+    sa.select(check_series)
+    .where(check_series.c.state == sa.bindparam("failed"))
+    .order_by(check_series.c.id)
+)
+_FOLDED: Final = {
+    span: Statement(
+        sa.update(check_series)
+        .where(check_series.c.id == sa.bindparam("series"))
+        .values({name: sa.bindparam("moment", type_=UTCDateTime())})
+    )
+    for span, name in (
+        (SeriesResolution.FINE, "folded_to"),
+        (SeriesResolution.DAILY, "day_folded_to"),
+    )
+}
+_PRUNE_POINTS: Final = Statement(
+    sa.delete(check_points)
+    .where(check_points.c.series_id == sa.bindparam("series"))
+    .where(check_points.c.at < sa.bindparam("moment", type_=UTCDateTime()))
+)
+_PRUNE_AGGREGATES: Final = Statement(
+    sa.delete(check_aggregates)
+    .where(check_aggregates.c.span == sa.bindparam("of"))
+    .where(check_aggregates.c.series_id == sa.bindparam("series"))
+    .where(check_aggregates.c.at < sa.bindparam("moment", type_=UTCDateTime()))
+)
 _INSERT_AGGREGATE: Final = Statement(
     sa.insert(check_aggregates), tuple(column.name for column in check_aggregates.c)
 )
@@ -137,12 +171,7 @@ async def just_failed(
 
 async def failing(db: Database) -> list[CheckSeries]:
     """Return the series whose last conclusive result is a failure."""
-    query = (
-        sa.select(check_series)
-        .where(check_series.c.state == PointState.FAILED)
-        .order_by(check_series.c.id)
-    )
-    return [_series(row) for row in await db.fetch_all(query)]
+    return [_series(row) for row in await db.fetch_all(_FAILING(failed=PointState.FAILED))]
 
 
 async def services_up(db: Database) -> dict[str, bool]:
@@ -164,21 +193,27 @@ async def every(db: Database) -> list[CheckSeries]:
 
 
 async def points(
-    db: Database, series_id: int, *, start: datetime, end: datetime, limit: int | None = None
+    db: Database, series_id: int, *, start: datetime, end: datetime, limit: int
 ) -> list[SeriesPoint]:
-    """Return the results of a series from `start` to before `end`, oldest first.
-
-    With a limit, those are the newest ones.
-    """
+    """Return the newest results of a series from `start` to before `end`, oldest first."""
     query = (
         sa.select(check_points)
         .where(check_points.c.series_id == series_id)
         .where(check_points.c.at >= start)
         .where(check_points.c.at < end)
         .order_by(check_points.c.at.desc())
+        .limit(limit)
     )
-    rows = await db.fetch_all(query if limit is None else query.limit(limit))
-    return [_point(row) for row in reversed(rows)]
+    return [_point(row) for row in reversed(await db.fetch_all(query))]
+
+
+async def all_points(
+    db: Database, spans: Mapping[int, tuple[datetime, datetime]]
+) -> dict[int, list[SeriesPoint]]:
+    """Return state and latency of all results of some series from one moment to before another."""
+    queries = [_POINTS(series=each, start=start, end=end) for each, (start, end) in spans.items()]
+    found = await db.fetch_each(queries)
+    return {each: [_measured(row) for row in rows] for each, rows in zip(spans, found, strict=True)}
 
 
 async def aggregates(
@@ -206,46 +241,32 @@ async def aggregates(
 async def fold(
     db: Database,
     span: SeriesResolution,
-    series_id: int,
-    found: Sequence[Aggregate],
+    found: Mapping[int, Sequence[Aggregate]],
     *,
     to: datetime,
 ) -> None:
-    """Insert the aggregates of a series up to a moment, and note that moment with it."""
+    """Insert the aggregates of some series up to a moment, and note that moment with them."""
     names = ("at", "count", "failures", "warnings", "p50_ms", "p95_ms", "max_ms")
     rows = [
-        {"span": span, "series_id": series_id, **{name: getattr(each, name) for name in names}}
-        for each in found
+        {"span": span, "series_id": number, **{name: getattr(each, name) for name in names}}
+        for number, some in found.items()
+        for each in some
     ]
     await db.run_many(_INSERT_AGGREGATE, rows)
-    column = (
-        check_series.c.folded_to if span is SeriesResolution.FINE else check_series.c.day_folded_to
-    )
-    statement = sa.update(check_series).where(check_series.c.id == series_id)
-    await db.execute(statement.values({column: to}))
+    await db.run_many(_FOLDED[span], [{"series": number, "moment": to} for number in found])
 
 
-async def prune_points(db: Database, series_id: int, *, before: datetime) -> None:
-    """Remove the results of a series from before a moment."""
-    statement = (
-        sa.delete(check_points)
-        .where(check_points.c.series_id == series_id)
-        .where(check_points.c.at < before)
-    )
-    await db.execute(statement)
+async def prune_points(db: Database, ids: Sequence[int], *, before: datetime) -> None:
+    """Remove the results of some series from before a moment."""
+    await db.run_many(_PRUNE_POINTS, [{"series": each, "moment": before} for each in ids])
 
 
 async def prune_aggregates(
-    db: Database, span: SeriesResolution, series_id: int, *, before: datetime
+    db: Database, span: SeriesResolution, ids: Sequence[int], *, before: datetime
 ) -> None:
-    """Remove the aggregates of a series from before a moment."""
-    statement = (
-        sa.delete(check_aggregates)
-        .where(check_aggregates.c.span == span)
-        .where(check_aggregates.c.series_id == series_id)
-        .where(check_aggregates.c.at < before)
-    )
-    await db.execute(statement)
+    """Remove the aggregates of some series from before a moment."""
+    rows = [{"of": span, "series": each, "moment": before} for each in ids]
+    await db.run_many(_PRUNE_AGGREGATES, rows)
 
 
 def _series(row: Any) -> CheckSeries:
@@ -259,6 +280,11 @@ def _series(row: Any) -> CheckSeries:
 def _point(row: Any) -> SeriesPoint:
     values = {name: row[name] for name in ("at", *_POINT)}
     return SeriesPoint(**{**values, "state": PointState(row["state"])})
+
+
+def _measured(row: Any) -> SeriesPoint:
+    state = PointState(row["state"])
+    return SeriesPoint(at=row["at"], state=state, latency_ms=row["latency_ms"])
 
 
 def _aggregate(row: Any) -> Aggregate:

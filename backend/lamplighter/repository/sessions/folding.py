@@ -74,9 +74,9 @@ async def fold(db: Database, rounds: Sequence[Session], *, now: datetime) -> Ses
     await remove_details(db, ids)
     await db.execute(sa.delete(tokens).where(tokens.c.session_id.in_(ids)))
     await db.execute(sa.delete(sessions).where(sessions.c.id.in_(ids)))
-    for number in ids:
-        await changes.blank_row(db, ENTITY, number)
-        await changes.append(db, ENTITY, number, ChangeOp.DELETED, now=now)
+    await changes.blank_rows(db, ENTITY, ids)
+    gone = {"ids": ids, "op": ChangeOp.DELETED}
+    await changes.append(db, ENTITY, 0, ChangeOp.BATCH, now=now, row=gone)
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == last.id)

@@ -415,3 +415,21 @@ memory_views = sa.Table(
     sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
 )
 """Memories that a view of the list shows; triggers maintain them."""
+
+memory_periods = sa.Table(
+    "memory_periods",
+    metadata,
+    sa.Column("held_to", sa.Text, primary_key=True),
+    sa.Column("held_from", sa.Text, primary_key=True),
+    sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("entry_id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("present", NUMBER, nullable=False),
+    *(sa.Column(name, sa.Text) for name in ("service", "category", "project")),
+    sa.Column("active", NUMBER),
+    sa.Column("confidence", sa.Double),
+    sa.Column("updated_at", sa.Text),
+)
+"""What each memory was from when to when; triggers maintain them. `held_to` "~" is now.
+
+`entry_id` is the entry of the history that ended the period; 0 of the one that lasts.
+"""

@@ -2,7 +2,8 @@
 
 Groups of equal events (level, service, text) have a row of their own. Memories that a view of the
 list shows are named in `memory_views`: those that no prompt included, those that only their first
-source observed, and those that an operator edited.
+source observed, and those that an operator edited. `memory_periods` says of each memory what it was
+at which time: in which period the values hold that an entry of the history changed.
 """
 
 from typing import Final
@@ -66,7 +67,10 @@ _BY_OPERATOR: Final = _LIST.format(what="'edited', id FROM memories WHERE id = N
 _GONE: Final = "".join(_DROP.format(view=view, of="OLD.id") for view, _ in _VIEWS)
 
 
-def _triggers(group: dict[str, str]) -> tuple[tuple[str, str, str, str], ...]:
+_Triggers = tuple[tuple[str, str, str, str], ...]
+
+
+def _triggers(group: dict[str, str]) -> _Triggers:
     """Return the triggers: name, when, on which condition, what."""
     included = "NEW.position IS NOT NULL"
     use = _DROP.format(view="unused", of="NEW.memory_id")
@@ -104,7 +108,6 @@ def _key(key: str) -> dict[str, str]:
 
 
 _SQLITE_TRIGGERS: Final = _triggers(_key("{}"))
-TRIGGERS: Final = tuple(sorted(name for name, *_ in _SQLITE_TRIGGERS))
 _COLUMNS: Final = (
     "level, service, text, count, first_id, last_id, first_at, last_at, sessions, session_id"
 )
@@ -118,22 +121,124 @@ FILL: Final = (
         for view, is_so in _VIEWS
     ),
 )
+
+
+def _sqlite(triggers: _Triggers) -> tuple[str, ...]:
+    """Return the statements that create triggers in SQLite."""
+    return tuple(
+        f"CREATE TRIGGER {name} AFTER {moment}{f' WHEN {when}' if when else ''} BEGIN {what} END"
+        for name, moment, when, what in triggers
+    )
+
+
+def _postgres(triggers: _Triggers) -> str:
+    """Return the statement that creates triggers in PostgreSQL."""
+    create = "".join(
+        f" CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
+        f" $body$ BEGIN {what} RETURN NULL; END $body$;"
+        f" CREATE OR REPLACE TRIGGER {name} AFTER {moment} FOR EACH ROW"
+        f"{f' WHEN ({when})' if when else ''} EXECUTE FUNCTION {name}();"
+        for name, moment, when, what in triggers
+    )
+    return f"DO $do$ BEGIN {create} END $do$"
+
+
 SQLITE: Final = (
     "CREATE UNIQUE INDEX idx_event_groups_key ON event_groups (text, level, coalesce(service, ''))",
-    *(
-        f"CREATE TRIGGER {name} AFTER {moment}{f' WHEN {when}' if when else ''} BEGIN {what} END"
-        for name, moment, when, what in _SQLITE_TRIGGERS
-    ),
-)
-_CREATE: Final = "".join(
-    f" CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
-    f" $body$ BEGIN {what} RETURN NULL; END $body$;"
-    f" CREATE OR REPLACE TRIGGER {name} AFTER {moment} FOR EACH ROW"
-    f"{f' WHEN ({when})' if when else ''} EXECUTE FUNCTION {name}();"
-    for name, moment, when, what in _triggers(_key("md5({})"))
+    *_sqlite(_SQLITE_TRIGGERS),
 )
 POSTGRES: Final = (
     "CREATE UNIQUE INDEX idx_event_groups_key"
     " ON event_groups (md5(text), level, coalesce(service, ''))",
-    f"DO $do$ BEGIN {_CREATE} END $do$",
+    _postgres(_triggers(_key("md5({})"))),
 )
+
+OPEN: Final = "~"
+"""The end of the period that lasts: it sorts behind every moment."""
+
+_VALUES: Final = ("service", "category", "project", "active", "confidence", "updated_at")
+_PERIOD: Final = f"memory_id, entry_id, held_from, held_to, present, {', '.join(_VALUES)}"
+_OWN: Final = "memory_id = NEW.{id} AND entry_id = 0"
+_BEGIN: Final = (
+    f"INSERT INTO memory_periods ({_PERIOD}) SELECT NEW.id, 0, NEW.created_at, '{OPEN}', 1,"
+    f" {', '.join(f'NEW.{name}' for name in _VALUES)}"
+    " WHERE NOT EXISTS (SELECT 1 FROM memory_periods WHERE memory_id = NEW.id);"
+    # of a memory that was in the trash there are all
+    " UPDATE memory_periods SET present = 1 WHERE memory_id = NEW.id;"
+)
+_FOLLOW: Final = (
+    f"UPDATE memory_periods SET {', '.join(f'{name} = NEW.{name}' for name in _VALUES)}"
+    f" WHERE held_to = '{OPEN}' AND {_OWN.format(id='id')};"
+)
+_LEAVE: Final = "UPDATE memory_periods SET present = 0 WHERE memory_id = OLD.id;"
+_END: Final = (
+    # the order of entries is that of their numbers, for a clock may have been set back
+    "UPDATE memory_periods SET held_to = NEW.at"
+    " WHERE memory_id = NEW.memory_id AND entry_id <> 0 AND held_to > NEW.at;"
+    f" INSERT INTO memory_periods ({_PERIOD})"
+    " SELECT NEW.memory_id, NEW.id, held_from, NEW.at, present, {values} FROM memory_periods"
+    f" WHERE {_OWN.format(id='memory_id')} AND held_from < NEW.at AND NEW.cause <> 'restored';"
+    " UPDATE memory_periods SET held_from = CASE WHEN NEW.at < (SELECT created_at FROM memories"
+    " WHERE memories.id = NEW.memory_id) THEN held_from ELSE NEW.at END"
+    f" WHERE {_OWN.format(id='memory_id')};"
+)
+_FILL: Final = (
+    f"INSERT INTO memory_periods ({_PERIOD})"
+    " WITH own AS (SELECT {columns}, 1 AS present FROM memories"
+    " UNION ALL SELECT {columns}, 0 FROM trash WHERE id NOT IN (SELECT id FROM memories)),"
+    ' ended AS (SELECT id, memory_id, cause, "before", min(at) OVER'
+    " (PARTITION BY memory_id ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS at"
+    " FROM history),"
+    " spans AS (SELECT ended.*, lag(at) OVER (PARTITION BY memory_id ORDER BY id) AS began,"
+    " lead(id) OVER (PARTITION BY memory_id ORDER BY id) AS next FROM ended),"
+    " placed AS (SELECT spans.*, own.*, CASE WHEN began > created_at THEN began ELSE created_at END"
+    " AS held_from FROM spans JOIN own ON own.number = memory_id)"
+    " SELECT memory_id, id, held_from, at, present, {values} FROM placed"
+    " WHERE held_from < at AND cause <> 'restored'"
+    f" UNION ALL SELECT number, 0, CASE WHEN at > created_at THEN at ELSE created_at END, '{OPEN}',"
+    f" present, {', '.join(_VALUES)} FROM own LEFT JOIN ended ON ended.id ="
+    " (SELECT max(id) FROM history WHERE history.memory_id = number)"
+)
+
+
+def _periods(values: dict[str, str]) -> _Triggers:
+    """Return the triggers of periods, with what an entry says that its memory was before it."""
+    was = ", ".join(values[name].format(row="NEW.") for name in _VALUES)
+    return (
+        ("period_begun", "INSERT ON memories", "", _BEGIN),
+        ("period_changed", f"UPDATE OF {', '.join(_VALUES)} ON memories", "", _FOLLOW),
+        ("period_left", "DELETE ON memories", "", _LEAVE),
+        ("period_ended", "INSERT ON history", "", _END.format(values=was)),
+    )
+
+
+def _fill_periods(values: dict[str, str]) -> str:
+    was = ", ".join(values[name].format(row="") for name in _VALUES)
+    columns = ", ".join(("id AS number", "created_at", *_VALUES))
+    return _FILL.format(columns=columns, values=was)
+
+
+def _was_in_sqlite(name: str) -> str:
+    value = f"json_extract({{row}}\"before\", '$.{name}')"
+    if name != "service":  # which may be NULL, and so may the value of an entry
+        return f"coalesce({value}, {name})"
+    missing = f"json_type({{row}}\"before\", '$.{name}') IS NULL"
+    return f"CASE WHEN {missing} THEN {name} ELSE {value} END"
+
+
+_CASTS: Final = {"active": "::boolean::integer", "confidence": "::double precision"}
+
+
+def _was_in_postgres(name: str) -> str:
+    value = f"({{row}}\"before\"::jsonb ->> '{name}'){_CASTS.get(name, '')}"
+    if name != "service":
+        return f"coalesce({value}, {name})"
+    missing = f"{{row}}\"before\"::jsonb -> '{name}' IS NULL"
+    return f"CASE WHEN {missing} THEN {name} ELSE {value} END"
+
+
+_WAS_IN_SQLITE: Final = {name: _was_in_sqlite(name) for name in _VALUES}
+_WAS_IN_POSTGRES: Final = {name: _was_in_postgres(name) for name in _VALUES}
+PERIODS_SQLITE: Final = (_fill_periods(_WAS_IN_SQLITE), *_sqlite(_periods(_WAS_IN_SQLITE)))
+PERIODS_POSTGRES: Final = (_fill_periods(_WAS_IN_POSTGRES), _postgres(_periods(_WAS_IN_POSTGRES)))
+TRIGGERS: Final = tuple(sorted(name for name, *_ in (*_SQLITE_TRIGGERS, *_periods(_WAS_IN_SQLITE))))

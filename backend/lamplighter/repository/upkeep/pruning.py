@@ -8,9 +8,22 @@ import sqlalchemy as sa
 
 from lamplighter.domain.services.notice import NoticeState
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.session_tables import event_groups
+from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import codes, events, logins, notices, tokens
 from lamplighter.repository.upkeep.batches import in_batches
 
+_IN_GROUP: Final = (
+    (events.c.text == event_groups.c.text)
+    & (events.c.level == event_groups.c.level)
+    & (sa.func.coalesce(events.c.service, "") == sa.func.coalesce(event_groups.c.service, ""))
+)
+_BEGIN_GROUP: Final = Statement(
+    sa.update(event_groups)
+    .where(event_groups.c.id == sa.bindparam("group"))
+    .values(first_id=sa.bindparam("new_id"), first_at=sa.bindparam("new_at", type_=UTCDateTime()))
+)
 _ENDED: Final = (NoticeState.SENT, NoticeState.FAILED, NoticeState.SUPPRESSED)
 _RECORDS: Final = (
     (notices, notices.c.created_at, notices.c.state.in_(_ENDED)),
@@ -21,9 +34,38 @@ _RECORDS: Final = (
 
 
 async def prune_events(db: Database, *, before: datetime) -> int:
-    """Remove events from before a moment, oldest first; return how many."""
+    """Remove events from before a moment, oldest first; return how many.
+
+    Their groups then begin with the first event that is left.
+    """
     named = sa.exists().where(notices.c.event_id == events.c.id)
-    return await _remove(db, events, events.c.created_at < before, ~named)
+    removed = await _remove(db, events, events.c.created_at < before, ~named)
+    if removed:
+        await _correct_groups(db, before=before)
+    return removed
+
+
+async def _correct_groups(db: Database, *, before: datetime) -> None:
+    """Let the groups that began before a moment begin with their first stored event."""
+    first = sa.func.min(events.c.id)
+    query = (
+        sa.select(
+            event_groups.c.id.label("group"),
+            first.label("new_id"),
+            sa.func.min(events.c.created_at).label("new_at"),
+        )
+        .select_from(event_groups.join(events, _IN_GROUP))
+        .where(event_groups.c.first_at < before)
+        .group_by(event_groups.c.id, event_groups.c.first_id)
+        .having(first != event_groups.c.first_id)
+    )
+    found = {row["group"]: row for row in await db.fetch_all(query)}
+
+    async def correct(ids: Sequence[int]) -> list[int]:
+        await db.run_many(_BEGIN_GROUP, [found[each] for each in ids])
+        return [*ids]
+
+    await in_batches(db, [*found], correct)
 
 
 async def prune_records(db: Database, *, before: datetime) -> int:

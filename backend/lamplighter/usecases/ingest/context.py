@@ -118,7 +118,8 @@ class IngestContext(LearningContext):
         """Note which services the session's own tool use names: it looks at them itself."""
         said = str(value)
         for name in self.services.names:
-            if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", said):
+            # the search compiles a pattern for each name: not for those of a thousand services
+            if name in said and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", said):
                 self.looked.add(name)
 
 

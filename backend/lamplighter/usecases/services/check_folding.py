@@ -25,7 +25,7 @@ SETTLE: Final = timedelta(seconds=30)
 """A span of time is folded when it ended this long ago."""
 
 PRUNE_EVERY: Final = timedelta(hours=1)
-_SPANS: Final = ((SeriesResolution.FINE, BUCKET), (SeriesResolution.DAILY, DAY))
+_SPANS: Final = {SeriesResolution.FINE: BUCKET, SeriesResolution.DAILY: DAY}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +35,6 @@ class CheckRetention:
     points: timedelta = timedelta(hours=48)
     fine: timedelta = timedelta(days=90)
     daily: timedelta = timedelta(days=730)
-
-
-@dataclass(frozen=True, slots=True)
-class _Fold:
-    series: CheckSeries
-    span: SeriesResolution
-    aggregates: Sequence[Aggregate]
-    end: datetime
 
 
 async def fold(db: Database, retention: CheckRetention, *, before: datetime) -> int:
@@ -56,13 +48,11 @@ async def fold(db: Database, retention: CheckRetention, *, before: datetime) -> 
     for first in range(0, len(found), AT_ONCE):
         some = found[first : first + AT_ONCE]
         async with reading(db):
-            folds = [each for one in some for each in await _folds(db, one, before)]
+            folds = {name: await _folds(db, some, name, before) for name in _SPANS}
         async with writing(db):
-            for each in folds:
-                await series.fold(db, each.span, each.series.id, each.aggregates, to=each.end)
-            for one in some:
-                if _may_prune(one, before):
-                    await _prune(db, one, retention, before)
+            for name, aggregates in folds.items():
+                await series.fold(db, name, aggregates, to=_end(name, before))
+            await _prune(db, [one.id for one in some if _may_prune(one, before)], retention, before)
     return len(found)
 
 
@@ -70,8 +60,14 @@ def _folded_to(each: CheckSeries, span: SeriesResolution) -> datetime:
     return (each.folded_to if span is SeriesResolution.FINE else each.day_folded_to) or EPOCH
 
 
+def _end(span: SeriesResolution, before: datetime) -> datetime:
+    """Return until when results can be folded."""
+    return span_start(before - SETTLE, _SPANS[span])
+
+
 def _is_due(each: CheckSeries, before: datetime) -> bool:
-    return _folded_to(each, SeriesResolution.FINE) < span_start(before - SETTLE, BUCKET)
+    fine = SeriesResolution.FINE
+    return _folded_to(each, fine) < _end(fine, before)
 
 
 def _may_prune(each: CheckSeries, before: datetime) -> bool:
@@ -79,25 +75,25 @@ def _may_prune(each: CheckSeries, before: datetime) -> bool:
     return span_start(folded, PRUNE_EVERY) < span_start(before - SETTLE, PRUNE_EVERY)
 
 
-async def _folds(db: Database, each: CheckSeries, before: datetime) -> list[_Fold]:
-    """Return the aggregates of the spans of a series that have ended."""
-    folds: list[_Fold] = []
-    for name, span in _SPANS:
-        start, end = _folded_to(each, name), span_start(before - SETTLE, span)
-        if start < end:
-            points = await series.points(db, each.id, start=start, end=end)
-            folds.append(_Fold(each, name, aggregate(points, span), end))
-    return folds
+async def _folds(
+    db: Database, some: Sequence[CheckSeries], span: SeriesResolution, before: datetime
+) -> dict[int, list[Aggregate]]:
+    """Return the aggregates of those series that have a span which ended."""
+    end = _end(span, before)
+    starts = {each.id: _folded_to(each, span) for each in some}
+    spans = {number: (start, end) for number, start in starts.items() if start < end}
+    found = await series.all_points(db, spans) if spans else {}
+    return {number: aggregate(points, _SPANS[span]) for number, points in found.items()}
 
 
 async def _prune(
-    db: Database, each: CheckSeries, retention: CheckRetention, before: datetime
+    db: Database, ids: Sequence[int], retention: CheckRetention, before: datetime
 ) -> None:
     """Remove what is older than retention covers; the results of today are not folded yet."""
     today = span_start(before - SETTLE, DAY)
-    await series.prune_points(db, each.id, before=min(today, before - retention.points))
-    for span, kept in (
+    await series.prune_points(db, ids, before=min(today, before - retention.points))
+    for span, age in (
         (SeriesResolution.FINE, retention.fine),
         (SeriesResolution.DAILY, retention.daily),
     ):
-        await series.prune_aggregates(db, span, each.id, before=before - kept)
+        await series.prune_aggregates(db, span, ids, before=before - age)

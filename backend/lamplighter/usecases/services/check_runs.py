@@ -54,7 +54,10 @@ async def record(
     says that a known repair may begin at once.
     Returns the services to check now: others that depend on them fail, and wait for that.
     """
-    some = [replace(run, detail=shorten(here.redact(run.detail), DETAIL_CHARS)) for run in runs]
+    some = [
+        replace(run, detail=shorten(here.redact(run.detail), DETAIL_CHARS)) if run.detail else run
+        for run in runs
+    ]
     async with writing(here.db):
         await _store(here.db, some, again=again)
         return await _detect(here.db, services, repairs=repairs, now=here.now())
@@ -211,7 +214,12 @@ def _asked_at(each: CheckSeries) -> datetime:
 
 def _declared(found: Sequence[CheckSeries], services: Services) -> dict[str, list[CheckSeries]]:
     """Return the failing checks that are still declared, by service."""
-    names = {service.name: {each.name for each in service.checks} for service in services}
+    fail = {each.service for each in found}
+    names = {
+        service.name: {each.name for each in service.checks}
+        for service in services
+        if service.name in fail
+    }
     failing: dict[str, list[CheckSeries]] = {}
     for each in found:
         if each.check in names.get(each.service, ()):

@@ -67,8 +67,8 @@ async def _spans(
         if span >= least and to is not None and to > start:
             found += await series.aggregates(db, resolution, each.id, start=start, end=to)
             start = to
-    points = await series.points(db, each.id, start=start, end=end + BUCKET)
-    return merge_spans([*found, *aggregate(points, min(span, BUCKET))], span)
+    points = await series.all_points(db, {each.id: (start, end + BUCKET)})
+    return merge_spans([*found, *aggregate(points[each.id], min(span, BUCKET))], span)
 
 
 def _columns(found: Sequence[Aggregate], start: datetime, span: timedelta) -> dict[str, Any]:

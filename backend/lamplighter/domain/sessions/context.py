@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
+from functools import lru_cache
 from math import ceil
 from typing import Final
 
@@ -207,6 +208,7 @@ def _block_tokens(count: int, total: int, body: int) -> int:
     return ceil((len(_render_header(count, total, body)) + body) / CHARS_PER_TOKEN)
 
 
+@lru_cache(1_024)
 def _render_header(count: int, total: int, body: int) -> str:
     """Return the header whose token number is that of the whole block, itself included."""
     many = f"{count:,} memories" if count == total else f"{count:,} of {total:,} memories"

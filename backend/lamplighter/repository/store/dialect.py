@@ -82,7 +82,7 @@ class Json(TypeDecorator[Any]):
 
     def process_result_value(self, value: str | None, dialect: Any) -> Any:
         """Read a value back."""
-        return None if value is None else json.loads(value)
+        return [] if value == "[]" else None if value is None else json.loads(value)
 
 
 class LenientJson(Json):

@@ -87,6 +87,11 @@ class BlockPacker:
         header = len(_render_header(len(self._chosen) + 1, self.total, self._body))
         return self.budget * CHARS_PER_TOKEN - header - self._body - _LEAST_AROUND
 
+    @property
+    def left_out(self) -> int:
+        """How many did not fit."""
+        return len(self._left_out)
+
     def offer(self, memory: Memory) -> None:
         """Take a memory if the block with it stays within the budget."""
         line = render_bullet(memory)

@@ -44,7 +44,7 @@ from lamplighter.repository.store.tables import KNOWLEDGE, memories, reviews
 from lamplighter.repository.store.unreadable import Unreadable, is_readable, unreadable_column
 
 _CENTS: Final = 100
-MAX_FEW: Final = 5_000
+MAX_FEW: Final = 15_000
 """Of more short memories, some come early in the order of prompts: their rows are read in it."""
 
 _NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # as the index by source has it
@@ -342,14 +342,13 @@ def _count_now(selection: MemoryFilter) -> Statement:
 
 async def list_eligible(
     db: Database, selection: PromptFilter, *, limit: int, position: Sequence[Any] | None = None
-) -> Page[Memory]:
-    """Return active operational memories in the order of prompts."""
+) -> Page[Any]:
+    """Return rows of active operational memories in the order of prompts; `placed` reads one."""
     if selection.at is None and selection.longest is not None:
         short = await db.fetch_val(_COUNT_SHORT(longest=selection.longest))
         selection = replace(selection, few=short <= MAX_FEW)
     asked, order = partial(eligible, selection), Order(Sort.CONFIDENCE)
-    found = await listing.page(db, selection.at, asked, order, limit=limit, position=position)
-    return _read_rows(found, selection.at)
+    return await listing.page(db, selection.at, asked, order, limit=limit, position=position)
 
 
 async def shortest_length(db: Database, *, at: datetime | None = None) -> int:
@@ -416,19 +415,15 @@ _COUNT_SHORT: Final = Statement(
 
 
 def _read_rows(found: Page[Any], at: datetime | None) -> Page[Memory]:
-    return Page(
-        [
-            _placed(row) if at is None else _with_content_hash(row)
-            for row in found.items
-            if at is None or is_readable(dict(row))
-        ],
-        found.position,
-    )
+    read = (placed(row, at) for row in found.items)
+    return Page([each for each in read if each is not None], found.position)
 
 
-def _placed(row: dict[str, Any]) -> Memory:
-    """Return the memory of a row of a page, which holds readable ones only."""
+def placed(row: dict[str, Any], at: datetime | None) -> Memory | None:
+    """Return the memory of a row of a page, which holds readable ones only; of old rows not."""
     fields = dict(row)
+    if at is not None:
+        return _with_content_hash(row) if is_readable(fields) else None
     del fields[UPDATED]
     return from_fields(fields)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from app import App  # of e2e/
 from benchmarks.measure import in_turn, sized
-from benchmarks.memory import MANY, _filled, indexed
+from benchmarks.memory import MANY, NO_PAGES, _filled, indexed
 from lamplighter.repository.store import driver
 
 ASKED: Final = sized(100, short=10)
@@ -28,7 +28,7 @@ def run() -> dict[str, Any]:
         home = Path(directory) / "home"
         home.mkdir()
         asyncio.run(indexed(_filled(home / "lamplighter.db", MANY)))
-        app = App(home).start("web")
+        app = App(home, NO_PAGES).start("web")
         try:
             with closing(http.client.HTTPConnection("127.0.0.1", app.port)) as connection:
                 way_in = app.way_in()

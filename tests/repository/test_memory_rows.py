@@ -338,7 +338,7 @@ async def told(db: Database, services: list[str] | None, *, inside: bool = True)
     while True:
         wanted = PromptFilter(services=services, inside=inside)
         page = await memories.list_eligible(db, wanted, limit=2, position=position)
-        found += [each.id for each in page.items]
+        found += [each["id"] for each in page.items]
         if page.position is None:
             return found
         position = page.position

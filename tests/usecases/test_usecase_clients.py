@@ -184,9 +184,8 @@ async def test_sessions_of_clients_are_none_of_ours(db: Database) -> None:
     assert seen.activity.runs.by_tier == {2: 1}
     with pytest.raises(Conflict):
         await lifecycle.stop(db, (await client_sessions.get(db, "s1")).id, now=LATER)
-    activity = await statistics.recent_activity(
-        db, since=NOON, recent=NOON, first=NOON.date(), limit=1
-    )
+    asked = statistics.activity_fetch(since=NOON, recent=NOON, first=NOON.date(), limit=1)
+    activity = (await db.fetch(asked)).activity
     assert [(each.tier, each.count) for each in activity.days] == [(2, 1)]
 
 

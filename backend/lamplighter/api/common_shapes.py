@@ -37,6 +37,14 @@ class PageQuery(Struct):
     limit: Limit = 50
 
 
+class ListPage(Struct):
+    """A page of a list: its items, the cursor behind them, and the number of the newest change."""
+
+    items: list[Any]
+    next: str | None
+    seq: int
+
+
 class Empty(Struct):
     """An empty object."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from inspect import cleandoc
 from typing import Any, Final
 
 import msgspec
@@ -61,11 +62,11 @@ def op(
     path: str,
     scope: str,
     handler: Handler,
-    about: str,
     gives: type[msgspec.Struct] | None,
     **more: Any,
 ) -> Operation:
-    """Return an entry below /api/v1."""
+    """Return an entry below /api/v1; the first paragraph of the handler says what it is about."""
+    about = cleandoc(handler.__doc__ or "").split("\n\n")[0].replace("\n", " ")
     return Operation(
         method=method, path=V1 + path, scope=scope, ask=handler, about=about, gives=gives, **more
     )

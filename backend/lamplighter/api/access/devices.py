@@ -20,7 +20,7 @@ UNNAMED: Final = "Unknown browser"
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/devices."""
+    """List the devices that receive notifications."""
     here = api_context(request)
     params.query(request, common_shapes.NoParameters)
     found = await rows.list_all(here.db)
@@ -28,7 +28,7 @@ async def index(request: Request) -> Response:
 
 
 async def subscribe(request: Request) -> Response:
-    """POST /api/v1/devices."""
+    """Subscribe this browser to notifications."""
     here, caller = api_context(request), caller_of(request)
     given = await params.body(request, shapes.DeviceIn)
     device = await devices.subscribe(
@@ -45,7 +45,7 @@ async def subscribe(request: Request) -> Response:
 
 
 async def remove(request: Request) -> Response:
-    """DELETE /api/v1/devices/{id}."""
+    """Remove a device: it receives no more notifications."""
     here = api_context(request)
     await devices.remove(here.db, params.number(request), now=here.now())
     return Response(status_code=204)

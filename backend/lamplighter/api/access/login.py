@@ -42,13 +42,13 @@ async def redeem(request: Request) -> Response:
 
 
 async def show_identity(request: Request) -> Response:
-    """GET /api/v1/login."""
+    """Read the identity of the caller."""
     caller = caller_of(request)
     return answer({"kind": caller.kind, "name": caller.name, "scopes": list(caller.scopes)})
 
 
 async def log_out(request: Request) -> Response:
-    """DELETE /api/v1/login."""
+    """Log out."""
     here, caller = api_context(request), caller_of(request)
     if caller.kind != "login":
         raise Conflict(

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Name, public_shape
+from lamplighter.api.common_shapes import ListPage, Name, public_shape
 from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS, Device, Token
 from lamplighter.domain.access.device import MAX_ENDPOINT_CHARS, MAX_KEY_CHARS
 
@@ -22,12 +22,10 @@ class TokenOut(Struct):
     """A token, without its secret."""
 
 
-class TokenPage(Struct):
+class TokenPage(ListPage):
     """A page of tokens, newest first."""
 
     items: list[TokenOut]
-    next: str | None
-    seq: int
 
 
 class TokenIn(Struct):

@@ -24,7 +24,7 @@ from lamplighter.usecases.access import access
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/tokens."""
+    """List tokens."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     position = params.position(query.cursor)
     async with reading(here.db):
@@ -34,7 +34,10 @@ async def index(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """POST /api/v1/tokens: no caller can grant scopes that it does not hold."""
+    """Create a token.
+
+    No caller can grant scopes that it does not hold.
+    """
     here, body = api_context(request), await params.body(request, shapes.TokenIn, _rules)
     scopes = validate_scopes(body.scopes)
     caller, agent = caller_of(request), body.agent
@@ -53,7 +56,7 @@ async def create(request: Request) -> Response:
 
 
 async def revoke(request: Request) -> Response:
-    """DELETE /api/v1/tokens/{id}."""
+    """Revoke a token."""
     here = api_context(request)
     await access.revoke(here.db, params.number(request), now=here.now())
     recheck_streams(request)

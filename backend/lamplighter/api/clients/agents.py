@@ -26,7 +26,7 @@ PROJECT = "default"
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/agents."""
+    """List agents with their settings and activity."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     async with reading(here.db):
         found = await list_agents(here.db, here.active.agents)

@@ -53,7 +53,7 @@ REFUSED_FOR_SESSIONS: Final = (
 
 
 async def receive(request: Request) -> Response:
-    """POST /api/v1/hooks/{event}."""
+    """Receive a hook event of an interactive session and return context."""
     here, caller, event = api_context(request), caller_of(request), request.path_params["event"]
     if event not in EVENTS:
         raise NotFound(

@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from lamplighter.api.common_shapes import ListPage
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.domain.search.search import SearchMethod
 
@@ -27,12 +28,10 @@ class AgentOut(Struct):
     saved: int
 
 
-class AgentPage(Struct):
+class AgentPage(ListPage):
     """A page of agents, declared agents first."""
 
     items: list[AgentOut]
-    next: str | None
-    seq: int
 
 
 class ContextSessionOut(Struct):

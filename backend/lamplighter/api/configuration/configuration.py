@@ -27,14 +27,14 @@ _ETAG: Final = re.compile(r'(?:W/)?"([^"]*)"')
 
 
 async def read_services(request: Request) -> Response:
-    """GET /api/v1/configuration/services."""
+    """Read services.yaml as its services with their fields."""
     params.query(request, common_shapes.NoParameters)
     files = configuration_of(request)
     return await _services_out(files, await services.read(files))
 
 
 async def preview_service(request: Request) -> Response:
-    """POST /api/v1/configuration/preview/services."""
+    """Preview an edit of a service: its diff, its mistakes, and a run of its checks."""
     body = await params.body(request, shapes.ServicePreviewIn)
     edit = ServiceEdit(name=body.name, fields=body.fields, new=body.new, programs=body.programs)
     here, files = api_context(request), configuration_of(request)
@@ -42,7 +42,7 @@ async def preview_service(request: Request) -> Response:
 
 
 async def save_service(request: Request) -> Response:
-    """PUT /api/v1/configuration/services/{name}."""
+    """Add or change a service in services.yaml; needs If-Match."""
     body = await params.body(request, shapes.ServiceFieldsIn)
     name = request.path_params["name"]
     edit = ServiceEdit(name=name, fields=body.fields, new=body.new, programs=body.programs)
@@ -50,19 +50,19 @@ async def save_service(request: Request) -> Response:
 
 
 async def remove_service(request: Request) -> Response:
-    """DELETE /api/v1/configuration/services/{name}."""
+    """Remove a service from services.yaml; needs If-Match."""
     return await _save(request, ServiceEdit(name=request.path_params["name"], fields=None))
 
 
 async def preview_settings(request: Request) -> Response:
-    """POST /api/v1/configuration/preview/settings."""
+    """Preview an edit of the settings file: its diff and its mistakes."""
     body = await params.body(request, shapes.SettingValuesIn)
     here, files = api_context(request), configuration_of(request)
     return _preview_out(await settings.preview(here, files, body.values))
 
 
 async def save_settings(request: Request) -> Response:
-    """PATCH /api/v1/configuration/settings."""
+    """Write settings to the settings file; needs If-Match."""
     body = await params.body(request, shapes.SettingValuesIn)
     here, files, etag = api_context(request), configuration_of(request), if_match(request)
     by = actor_name(caller_of(request))
@@ -74,7 +74,7 @@ async def save_settings(request: Request) -> Response:
 
 
 async def list_changes(request: Request) -> Response:
-    """GET /api/v1/configuration/changes."""
+    """List edits made in the app with their diffs, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     position = params.position(query.cursor)
     found = await changes.history(

@@ -28,7 +28,7 @@ _STATES: Final = {"current": True, "past": False, "all": None}
 
 
 async def list_entities(request: Request) -> Response:
-    """GET /api/v1/entities."""
+    """List entities of the knowledge graph."""
     wanted, reach = params.query(request, shapes.EntityQuery), await _reach(request)
     selection = EntityFilter(
         q=wanted.q,
@@ -48,7 +48,7 @@ async def list_entities(request: Request) -> Response:
 
 
 async def create_entity(request: Request) -> Response:
-    """POST /api/v1/entities."""
+    """Create an entity."""
     given = await params.body(request, shapes.EntityIn)
     wanted = EntityEdit(name=given.name, properties=given.properties or None, aliases=given.aliases)
     made = await edit.create_entity(api_context(request), given.project, given.kind, wanted)
@@ -57,7 +57,7 @@ async def create_entity(request: Request) -> Response:
 
 
 async def show_entity(request: Request) -> Response:
-    """GET /api/v1/entities/{id}."""
+    """Read an entity with its neighbors and evidence."""
     here, number = api_context(request), params.number(request)
     reach = await _reach(request)
     async with reading(here.db):
@@ -67,7 +67,7 @@ async def show_entity(request: Request) -> Response:
 
 
 async def edit_entity(request: Request) -> Response:
-    """PATCH /api/v1/entities/{id}."""
+    """Change an entity or add names."""
     here, number = api_context(request), params.number(request)
     given = await params.body(request, shapes.EntityEditIn)
     wanted = EntityEdit(
@@ -78,7 +78,7 @@ async def edit_entity(request: Request) -> Response:
 
 
 async def delete_entity(request: Request) -> Response:
-    """DELETE /api/v1/entities/{id}."""
+    """Delete an entity and its relationships."""
     number = params.number(request)
     version = params.version(request, number)
     await edit.delete_entity(api_context(request), number, version=version)
@@ -86,7 +86,7 @@ async def delete_entity(request: Request) -> Response:
 
 
 async def merge(request: Request) -> Response:
-    """POST /api/v1/entities/{id}/merge."""
+    """Merge an entity into another one."""
     here, number = api_context(request), params.number(request)
     given = await params.body(request, shapes.MergeIn)
     version = params.version(request, number)
@@ -95,14 +95,14 @@ async def merge(request: Request) -> Response:
 
 
 async def unmerge(request: Request) -> Response:
-    """DELETE /api/v1/entities/{id}/merge."""
+    """Unmerge an entity."""
     here, number = api_context(request), params.number(request)
     version = params.version(request, number)
     return versioned(serialize.entity(await edit.unmerge(here, number, version=version)))
 
 
 async def list_relationships(request: Request) -> Response:
-    """GET /api/v1/relationships."""
+    """List relationships of the knowledge graph."""
     wanted = params.query(request, shapes.RelationshipQuery)
     selection = RelationshipFilter(
         kind=wanted.kind,
@@ -136,7 +136,7 @@ async def _list(
 
 
 async def create_relationship(request: Request) -> Response:
-    """POST /api/v1/relationships."""
+    """Create a relationship."""
     given = await params.body(request, shapes.RelationshipIn)
     wanted = RelationshipEdit(properties=given.properties, confidence=given.confidence)
     ends = (given.source_id, given.target_id)
@@ -146,14 +146,14 @@ async def create_relationship(request: Request) -> Response:
 
 
 async def show_relationship(request: Request) -> Response:
-    """GET /api/v1/relationships/{id}."""
+    """Read a relationship."""
     here, number = api_context(request), params.number(request)
     found = await edit.get_relationship(here.db, number, await _reach(request))
     return versioned(serialize.relationship(found))
 
 
 async def edit_relationship(request: Request) -> Response:
-    """PATCH /api/v1/relationships/{id}."""
+    """Change or end a relationship."""
     here, number = api_context(request), params.number(request)
     given = await params.body(request, shapes.RelationshipEditIn)
     wanted = RelationshipEdit(
@@ -165,7 +165,7 @@ async def edit_relationship(request: Request) -> Response:
 
 
 async def delete_relationship(request: Request) -> Response:
-    """DELETE /api/v1/relationships/{id}."""
+    """Delete a relationship."""
     number = params.number(request)
     version = params.version(request, number)
     await edit.delete_relationship(api_context(request), number, version=version)
@@ -173,7 +173,7 @@ async def delete_relationship(request: Request) -> Response:
 
 
 async def graph(request: Request) -> Response:
-    """GET /api/v1/graph."""
+    """Read the entities and relationships around an entity."""
     here, wanted = api_context(request), params.query(request, shapes.GraphQuery)
     reach = await _reach(request)
     async with reading(here.db):
@@ -192,7 +192,7 @@ async def graph(request: Request) -> Response:
 
 
 async def why(request: Request) -> Response:
-    """GET /api/v1/why."""
+    """Find out why something was decided."""
     here, wanted = api_context(request), params.query(request, shapes.WhyQuery)
     reach = await _reach(request)
     found = await view.why(here.db, wanted.q, project=_project(wanted.project), reach=reach)

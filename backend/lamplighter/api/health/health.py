@@ -17,13 +17,13 @@ from lamplighter.usecases.health import measure as health
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/memory-health."""
+    """Read the last measurement of the memory's health, and the trend."""
     params.query(request, common_shapes.NoParameters)
     return await _answer(api_context(request), 200)
 
 
 async def measure(request: Request) -> Response:
-    """POST /api/v1/memory-health/measurements."""
+    """Measure the memory's health now."""
     here, body = api_context(request), await params.body(request, shapes.MeasureIn)
     names: frozenset[str] = frozenset()
     with suppress(LamplighterError):  # a broken services.yaml has no names

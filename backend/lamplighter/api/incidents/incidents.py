@@ -23,7 +23,7 @@ from lamplighter.usecases.system.incident_changes import IncidentChange
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/incidents."""
+    """List incidents, newest first."""
     here, query = api_context(request), params.query(request, shapes.IncidentQuery)
     chosen = IncidentSelection(
         live=None if query.state is None else query.state == "open",
@@ -38,7 +38,7 @@ async def index(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/incidents/{id}."""
+    """Read an incident with its timeline."""
     here, number = api_context(request), params.number(request)
     async with reading(here.db):
         found = await incident_view.read(here.db, number, now=here.now())
@@ -47,7 +47,7 @@ async def show(request: Request) -> Response:
 
 
 async def show_replay(request: Request) -> Response:
-    """GET /api/v1/incidents/{id}/replay."""
+    """Decide again on a past incident with other memories; changes nothing."""
     here, number = api_context(request), params.number(request)
     query = params.query(request, shapes.ReplayQuery)
     options = ReplayOptions(without=query.without, today=query.today)
@@ -56,7 +56,7 @@ async def show_replay(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """PATCH /api/v1/incidents/{id}."""
+    """Acknowledge, note, resolve, merge or separate an incident."""
     here, number = api_context(request), params.number(request)
     body: Any = await params.body(request, shapes.IncidentIn)
     done = await acts.change(here, number, IncidentChange(**msgspec.structs.asdict(body)))

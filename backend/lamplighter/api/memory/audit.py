@@ -18,7 +18,7 @@ from lamplighter.usecases.sessions.prompt_effects import AuditEffect, prompt_eff
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/audit."""
+    """List all memories about a service or topic, with their evidence."""
     here, query = api_context(request), params.query(request, review_shapes.AuditQuery)
     position = params.position(query.cursor)
     async with reading(here.db):

@@ -25,7 +25,7 @@ EMPTY_FILTER = 'is empty and matches every memory; send "all": true to confirm'
 
 
 async def act(request: Request) -> Response:
-    """POST /api/v1/memories/bulk."""
+    """Delete, confirm or change several memories."""
     here, body = api_context(request), await params.body(request, shapes.BulkIn)
     wanted = _act(body)
     if body.preview:

@@ -32,7 +32,7 @@ UNDO_SCOPES: Final = {
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/acts."""
+    """List operator acts from the journal, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     position = params.position(query.cursor)
     async with reading(here.db):
@@ -44,7 +44,7 @@ async def index(request: Request) -> Response:
 
 
 async def undo(request: Request) -> Response:
-    """POST /api/v1/acts/{id}/undo."""
+    """Undo an operator act; 409 names the rows that changed since."""
     here, number = api_context(request), params.number(request)
     body = await params.body(request, journal_shapes.UndoIn)
     existing = await journal.get(here.db, number)

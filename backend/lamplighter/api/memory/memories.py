@@ -45,7 +45,7 @@ FADING_WITHIN: Final = timedelta(days=30)
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/memories."""
+    """List memories."""
     here, query = api_context(request), params.query(request, shapes.MemoryQuery)
     position = params.position(query.cursor)
     at, before = _moment(query, here.now()), here.hub.version()
@@ -58,7 +58,7 @@ async def index(request: Request) -> Response:
 
 
 async def facets(request: Request) -> Response:
-    """GET /api/v1/memories/facets."""
+    """Count memories by service, category, project and state."""
     here, query = api_context(request), params.query(request, shapes.FacetQuery)
     at = _moment(query, here.now())
     async with reading(here.db):
@@ -78,7 +78,7 @@ async def facets(request: Request) -> Response:
 
 
 async def views(request: Request) -> Response:
-    """GET /api/v1/memories/views."""
+    """Count memories by view: fading soon, unused, single source, edited by a person."""
     here, query = api_context(request), params.query(request, shapes.ViewQuery)
     async with reading(here.db):
         found = await counts.views(here.db, await _caller_filter(request, query))
@@ -87,7 +87,7 @@ async def views(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """POST /api/v1/memories."""
+    """Add a memory."""
     here, body = api_context(request), await params.body(request, shapes.MemoryIn, rules)
     values = {**msgspec.structs.asdict(body), "tags": tuple(body.tags)}
     values["confidence"] = require_finite(body.confidence)
@@ -101,7 +101,7 @@ async def create(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/memories/{id}."""
+    """Read a memory."""
     here, query = api_context(request), params.query(request, shapes.AsOfQuery)
     at = period.parse_elapsed_moment(query.as_of, "as_of", now=here.now())
     async with reading(here.db):
@@ -110,7 +110,7 @@ async def show(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """PATCH /api/v1/memories/{id}."""
+    """Edit a memory."""
     here, memory_id = api_context(request), params.number(request)
     body = await params.body(request, shapes.MemoryEdit, rules)
     memory = await curate.edit(
@@ -124,7 +124,7 @@ async def update(request: Request) -> Response:
 
 
 async def confirm(request: Request) -> Response:
-    """POST /api/v1/memories/{id}/confirm."""
+    """Confirm a memory: it is trusted and no longer labeled as unverified."""
     here, memory_id = api_context(request), params.number(request)
     memory = await curate.confirm(
         here.db, memory_id, version=params.version(request, memory_id), now=here.now()
@@ -133,7 +133,7 @@ async def confirm(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """DELETE /api/v1/memories/{id}."""
+    """Move a memory to the trash."""
     here, memory_id = api_context(request), params.number(request)
     version = params.version(request, memory_id)
     await curate.delete(here.db, memory_id, version=version, now=here.now())
@@ -141,7 +141,7 @@ async def delete(request: Request) -> Response:
 
 
 async def read_history(request: Request) -> Response:
-    """GET /api/v1/memories/{id}/history."""
+    """List the changes of a memory."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     memory_id, position = params.number(request), params.position(query.cursor)
     async with reading(here.db):
@@ -154,14 +154,14 @@ async def read_history(request: Request) -> Response:
 
 
 async def read_evidence(request: Request) -> Response:
-    """GET /api/v1/memories/{id}/evidence."""
+    """Read the evidence for a memory: its sources, the prompts that included it, its conflicts."""
     here, query = api_context(request), params.query(request, shapes.EvidenceQuery)
     found = await evidence_of(here.db, params.number(request), limit=query.limit)
     return answer(found.as_json())
 
 
 async def undo_change(request: Request) -> Response:
-    """POST /api/v1/memories/{id}/history/{entry}/undo."""
+    """Undo one change of a memory."""
     here, memory_id = api_context(request), params.number(request)
     memory = await undo.undo_step(
         here.db,

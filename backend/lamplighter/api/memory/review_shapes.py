@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, Name, Seq
+from lamplighter.api.common_shapes import Limit, ListPage, Name, Seq
 from lamplighter.api.memory.shapes import HistoryEntry, MemoryOut
 from lamplighter.domain.memory.memory import MAX_OBSERVATION_CHARS, Category
 
@@ -55,12 +55,10 @@ class ReviewCaseOut(ReviewOut):
     changes: list[ReviewChangeOut]
 
 
-class ReviewPage(Struct):
+class ReviewPage(ListPage):
     """A page of reviews, their total number, and the pages of the notebook that need a review."""
 
     items: list[ReviewOut]
-    next: str | None
-    seq: int
     total: int
     pages: int
 

@@ -31,7 +31,7 @@ LIST_LIMIT: Final = 20
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/reviews."""
+    """List reviews: pairs of conflicting memories."""
     here, query = api_context(request), params.query(request, review_shapes.ReviewQuery)
     position = params.position(query.cursor)
     async with reading(here.db):
@@ -46,14 +46,14 @@ async def index(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/reviews/{id}."""
+    """Read a review."""
     here, number = api_context(request), params.number(request)
     async with reading(here.db):
         return versioned(await review_case_out(here.db, await review.get(here.db, number)))
 
 
 async def resolve(request: Request) -> Response:
-    """PUT /api/v1/reviews/{id}/resolution."""
+    """Resolve a review."""
     here, number = api_context(request), params.number(request)
     body = await params.body(request, review_shapes.ResolutionIn)
     answer = ReviewAnswer(
@@ -68,7 +68,7 @@ async def resolve(request: Request) -> Response:
 
 
 async def reopen(request: Request) -> Response:
-    """DELETE /api/v1/reviews/{id}/resolution."""
+    """Revert the resolution of a review."""
     here, number = api_context(request), params.number(request)
     await review.reopen(here.db, number, version=params.version(request, number), now=here.now())
     return await show(request)

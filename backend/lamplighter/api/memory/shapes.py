@@ -4,7 +4,14 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from lamplighter.api.common_shapes import Limit, Name, ShortText, history_shape, public_shape
+from lamplighter.api.common_shapes import (
+    Limit,
+    ListPage,
+    Name,
+    ShortText,
+    history_shape,
+    public_shape,
+)
 from lamplighter.domain.memory.memory import OPERATIONS, Category, Memory, MemoryKind
 from lamplighter.domain.sessions.inclusion import MOST_BUDGET
 
@@ -28,12 +35,10 @@ class AsOfQuery(Struct):
     as_of: ShortText | None = None
 
 
-class MemoryPage(Struct):
+class MemoryPage(ListPage):
     """A page of memories, and their total number."""
 
     items: list[MemoryOut]
-    next: str | None
-    seq: int
     total: int
     as_of: str | UnsetType = UNSET
 
@@ -224,12 +229,10 @@ class HistoryEntry(Struct):
     undoable: bool
 
 
-class HistoryPage(Struct):
+class HistoryPage(ListPage):
     """The changes of a memory, newest first."""
 
     items: list[HistoryEntry]
-    next: str | None
-    seq: int
 
 
 class EvidenceQuery(Struct):

@@ -15,7 +15,7 @@ from lamplighter.usecases.memory.similar import find_similar
 
 
 async def create(request: Request) -> Response:
-    """POST /api/v1/memories/similar."""
+    """Find active memories that match or contradict a text."""
     here, body = api_context(request), await params.body(request, shapes.SimilarIn, rules)
     candidate = Candidate(
         category=body.category,
@@ -41,7 +41,7 @@ async def create(request: Request) -> Response:
 
 
 async def relate_pair(request: Request) -> Response:
-    """POST /api/v1/memories/relate."""
+    """Compare a new observation with an existing one."""
     body = await params.body(request, shapes.RelateIn)
     found = relate(
         body.new, body.old, service=body.service, lexicon=api_context(request).active.lexicon

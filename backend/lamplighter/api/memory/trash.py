@@ -19,7 +19,7 @@ from lamplighter.usecases.memory import journal
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/trash."""
+    """List deleted memories."""
     here, query = api_context(request), params.query(request, journal_shapes.TrashQuery)
     position, q = params.position(query.cursor), query.q or ""
     async with reading(here.db):
@@ -35,7 +35,7 @@ async def index(request: Request) -> Response:
 
 
 async def restore(request: Request) -> Response:
-    """POST /api/v1/trash/{id}/restore."""
+    """Restore a deleted memory."""
     here = api_context(request)
     await params.body(request, common_shapes.Empty)
     memory = await journal.restore(here.db, params.number(request), now=here.now())
@@ -43,7 +43,7 @@ async def restore(request: Request) -> Response:
 
 
 async def purge(request: Request) -> Response:
-    """DELETE /api/v1/trash/{id}."""
+    """Delete a memory permanently."""
     here = api_context(request)
     await journal.purge(here.db, params.number(request), now=here.now())
     return Response(status_code=204)

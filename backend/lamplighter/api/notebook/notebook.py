@@ -22,7 +22,7 @@ from lamplighter.usecases.notebook.read import read_page
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/notebook."""
+    """List the pages of the notebook."""
     return await _list(request, params.query(request, shapes.NotebookQuery).q)
 
 
@@ -48,22 +48,22 @@ async def _list(request: Request, query: str = "") -> Response:
 
 
 async def show_index(request: Request) -> Response:
-    """GET /api/v1/notebook/MEMORY."""
+    """Read the index of the notebook."""
     return await _show(request, INDEX)
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/notebook/{section}/{name}."""
+    """Read a page of the notebook."""
     return await _show(request, _path(request))
 
 
 async def write_index(request: Request) -> Response:
-    """PUT /api/v1/notebook/MEMORY."""
+    """Write the notes of the index; a changed index outside of them needs a review."""
     return await _write(request, INDEX)
 
 
 async def write(request: Request) -> Response:
-    """PUT /api/v1/notebook/{section}/{name}."""
+    """Write a page of the notebook, and read its edits."""
     return await _write(request, _path(request))
 
 
@@ -90,7 +90,7 @@ async def _write(request: Request, path: str) -> Response:
 
 
 async def resolve(request: Request) -> Response:
-    """PUT /api/v1/notebook: accept or discard the files of pages that need a review."""
+    """Accept or discard the files of pages that need a review."""
     here = _required(api_context(request))
     body = await params.body(request, shapes.NotebookResolutionIn)
     work = decide.accept if body.resolution == "accept" else decide.discard

@@ -19,7 +19,7 @@ from lamplighter.usecases.organize import view
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/organizer/runs."""
+    """List the runs of the organizer, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     position = params.position(query.cursor)
     async with reading(here.db):
@@ -31,7 +31,7 @@ async def index(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """POST /api/v1/organizer/runs."""
+    """Queue a run of the organizer; the supervisor begins it within seconds."""
     here = api_context(request)
     await params.body(request, common_shapes.Empty)
     run = await organizer.queue(here.db, now=here.now())
@@ -39,7 +39,7 @@ async def create(request: Request) -> Response:
 
 
 async def preview(request: Request) -> Response:
-    """POST /api/v1/organizer/preview."""
+    """Show what a run of the organizer would do now."""
     here = api_context(request)
     await params.body(request, common_shapes.Empty)
     names: frozenset[str] = frozenset()
@@ -51,7 +51,7 @@ async def preview(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/organizer/runs/{id}."""
+    """Read a run with what it changed."""
     here, number = api_context(request), params.number(request)
     found = await view.diff(here.db, number)
     out = as_json.diff(found.run, found.undone_by, found.replacements)
@@ -62,7 +62,7 @@ async def show(request: Request) -> Response:
 
 
 async def undo(request: Request) -> Response:
-    """POST /api/v1/organizer/runs/{id}/undo."""
+    """Undo a run: every memory is as before; 409 names the rows that changed since."""
     here, number = api_context(request), params.number(request)
     await params.body(request, common_shapes.Empty)
     done = await view.undo(here.db, number, now=here.now())

@@ -15,13 +15,13 @@ from lamplighter.usecases.revoke.revoke import Revocation
 
 
 async def preview(request: Request) -> Response:
-    """POST /api/v1/revocations/preview."""
+    """Show what a revocation would revert, and how the next prompts would change."""
     here = api_context(request)
     return await _out(here, await revoke.preview(_prompts(here), await _origin(request)))
 
 
 async def create(request: Request) -> Response:
-    """POST /api/v1/revocations."""
+    """Revert everything that a session, an agent or a source taught, in one act."""
     here = api_context(request)
     return await _out(here, await revoke.revoke(_prompts(here), await _origin(request)))
 

@@ -11,7 +11,6 @@ OPS: Final = (
         "/search",
         "memories:read",
         search.index,
-        "Search memories, session summaries and notebook pages, and events on request.",
         shapes.SearchResultPage,
         query=shapes.SearchQuery,
     ),

@@ -23,7 +23,7 @@ ACTIVE = {"active": True, "inactive": False, "all": None}
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/search."""
+    """Search memories, session summaries and notebook pages, and events on request."""
     here, query = api_context(request), params.query(request, shapes.SearchQuery)
     wanted = await _search_options(here, query)
     project = await project_wall.project_bound(request)

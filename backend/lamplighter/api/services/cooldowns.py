@@ -19,7 +19,7 @@ from lamplighter.usecases.services import act, cooldown_usage
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/cooldowns."""
+    """List cooldowns and their usage."""
     here, now = api_context(request), api_context(request).now()
     query = params.query(request, common_shapes.PageQuery)
     declared = {
@@ -44,7 +44,7 @@ async def index(request: Request) -> Response:
 
 
 async def uses(request: Request) -> Response:
-    """GET /api/v1/cooldowns/uses."""
+    """List executed and refused actions, newest first."""
     here, query = api_context(request), params.query(request, shapes.UseQuery)
     position = params.position(query.cursor)
     async with reading(here.db):
@@ -58,7 +58,7 @@ async def uses(request: Request) -> Response:
 
 
 async def reset(request: Request) -> Response:
-    """POST /api/v1/cooldowns/{name}/resets."""
+    """Reset the cooldowns of a service."""
     here, now = api_context(request), api_context(request).now()
     body: Any = await params.body(request, shapes.ResetIn)
     service, cleared = await act.reset_cooldowns(

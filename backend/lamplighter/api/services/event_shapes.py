@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, public_shape
+from lamplighter.api.common_shapes import Limit, ListPage, Name, Seq, ShortText, public_shape
 from lamplighter.domain.services.event import Event, Level
 
 
@@ -13,12 +13,10 @@ class EventOut(Struct):
     """One event."""
 
 
-class EventPage(Struct):
+class EventPage(ListPage):
     """A page of events, newest first."""
 
     items: list[EventOut]
-    next: str | None
-    seq: int
 
 
 class EventFilter(Struct):
@@ -55,12 +53,10 @@ class EventGroupOut(Struct):
     session_id: int | None
 
 
-class EventGroupPage(Struct):
+class EventGroupPage(ListPage):
     """A page of groups, most recent first."""
 
     items: list[EventGroupOut]
-    next: str | None
-    seq: int
 
 
 class DensityQuery(EventFilter):

@@ -27,12 +27,12 @@ from lamplighter.usecases.services import events as report
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/events."""
+    """List events, newest first."""
     return await _list_events(request, events.page, serialize.event)
 
 
 async def groups(request: Request) -> Response:
-    """GET /api/v1/events/groups."""
+    """List groups of repeated events, most recent first."""
     return await _list_events(request, events.page_groups, _group)
 
 
@@ -47,7 +47,7 @@ async def _list_events(request: Request, fetch: Any, form: Callable[[Any], Any])
 
 
 async def density(request: Request) -> Response:
-    """GET /api/v1/events/density."""
+    """Count events over time, by level."""
     here, query = api_context(request), params.query(request, event_shapes.DensityQuery)
     async with reading(here.db):
         chosen = await _filter(here, query)
@@ -57,7 +57,7 @@ async def density(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/events/{id}."""
+    """Read an event."""
     number = params.number(request)
     event = await events.get(api_context(request).db, number)
     if event is None:
@@ -66,7 +66,7 @@ async def show(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """POST /api/v1/events."""
+    """Create an event."""
     here, body = api_context(request), await params.body(request, event_shapes.EventIn, _rules)
     event = await report.report(
         here,

@@ -17,7 +17,7 @@ from lamplighter.usecases.services import notify
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/notices."""
+    """List notifications, newest first."""
     here, query = api_context(request), params.query(request, notification_shapes.NoticeQuery)
     position = params.position(query.cursor)
     state = None if query.state is None else NoticeState(query.state)
@@ -28,7 +28,7 @@ async def index(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/notices/{id}."""
+    """Read a notification and its delivery status."""
     number = params.number(request)
     notice = await notices.get(api_context(request).db, number)
     if notice is None:
@@ -37,7 +37,7 @@ async def show(request: Request) -> Response:
 
 
 async def test(request: Request) -> Response:
-    """POST /api/v1/notices/test."""
+    """Queue a test notification."""
     here = api_context(request)
     await params.body(request, common_shapes.Empty)
     return answer(plain.notice(await notify.enqueue_test(here.db, now=here.now())), 202)

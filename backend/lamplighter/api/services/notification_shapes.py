@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import Limit, Name, ShortText, public_shape
+from lamplighter.api.common_shapes import Limit, ListPage, Name, ShortText, public_shape
 from lamplighter.api.sessions.shapes import SessionRequestOut
 from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.notice import Notice
@@ -35,12 +35,10 @@ class DeliveryOut(Struct):
     alerts: list[DeliveredAlertOut]
 
 
-class AlertPage(Struct):
+class AlertPage(ListPage):
     """A page of alerts, newest first."""
 
     items: list[AlertOut]
-    next: str | None
-    seq: int
 
 
 class AlertQuery(Struct):
@@ -61,12 +59,10 @@ class NoticeOut(Struct):
     """A notification; `problem` is the reason of the last failed delivery."""
 
 
-class NoticePage(Struct):
+class NoticePage(ListPage):
     """A page of notifications, newest first."""
 
     items: list[NoticeOut]
-    next: str | None
-    seq: int
 
 
 class NoticeQuery(Struct):

@@ -32,7 +32,7 @@ from lamplighter.usecases.system.overview import RECENT, ServiceCondition, Servi
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/services."""
+    """List services with their status."""
     here, query = api_context(request), params.query(request, shapes.ServicesQuery)
     chosen = here.services().select(group=query.group, tag=query.tag)
     some, behind = params.part_of(chosen, query.cursor, query.limit)
@@ -45,7 +45,7 @@ async def index(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/services/{name}."""
+    """Read the status of a service."""
     here = api_context(request)
     async with reading(here.db):
         [found] = await views.service_conditions(
@@ -55,7 +55,7 @@ async def show(request: Request) -> Response:
 
 
 async def list_check_results(request: Request) -> Response:
-    """GET /api/v1/services/{name}/checks/results."""
+    """List the check results of a service, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     service, position = find_service(here, request), params.position(query.cursor)
     async with reading(here.db):
@@ -67,7 +67,7 @@ async def list_check_results(request: Request) -> Response:
 
 
 async def read_series(request: Request) -> Response:
-    """GET /api/v1/services/{name}/series."""
+    """Read the results of a service's scheduled checks over time."""
     here, query = api_context(request), params.query(request, shapes.SeriesQuery)
     selection = SeriesSelection(
         check=query.check,
@@ -85,7 +85,7 @@ async def read_series(request: Request) -> Response:
 
 
 async def read_uptime(request: Request) -> Response:
-    """GET /api/v1/services/{name}/uptime."""
+    """Read the share of passed results of a service."""
     here = api_context(request)
     async with reading(here.db):
         found = await check_history.read_uptime(
@@ -96,7 +96,7 @@ async def read_uptime(request: Request) -> Response:
 
 
 async def overview(request: Request) -> Response:
-    """GET /api/v1/overview."""
+    """Read the overall status."""
     here, query = api_context(request), params.query(request, shapes.OverviewQuery)
     now = here.now()
     since = period.parse_moment(query.since, "since") or now - RECENT
@@ -114,7 +114,7 @@ async def overview(request: Request) -> Response:
 
 
 async def list_learned(request: Request) -> Response:
-    """GET /api/v1/learned."""
+    """List memory changes by sessions and decay, newest first."""
     here, query = api_context(request), params.query(request, shapes.LearnedQuery)
     position = params.position(query.cursor)
     since = period.parse_moment(query.since, "since") or here.now() - RECENT

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 from lamplighter.api.common_shapes import (
     FileProblemOut,
     Limit,
+    ListPage,
     Name,
     PageQuery,
     ShortText,
@@ -129,12 +130,10 @@ class CheckResultOut(Struct):
     """The result of one check."""
 
 
-class CheckResultPage(Struct):
+class CheckResultPage(ListPage):
     """A page of check results of a service, newest first."""
 
     items: list[CheckResultOut]
-    next: str | None
-    seq: int
 
 
 class SeriesQuery(Struct):
@@ -340,12 +339,10 @@ class LearnedQuery(Struct):
     limit: Limit = 50
 
 
-class LearnedPage(Struct):
+class LearnedPage(ListPage):
     """A page of memory changes, newest first."""
 
     items: list[LearnedOut]
-    next: str | None
-    seq: int
 
 
 class OverviewQuery(Struct):
@@ -367,20 +364,16 @@ class CooldownOut(Struct):
     declared: bool
 
 
-class CooldownPage(Struct):
+class CooldownPage(ListPage):
     """Every cooldown that is declared or was used."""
 
     items: list[CooldownOut]
-    next: str | None
-    seq: int
 
 
-class UsePage(Struct):
+class UsePage(ListPage):
     """A page of uses and refusals, newest first."""
 
     items: list[UseOut]
-    next: str | None
-    seq: int
 
 
 class UseQuery(Struct):

@@ -17,7 +17,7 @@ from lamplighter.usecases.services import silence
 
 
 async def pause(request: Request) -> Response:
-    """PUT /api/v1/services/{name}/pause."""
+    """Pause a service: its failures are only recorded."""
     here, body = api_context(request), await params.body(request, shapes.PauseIn)
     found = await silence.pause(
         here,
@@ -31,7 +31,7 @@ async def pause(request: Request) -> Response:
 
 
 async def resume(request: Request) -> Response:
-    """DELETE /api/v1/services/{name}/pause."""
+    """Resume a service."""
     here, by = api_context(request), actor_name(caller_of(request))
     found = await silence.resume(here, here.services(), request.path_params["name"], by=by)
     return _pause_out(request, found)

@@ -35,7 +35,7 @@ CLOSED: Final = "Webhooks are off. Set LAMPLIGHTER_WEBHOOK_TOKEN to receive aler
 
 
 async def receive_alerts(request: Request) -> Response:
-    """POST /api/v1/webhooks/{source}."""
+    """Receive alerts from a monitor."""
     here, source = api_context(request), payloads.parse_source(request.path_params["source"])
     given = payloads.parse(source, await _payload(request))
     context = AlertContext(
@@ -50,7 +50,7 @@ async def receive_alerts(request: Request) -> Response:
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/alerts."""
+    """List alerts, newest first."""
     here, query = api_context(request), params.query(request, notification_shapes.AlertQuery)
     position = params.position(query.cursor)
     async with reading(here.db):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from lamplighter.api.common_shapes import Limit, Seq, SlotOut, UseOut, public_shape
+from lamplighter.api.common_shapes import Limit, ListPage, Seq, SlotOut, UseOut, public_shape
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.domain.actions.approval import (
     MAX_ARGUMENT_CHARS,
@@ -36,12 +36,10 @@ class ApprovalCaseOut(ApprovalOut):
     use: UseOut | None
 
 
-class ApprovalPage(Struct):
+class ApprovalPage(ListPage):
     """A page of approvals."""
 
     items: list[ApprovalOut]
-    next: str | None
-    seq: int
 
 
 class ApprovalQuery(Struct):

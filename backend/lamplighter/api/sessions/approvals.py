@@ -29,7 +29,7 @@ from lamplighter.usecases.sessions import approvals
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/approvals."""
+    """List approvals: session actions that need a person's decision."""
     here, query = api_context(request), params.query(request, approval_shapes.ApprovalQuery)
     position = params.position(query.cursor)
     state = None if query.state == "all" else ApprovalState(query.state)
@@ -41,14 +41,14 @@ async def index(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/approvals/{id}."""
+    """Read an approval."""
     here, number = api_context(request), params.number(request)
     async with reading(here.db):
         return versioned(await approval_case_out(here, await approvals.get(here.db, number)))
 
 
 async def decide(request: Request) -> Response:
-    """PUT /api/v1/approvals/{id}/decision."""
+    """Approve or deny an action, or replace its command."""
     here, number = api_context(request), params.number(request)
     body = await params.body(request, approval_shapes.DecisionIn)
     answer = ApprovalAnswer(

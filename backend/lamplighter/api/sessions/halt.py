@@ -25,13 +25,13 @@ CACHE_SECONDS: Final = 1.0
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/halt."""
+    """Read the halt status and who halted Lamplighter."""
     params.query(request, common_shapes.NoParameters)
     return await _halt_state(api_context(request))
 
 
 async def pull(request: Request) -> Response:
-    """PUT /api/v1/halt."""
+    """Halt all rounds, sessions and actions."""
     here, by, now = api_context(request), _person(request), api_context(request).now()
     body = await params.body(request, approval_shapes.HaltIn)
     try:
@@ -47,7 +47,7 @@ async def pull(request: Request) -> Response:
 
 
 async def release(request: Request) -> Response:
-    """DELETE /api/v1/halt."""
+    """Resume after a halt."""
     here, by = api_context(request), _person(request)
     await halt.resume_all(here.db, here.halt_control, by=by, now=here.now())
     return await _halt_state(here)

@@ -19,7 +19,7 @@ from lamplighter.repository.sessions import sessions
 
 
 async def prompt(request: Request) -> Response:
-    """GET /api/v1/sessions/{id}/prompt."""
+    """Read the prompt of a session."""
     here = api_context(request)
     async with reading(here.db):
         session = await sessions.get(here.db, params.number(request))

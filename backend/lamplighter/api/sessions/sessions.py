@@ -35,7 +35,7 @@ from lamplighter.usecases.sessions import sessions as lifecycle
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/sessions."""
+    """List sessions, newest first."""
     here, query = api_context(request), params.query(request, shapes.SessionQuery)
     position = params.position(query.cursor)
     chosen = SessionFilter(
@@ -64,7 +64,7 @@ async def index(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """POST /api/v1/sessions."""
+    """Request a session now."""
     here = api_context(request)
     body = await params.body(request, shapes.SessionIn, partial(_rules, here))
     if wrong := _engine_problem(here, body.engine):
@@ -88,7 +88,7 @@ async def create(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/sessions/{id}."""
+    """Read a session."""
     here = api_context(request)
     async with reading(here.db):
         session = await _session(here, params.number(request))
@@ -104,14 +104,14 @@ def _row(each: Session, waiting: Mapping[int, datetime]) -> dict[str, Any]:
 
 
 async def stop(request: Request) -> Response:
-    """POST /api/v1/sessions/{id}/stop."""
+    """Stop a running session."""
     here = api_context(request)
     session = await lifecycle.stop(here.db, params.number(request), now=here.now())
     return versioned(serialize.session(session), 202)
 
 
 async def engines(request: Request) -> Response:
-    """GET /api/v1/engines."""
+    """List engines, models and session limits."""
     here = api_context(request)
     params.query(request, common_shapes.NoParameters)
     async with reading(here.db):
@@ -151,7 +151,7 @@ def _engine(here: ApiContext, engine: Engine) -> dict[str, Any]:
 
 
 async def log(request: Request) -> Response:
-    """GET /api/v1/sessions/{id}/log."""
+    """Read the output of a session."""
     here, query = api_context(request), params.query(request, shapes.LogQuery)
     if query.before is not None and query.after:
         raise Invalid(InvalidField("before", "cannot be combined with after"))
@@ -179,7 +179,7 @@ async def log(request: Request) -> Response:
 
 
 async def markers(request: Request) -> Response:
-    """GET /api/v1/sessions/{id}/markers."""
+    """List the markers of a session and their outcomes."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     after = params.position(query.cursor)
     async with reading(here.db):
@@ -192,7 +192,7 @@ async def markers(request: Request) -> Response:
 
 
 async def list_searches(request: Request) -> Response:
-    """GET /api/v1/sessions/{id}/searches."""
+    """List the memory searches of a session."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     async with reading(here.db):
         session = await _session(here, params.number(request))
@@ -205,7 +205,7 @@ async def list_searches(request: Request) -> Response:
 
 
 async def accept_marker(request: Request) -> Response:
-    """PUT /api/v1/markers/{id}/accepted."""
+    """Accept a marker that was ignored in code or in a quotation."""
     here = api_context(request)
     await params.body(request, common_shapes.Empty)
     number, services = params.number(request), here.services()
@@ -214,7 +214,7 @@ async def accept_marker(request: Request) -> Response:
 
 
 async def ingest_rest(request: Request) -> Response:
-    """POST /api/v1/sessions/{id}/markers."""
+    """Ingest the remaining markers of a session beyond the marker limit."""
     here, number = api_context(request), params.number(request)
     await params.body(request, common_shapes.Empty)
     session = await leftover.get_leftover(here.db, number)
@@ -228,7 +228,7 @@ async def ingest_rest(request: Request) -> Response:
 
 
 async def chain(request: Request) -> Response:
-    """GET /api/v1/sessions/{id}/chain."""
+    """Read the chain that a session belongs to."""
     here, number = api_context(request), params.number(request)
     async with reading(here.db):
         await _session(here, number)
@@ -250,14 +250,14 @@ async def chain(request: Request) -> Response:
 
 
 async def settle(request: Request) -> Response:
-    """PUT /api/v1/escalations/{id}/handled."""
+    """Mark an escalation as handled."""
     here, number = api_context(request), params.number(request)
     await params.body(request, common_shapes.Empty)
     return answer(serialize.escalation(await chains.mark_handled(here.db, number, now=here.now())))
 
 
 async def queue(request: Request) -> Response:
-    """GET /api/v1/requests."""
+    """List requests for sessions."""
     here, query = api_context(request), params.query(request, shapes.RequestQuery)
     position = params.position(query.cursor)
     async with reading(here.db):
@@ -267,7 +267,7 @@ async def queue(request: Request) -> Response:
 
 
 async def show_request(request: Request) -> Response:
-    """GET /api/v1/requests/{id}."""
+    """Read a request."""
     found = await requests.get(api_context(request).db, params.number(request))
     if found is None:
         raise NotFound(f"Request {params.number(request)} not found.")
@@ -275,7 +275,7 @@ async def show_request(request: Request) -> Response:
 
 
 async def cancel(request: Request) -> Response:
-    """DELETE /api/v1/requests/{id}."""
+    """Cancel a waiting request."""
     here = api_context(request)
     await lifecycle.cancel(here.db, params.number(request), now=here.now())
     return Response(status_code=204)

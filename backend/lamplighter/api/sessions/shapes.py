@@ -4,7 +4,16 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, Tier, UseOut, public_shape
+from lamplighter.api.common_shapes import (
+    Limit,
+    ListPage,
+    Name,
+    Seq,
+    ShortText,
+    Tier,
+    UseOut,
+    public_shape,
+)
 from lamplighter.domain.sessions.handoff import Escalation, Finding
 from lamplighter.domain.sessions.marker_results import MarkerResult
 from lamplighter.domain.sessions.session import (
@@ -27,12 +36,10 @@ class SessionOut(Struct):
     waiting_since: str | UnsetType | None = UNSET
 
 
-class SessionPage(Struct):
+class SessionPage(ListPage):
     """A page of sessions, newest first, with the others of their chains and contradictions."""
 
     items: list[SessionOut]
-    next: str | None
-    seq: int
     linked: list[SessionOut]
     contradicted: dict[str, int]
 
@@ -99,12 +106,10 @@ class SessionRequestOut(Struct):
     """A request for a session, and its position in the queue."""
 
 
-class RequestPage(Struct):
+class RequestPage(ListPage):
     """A page of requests, newest first."""
 
     items: list[SessionRequestOut]
-    next: str | None
-    seq: int
 
 
 class RequestQuery(Struct):
@@ -156,12 +161,10 @@ class MarkerOut(Struct):
     """One marker and its outcome."""
 
 
-class MarkerPage(Struct):
+class MarkerPage(ListPage):
     """The markers of a session in the order of its output."""
 
     items: list[MarkerOut]
-    next: str | None
-    seq: int
 
 
 class SessionSearchHitOut(Struct):
@@ -182,12 +185,10 @@ class SessionSearchOut(Struct):
     at: str
 
 
-class SessionSearchPage(Struct):
+class SessionSearchPage(ListPage):
     """The searches of a session, oldest first."""
 
     items: list[SessionSearchOut]
-    next: str | None
-    seq: int
 
 
 class PromptMemoryOut(Struct):

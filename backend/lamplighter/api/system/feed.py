@@ -41,7 +41,7 @@ class Pings(TypedDict, total=False):
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/changes."""
+    """List changes after a sequence number."""
     here, query = api_context(request), params.query(request, shapes.ChangesQuery)
     async with reading(here.db):
         seq = await changes.last_seq(here.db)
@@ -53,7 +53,10 @@ async def index(request: Request) -> Response:
 
 
 async def stream(request: Request) -> Response:
-    """GET /api/v1/stream: it ends when its caller would no longer be let in."""
+    """Stream changes as server-sent events.
+
+    It ends when its caller would no longer be let in.
+    """
     here, query = api_context(request), params.query(request, shapes.StreamQuery)
     last = request.headers.get(LAST_EVENT_ID, "")
     after = int(last) if last.isdecimal() and len(last) < 19 else query.after

@@ -18,25 +18,28 @@ WORST_FIRST = (VitalStatus.FAILING, VitalStatus.WARNING, VitalStatus.OK, VitalSt
 
 
 async def health(request: Request) -> Response:
-    """GET /api/v1/health."""
+    """Read the health of Lamplighter itself."""
     params.query(request, common_shapes.NoParameters)
     return answer(_health(await api_context(request).health.signs()))
 
 
 async def run_full_check(request: Request) -> Response:
-    """POST /api/v1/health/checks."""
+    """Run a full health check, including every page of the database."""
     await params.body(request, common_shapes.Empty)
     return answer(_health(await api_context(request).health.look_closer()), 201)
 
 
 async def settings(request: Request) -> Response:
-    """GET /api/v1/settings."""
+    """Read the active settings and their sources."""
     params.query(request, common_shapes.NoParameters)
     return answer(await api_context(request).settings.as_json())
 
 
 async def line(request: Request) -> Response:
-    """POST /api/v1/settings/line: nothing is changed, the operator writes the line."""
+    """Format a setting as a line of lamplighter.toml.
+
+    Nothing is changed: the operator writes the line.
+    """
     body = await params.body(request, shapes.SettingIn)
     return answer({"line": api_context(request).settings.line_of(body.name, body.value)})
 

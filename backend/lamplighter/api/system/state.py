@@ -27,7 +27,7 @@ from lamplighter.usecases.sessions.preview import PreviewRequest
 
 
 async def supervisor(request: Request) -> Response:
-    """GET /api/v1/supervisor."""
+    """Read the supervisor status."""
     here = api_context(request)
     params.query(request, common_shapes.NoParameters)
     async with reading(here.db):
@@ -40,7 +40,10 @@ async def supervisor(request: Request) -> Response:
 
 
 async def context(request: Request) -> Response:
-    """GET /api/v1/context: the prompt of the next session, by the functions that build it."""
+    """Preview the prompt of the next session.
+
+    The functions that build a prompt build it.
+    """
     here, wanted = api_context(request), params.query(request, context_shapes.ContextQuery)
     project = await project_wall.project_bound(request)
     if project is not None:
@@ -74,7 +77,7 @@ async def context(request: Request) -> Response:
 
 
 async def inclusion(request: Request) -> Response:
-    """GET /api/v1/memories/{id}/prompt: whether the next prompt includes a memory, and why."""
+    """Read whether the next prompt includes a memory, why, and what would include it."""
     here, query = api_context(request), params.query(request, memory_shapes.InclusionQuery)
     known, now = here.services(), here.now()
     at = period.parse_elapsed_moment(query.as_of, "as_of", now=now)

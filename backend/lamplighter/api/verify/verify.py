@@ -23,7 +23,7 @@ from lamplighter.usecases.verify.batch import VerificationAccess
 
 
 async def show(request: Request) -> Response:
-    """GET /api/v1/memories/{id}/verification."""
+    """Read when and by what a memory was verified."""
     here, number = api_context(request), params.number(request)
     async with reading(here.db):
         memory = await lookup.get(here.db, number)
@@ -41,7 +41,7 @@ async def show(request: Request) -> Response:
 
 
 async def verify_one(request: Request) -> Response:
-    """POST /api/v1/memories/{id}/verify."""
+    """Verify a memory now, with its attached checks."""
     here, number = api_context(request), params.number(request)
     access = _access(here)
     await batch.verify_some(here, access.sources, access.run_command, [number])
@@ -49,7 +49,7 @@ async def verify_one(request: Request) -> Response:
 
 
 async def run(request: Request) -> Response:
-    """POST /api/v1/verification."""
+    """Verify memories now."""
     here, access = api_context(request), _access(api_context(request))
     body = await params.body(request, shapes.VerifyIn)
     if body.ids:
@@ -62,7 +62,7 @@ async def run(request: Request) -> Response:
 
 
 async def index(request: Request) -> Response:
-    """GET /api/v1/verification."""
+    """Count verified memories and list outcomes."""
     here, query = api_context(request), params.query(request, shapes.OutcomeQuery)
     state = None if query.state is None else VerdictState(query.state)
     position = params.position(query.cursor)
@@ -77,7 +77,7 @@ async def index(request: Request) -> Response:
 
 
 async def attach(request: Request) -> Response:
-    """POST /api/v1/memories/{id}/checks."""
+    """Attach a check to a memory."""
     here, number = api_context(request), params.number(request)
     body = await params.body(request, shapes.MemoryCheckIn)
     found = await schedule.attach(
@@ -94,7 +94,7 @@ async def attach(request: Request) -> Response:
 
 
 async def detach(request: Request) -> Response:
-    """DELETE /api/v1/memories/{id}/checks/{entry}."""
+    """Detach a check from a memory."""
     here, number = api_context(request), params.number(request)
     await schedule.detach(here, number, params.number(request, "entry"))
     return Response(status_code=204)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
+from functools import lru_cache
 from math import ceil
 from typing import Final
 
@@ -85,6 +86,11 @@ class BlockPacker:
         """How many characters an observation that still fits has at most; below 1 none does."""
         header = len(_render_header(len(self._chosen) + 1, self.total, self._body))
         return self.budget * CHARS_PER_TOKEN - header - self._body - _LEAST_AROUND
+
+    @property
+    def left_out(self) -> int:
+        """How many did not fit."""
+        return len(self._left_out)
 
     def offer(self, memory: Memory) -> None:
         """Take a memory if the block with it stays within the budget."""
@@ -207,6 +213,7 @@ def _block_tokens(count: int, total: int, body: int) -> int:
     return ceil((len(_render_header(count, total, body)) + body) / CHARS_PER_TOKEN)
 
 
+@lru_cache(1_024)
 def _render_header(count: int, total: int, body: int) -> str:
     """Return the header whose token number is that of the whole block, itself included."""
     many = f"{count:,} memories" if count == total else f"{count:,} of {total:,} memories"

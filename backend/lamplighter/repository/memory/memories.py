@@ -45,6 +45,9 @@ from lamplighter.repository.store.unreadable import Unreadable, is_readable, unr
 
 _CENTS: Final = 100
 USUAL_WEEKS: Final = 20
+MAX_FEW: Final = 15_000
+"""Of more short memories, some come early in the order of prompts: their rows are read in it."""
+
 _NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # as the index by source has it
 
 
@@ -187,7 +190,11 @@ ENTITY: Final = "memory"
 
 STORED: Final = tuple(name for name in MEMORY_FIELDS if name != "id")
 _UPDATED: Final = tuple(name for name, each in MEMORY_FIELDS.items() if not each.declared.constant)
-_CHOICES: Final = {name: each.choices for name, each in MEMORY_FIELDS.items() if each.choices}
+_MEMBERS: Final[dict[str, dict[Any, Any]]] = {
+    name: {None: None, **{choice.value: choice for choice in each.choices}}
+    for name, each in MEMORY_FIELDS.items()
+    if each.choices
+}
 _INSERT: Final = prepare_insert(memories, *STORED, returning=True)
 _SPELLING: Final = Statement(
     sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
@@ -217,11 +224,13 @@ class PromptFilter:
 
     `services` None means all; else those of these services (`inside`) or all the others.
     `longest` leaves out observations of more characters than that, `without` these memories.
+    `few` says that so short are few of all: they are found by their length.
     """
 
     services: Sequence[str] | None = None
     inside: bool = True
     longest: int | None = None
+    few: bool = False
     without: tuple[int, ...] = ()
     at: datetime | None = None
 
@@ -337,11 +346,13 @@ def _count_now(selection: MemoryFilter) -> Statement:
 
 async def list_eligible(
     db: Database, selection: PromptFilter, *, limit: int, position: Sequence[Any] | None = None
-) -> Page[Memory]:
-    """Return active operational memories in the order of prompts."""
+) -> Page[Any]:
+    """Return rows of active operational memories in the order of prompts; `placed` reads one."""
+    if selection.at is None and selection.longest is not None:
+        short = await db.fetch_val(_COUNT_SHORT(longest=selection.longest))
+        selection = replace(selection, few=short <= MAX_FEW)
     asked, order = partial(eligible, selection), Order(Sort.CONFIDENCE)
-    found = await listing.page(db, selection.at, asked, order, limit=limit, position=position)
-    return _read_rows(found, selection.at)
+    return await listing.page(db, selection.at, asked, order, limit=limit, position=position)
 
 
 async def shortest_length(db: Database, *, at: datetime | None = None) -> int:
@@ -386,25 +397,38 @@ def eligible(selection: PromptFilter, columns: Any) -> list[sa.ColumnElement[boo
     if selection.services is not None:
         own = columns.service.in_(selection.services)
         found.append(own if selection.inside else columns.service.is_(None) | ~own)
-    if selection.longest is not None:
+    if selection.few:
+        found.append(columns.id.in_(_short(selection.longest)))
+    elif selection.longest is not None:
         found.append(sa.func.length(columns.observation) <= selection.longest)
     return found
 
 
+def _short(longest: Any) -> sa.Select[Any]:
+    """Return the query of the active memories that are so short, found by their length."""
+    length = sa.func.length(_BRIEF.c.observation)
+    return sa.select(_BRIEF.c.id).where(_BRIEF.c.active == 1).where(length <= longest)
+
+
+_BRIEF: Final = memories.alias("brief")
+_COUNT_SHORT: Final = Statement(
+    sa.select(sa.func.count()).select_from(
+        _short(sa.bindparam("longest", type_=NUMBER)).limit(MAX_FEW + 1).subquery()
+    ),
+    long=True,
+)
+
+
 def _read_rows(found: Page[Any], at: datetime | None) -> Page[Memory]:
-    return Page(
-        [
-            _placed(row) if at is None else _with_content_hash(row)
-            for row in found.items
-            if at is None or is_readable(dict(row))
-        ],
-        found.position,
-    )
+    read = (placed(row, at) for row in found.items)
+    return Page([each for each in read if each is not None], found.position)
 
 
-def _placed(row: dict[str, Any]) -> Memory:
-    """Return the memory of a row of a page, which holds readable ones only."""
+def placed(row: dict[str, Any], at: datetime | None) -> Memory | None:
+    """Return the memory of a row of a page, which holds readable ones only; of old rows not."""
     fields = dict(row)
+    if at is not None:
+        return _with_content_hash(row) if is_readable(fields) else None
     del fields[UPDATED]
     return from_fields(fields)
 
@@ -440,9 +464,8 @@ def from_row(row: Any) -> Memory:
 def from_fields(fields: dict[str, Any]) -> Memory:
     """Return the memory of a row's columns, which have been found to be readable."""
     fields["tags"] = tuple(fields["tags"])
-    for name, choices in _CHOICES.items():
-        if fields[name] is not None:
-            fields[name] = choices(fields[name])
+    for name, members in _MEMBERS.items():
+        fields[name] = members[fields[name]]
     return Memory(**fields)
 
 

@@ -24,6 +24,7 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.store.database import Database, home_of
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after
+from lamplighter.repository.store.statements import Fetch, Statement
 from lamplighter.repository.store.tables import memories as memories_table
 from lamplighter.repository.store.tables import notebook_reviews, reviews
 
@@ -231,13 +232,28 @@ async def newest(db: Database, selection: ReviewFilter) -> datetime | None:
     return None if row is None else row["created_at"]
 
 
+_WAITING_PAGES: Final = Statement(
+    sa.select(notebook_reviews.c.pages, notebook_reviews.c.created_at)
+    .where(notebook_reviews.c.home == sa.bindparam("home", type_=sa.Text()))
+    .where(notebook_reviews.c.resolution.is_(None))
+    .order_by(notebook_reviews.c.id)
+)
+
+
 async def waiting_pages(db: Database) -> tuple[int, datetime | None]:
     """Return how many pages of the notebook need a person, and since when the first one does."""
-    table = notebook_reviews
-    query = sa.select(table.c.pages, table.c.created_at).where(table.c.home == home_of(db))
-    row = await db.fetch_one(query.where(table.c.resolution.is_(None)).order_by(table.c.id))
-    pages = len(row["pages"]["open"]) if row is not None else 0
-    return (pages, row["created_at"]) if row is not None and pages else (0, None)
+    return await db.fetch(waiting_pages_fetch(home_of(db)))
+
+
+def waiting_pages_fetch(home: str) -> Fetch[tuple[int, datetime | None]]:
+    """Return what counts the pages of a home that need a person, and since when the first does."""
+
+    def read(found: Sequence[Sequence[Any]]) -> tuple[int, datetime | None]:
+        row = next(iter(found[0]), None)
+        pages = len(row["pages"]["open"]) if row is not None else 0
+        return (pages, row["created_at"]) if row is not None and pages else (0, None)
+
+    return Fetch([_WAITING_PAGES(home=home)], read)
 
 
 async def resolve(

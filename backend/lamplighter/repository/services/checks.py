@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -42,13 +43,7 @@ _BEGAN: Final = (
     .limit(1)
     .correlate(checks)
 )
-_LATEST: Final = Statement(
-    sa.select(checks, _BEGAN.scalar_subquery().label("began_at"))
-    .where(checks.c.service == sa.bindparam("service"))
-    .where(checks.c.name == sa.bindparam("name"))
-    .order_by(checks.c.id.desc())
-    .limit(1)
-)
+_MAX_CACHED: Final = 64
 
 
 CheckKey = tuple[str, str]
@@ -108,12 +103,28 @@ def latest(wanted: Sequence[CheckKey]) -> Fetch[dict[CheckKey, LatestResult]]:
 
     def read(found: Sequence[Sequence[Any]]) -> dict[CheckKey, LatestResult]:
         return {
-            key: LatestResult(_check_result(row), row["began_at"])
-            for key, rows in zip(wanted, found, strict=True)
+            (row["service"], row["name"]): LatestResult(_check_result(row), row["began_at"])
+            for rows in found
             for row in rows
         }
 
-    return Fetch([_LATEST(service=service, name=name) for service, name in wanted], read)
+    return Fetch([_latest_of(tuple(wanted))()] if wanted else [], read)
+
+
+@lru_cache(_MAX_CACHED)
+def _latest_of(wanted: Sequence[CheckKey]) -> Statement:
+    """Return the statement of one row for each key, which is found by the index of checks."""
+    names = sa.column("service", sa.Text), sa.column("name", sa.Text)
+    keys = sa.values(*names, name="wanted").data(list(wanted)).cte("wanted")
+    last = sa.select(sa.func.max(_OTHER.c.id)).where(
+        _OTHER.c.service == keys.c.service, _OTHER.c.name == keys.c.name
+    )
+    return Statement(
+        sa.select(checks, _BEGAN.scalar_subquery().label("began_at"))
+        .join(keys, checks.c.id == last.correlate(keys).scalar_subquery())
+        .order_by(checks.c.id),
+        long=True,
+    )
 
 
 async def latest_of_service(db: Database, service: str) -> list[CheckResult]:
@@ -218,10 +229,11 @@ async def page(
 
 
 _DAYS: Final = Statement(
-    sa.select(days)
+    sa.select(days.c.service, days.c.day, days.c.looks, days.c.failed, days.c.warned)
     .where(days.c.day >= sa.bindparam("first", type_=sa.Text()))
     .order_by(days.c.service, days.c.day),
     long=True,
+    tuples=True,
 )
 
 
@@ -232,9 +244,8 @@ def days_by_service(first: date) -> Fetch[dict[str, list[CheckDay]]]:
 
 def _by_service(found: Sequence[Sequence[Any]]) -> dict[str, list[CheckDay]]:
     by_service: dict[str, list[CheckDay]] = {}
-    for row in found[0]:
-        day = CheckDay(row["day"], row["looks"], row["failed"], row["warned"])
-        by_service.setdefault(row["service"], []).append(day)
+    for service, day, looks, failed, warned in found[0]:
+        by_service.setdefault(service, []).append(CheckDay(day, looks, failed, warned))
     return by_service
 
 

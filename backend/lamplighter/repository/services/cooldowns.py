@@ -18,7 +18,7 @@ from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import incident_sessions
-from lamplighter.repository.store.statements import Statement, one_of
+from lamplighter.repository.store.statements import Fetch, Statement, fetch_list, one_of
 from lamplighter.repository.store.tables import cooldowns
 
 ENTITY: Final = "cooldown"
@@ -192,7 +192,12 @@ _SPENT: Final = Statement(
 
 async def spent_since(db: Database, moment: datetime) -> list[CooldownUse]:
     """Return the uses from a moment on that took a slot and still hold it, oldest first."""
-    return [_use(row) for row in await db.fetch_all(_SPENT(moment=moment))]
+    return await db.fetch(spent_fetch(moment))
+
+
+def spent_fetch(moment: datetime) -> Fetch[list[CooldownUse]]:
+    """Return what fetches the uses from a moment on that took a slot and still hold it."""
+    return fetch_list(_SPENT(moment=moment), _use)
 
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[CooldownUse]:

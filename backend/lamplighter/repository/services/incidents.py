@@ -19,9 +19,10 @@ from lamplighter.domain.services.incident import (
 from lamplighter.formats import incidents as as_json
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Fetch, Statement, fetch_list
 from lamplighter.repository.store.tables import (
     cooldowns,
     incident_entries,
@@ -86,7 +87,12 @@ async def get(db: Database, incident_id: int) -> Incident | None:
 
 async def live(db: Database) -> list[Incident]:
     """Return the open incidents, oldest first."""
-    return [_incident(row) for row in await db.fetch_all(_LIVE())]
+    return await db.fetch(live_fetch())
+
+
+def live_fetch() -> Fetch[list[Incident]]:
+    """Return what fetches the open incidents, oldest first."""
+    return fetch_list(_LIVE(), _incident)
 
 
 _UNLEARNED: Final = Statement(
@@ -97,16 +103,18 @@ _UNLEARNED: Final = Statement(
 )
 
 
-async def repaired(db: Database, *, since: datetime, limit: int) -> list[Incident]:
-    """Return the incidents that an action repaired since a moment, newest first."""
-    query = (
-        sa.select(incidents)
-        .where(incidents.c.outcome == IncidentOutcome.REPAIRED)
-        .where(incidents.c.resolved_at >= since)
-        .order_by(incidents.c.resolved_at.desc(), incidents.c.id.desc())
-        .limit(limit)
-    )
-    return [_incident(row) for row in await db.fetch_all(query)]
+_REPAIRED: Final = Statement(
+    sa.select(incidents)
+    .where(incidents.c.outcome == IncidentOutcome.REPAIRED)
+    .where(incidents.c.resolved_at >= sa.bindparam("since", type_=UTCDateTime()))
+    .order_by(incidents.c.resolved_at.desc(), incidents.c.id.desc())
+    .limit(sa.bindparam("most"))
+)
+
+
+def repaired(*, since: datetime, limit: int) -> Fetch[list[Incident]]:
+    """Return what fetches the incidents that an action repaired since a moment, newest first."""
+    return fetch_list(_REPAIRED(since=since, most=limit), _incident)
 
 
 async def unlearned(db: Database) -> list[Incident]:

@@ -1,6 +1,5 @@
 """Queries on pauses of services."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -8,9 +7,10 @@ import sqlalchemy as sa
 
 from lamplighter.domain.services.checks.silence import ServicePause
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.session_tables import service_pauses
-from lamplighter.repository.store.statements import Fetch
+from lamplighter.repository.store.statements import Fetch, Statement, fetch_list
 
 
 async def insert(
@@ -36,8 +36,7 @@ async def end(db: Database, service: str, *, now: datetime) -> int:
 
 async def covering(db: Database, *, since: datetime) -> list[ServicePause]:
     """Return the pauses that had not ended at a moment, the newest first."""
-    [found] = await db.fetch_together(covering_fetch(since))
-    return list(found)
+    return await db.fetch(covering_fetch(since))
 
 
 async def reopen(db: Database, service: str, *, ended_at: datetime) -> None:
@@ -64,17 +63,17 @@ async def between(db: Database, service: str, start: datetime, end: datetime) ->
 
 def covering_fetch(since: datetime) -> Fetch[list[ServicePause]]:
     """Return what fetches the pauses that had not ended at a moment, the newest first."""
-    query = sa.select(service_pauses).where(_covering(since)).order_by(service_pauses.c.id.desc())
-
-    def read(found: Sequence[Sequence[Any]]) -> list[ServicePause]:
-        return [_pause(row) for rows in found for row in rows]
-
-    return Fetch([query], read)
+    return fetch_list(_COVERING(since=since), _pause)
 
 
-def _covering(at: datetime) -> sa.ColumnElement[bool]:
+def _covering(at: Any) -> sa.ColumnElement[bool]:
     ended, until = service_pauses.c.ended_at, service_pauses.c.until
     return sa.or_(ended.is_(None), ended > at) & sa.or_(until.is_(None), until > at)
 
 
+_COVERING: Final = Statement(
+    sa.select(service_pauses)
+    .where(_covering(sa.bindparam("since", type_=UTCDateTime())))
+    .order_by(service_pauses.c.id.desc())
+)
 _pause: Final = reader(ServicePause)

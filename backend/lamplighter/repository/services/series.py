@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -32,6 +33,7 @@ JUST_NOW: Final = timedelta(minutes=5)
 
 _POINT: Final = ("state", "latency_ms", "status", "attempts", "late_ms", "detail")
 _RESULT: Final = (*_POINT, "kind", "changed_at", "checked_at", "streak", "latencies")
+_MAX_CACHED: Final = 64
 _STATE: Final = sa.select(check_series).where(
     check_series.c.service == sa.bindparam("service"), check_series.c.name == sa.bindparam("name")
 )
@@ -88,16 +90,23 @@ _INSERT_AGGREGATE: Final = Statement(
 
 async def find(db: Database, keys: Sequence[SeriesKey]) -> dict[SeriesKey, CheckSeries]:
     """Return the series of some checks that have one."""
-    return (await db.fetch_together(by_key(keys)))[0] if keys else {}
+    if not keys:
+        return {}
+    rows = await db.fetch_each([_FIND(service=service, name=name) for service, name in keys])
+    return {key: _series(row) for key, found in zip(keys, rows, strict=True) for row in found}
 
 
-def by_key(keys: Sequence[SeriesKey]) -> Fetch[dict[SeriesKey, CheckSeries]]:
-    """Return what fetches the series of some checks that have one."""
+def by_key(services: Sequence[str]) -> Fetch[dict[SeriesKey, CheckSeries]]:
+    """Return what fetches the series of the checks of some services."""
+    return Fetch(
+        [_of_services(tuple(services))()],
+        lambda found: {(row["service"], row["name"]): _series(row) for row in found[0]},
+    )
 
-    def read(found: Sequence[Sequence[Any]]) -> dict[SeriesKey, CheckSeries]:
-        return {key: _series(row) for key, rows in zip(keys, found, strict=True) for row in rows}
 
-    return Fetch([_FIND(service=service, name=name) for service, name in keys], read)
+@lru_cache(_MAX_CACHED)
+def _of_services(services: Sequence[str]) -> Statement:
+    return Statement(sa.select(check_series).where(check_series.c.service.in_(services)))
 
 
 async def create(db: Database, run: CheckRun) -> CheckSeries:

@@ -22,7 +22,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Fetch, Statement
 from lamplighter.repository.store.tables import approvals
 
 ENTITY: Final = "approval"
@@ -108,7 +108,14 @@ _COUNT_OPEN: Final = Statement(
 
 async def waiting_sessions(db: Database) -> dict[int, datetime]:
     """Return the sessions that wait for a person, by number, and since when."""
-    return {int(row["session_id"]): row["since"] for row in await db.fetch_all(_WAITING())}
+    return await db.fetch(waiting_fetch())
+
+
+def waiting_fetch() -> Fetch[dict[int, datetime]]:
+    """Return what fetches the sessions that wait for a person, and since when."""
+    return Fetch(
+        [_WAITING()], lambda found: {int(row["session_id"]): row["since"] for row in found[0]}
+    )
 
 
 async def was_denied(db: Database, session_id: int, service: str) -> bool:
@@ -217,9 +224,14 @@ async def page(
 
 async def count_open(db: Database, *, now: datetime) -> tuple[int, datetime | None]:
     """Return how many approvals wait for a person, and since when the oldest does."""
-    row = await db.fetch_one(_COUNT_OPEN(now=now))
-    assert row is not None
-    return int(row["count"]), row["at"]
+    return await db.fetch(count_open_fetch(now))
+
+
+def count_open_fetch(now: datetime) -> Fetch[tuple[int, datetime | None]]:
+    """Return what counts the approvals that wait for a person, and since when the oldest does."""
+    return Fetch(
+        [_COUNT_OPEN(now=now)], lambda found: (int(found[0][0]["count"]), found[0][0]["at"])
+    )
 
 
 def _bound(request: ActionRequest) -> list[sa.ColumnElement[bool]]:

@@ -14,7 +14,7 @@ from lamplighter.formats import serialize
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Fetch, Statement
 from lamplighter.repository.store.tables import escalations, sessions
 
 ENTITY: Final = "escalation"
@@ -120,9 +120,18 @@ _FOR_PEOPLE: Final = Statement(
 
 async def open_for_people(db: Database) -> list[Escalation]:
     """Return what waits for a person, the newest of each service, oldest first."""
-    found = await _fetch(db, _FOR_PEOPLE())
-    newest = {normalize_service_name(each.service): each for each in found}
-    return sorted(newest.values(), key=lambda each: each.id)
+    return await db.fetch(people_fetch())
+
+
+def people_fetch() -> Fetch[list[Escalation]]:
+    """Return what fetches what waits for a person, the newest of each service, oldest first."""
+
+    def read(found: Sequence[Sequence[Any]]) -> list[Escalation]:
+        every = [_escalation(row) for row in found[0]]
+        newest = {normalize_service_name(each.service): each for each in every}
+        return sorted(newest.values(), key=lambda each: each.id)
+
+    return Fetch([_FOR_PEOPLE()], read)
 
 
 async def change_state(

@@ -28,7 +28,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement, one_of
+from lamplighter.repository.store.statements import Fetch, Statement, fetch_list, one_of
 from lamplighter.repository.store.tables import sessions
 
 ENTITY: Final = "session"
@@ -227,7 +227,12 @@ async def newest(db: Database) -> datetime | None:
 
 async def running(db: Database) -> list[Session]:
     """Return the sessions of ours that have not ended, oldest first; clients end their own."""
-    return [from_row(row) for row in await db.fetch_all(_RUNNING())]
+    return await db.fetch(running_fetch())
+
+
+def running_fetch() -> Fetch[list[Session]]:
+    """Return what fetches the sessions of ours that have not ended, oldest first."""
+    return fetch_list(_RUNNING(), from_row)
 
 
 async def pending_output(db: Database, home: str) -> list[Session]:
@@ -250,12 +255,11 @@ async def complete_output(
     return await _update(db, session_id, values, when=waits, now=now)
 
 
-async def outcomes(
-    db: Database, states: Sequence[OutcomeState], *, since: datetime, limit: int
-) -> list[Session]:
-    """Return the sessions that ended since a moment with one of some outcomes, newest first."""
-    statement = _outcomes_of(tuple(states), limit)
-    return [from_row(row) for row in await db.fetch_all(statement(since=since))]
+def outcomes(
+    states: Sequence[OutcomeState], *, since: datetime, limit: int
+) -> Fetch[list[Session]]:
+    """Return what fetches the sessions that ended with one of some outcomes, newest first."""
+    return fetch_list(_outcomes_of(tuple(states), limit)(since=since), from_row)
 
 
 @cache
@@ -362,13 +366,15 @@ async def total_charged(db: Database, ids: Sequence[int]) -> float:
     return float(await db.fetch_val(query) or 0.0)
 
 
+_CHARGES: Final = Statement(
+    sa.select(sessions.c.started_at, _CHARGED.label("dollars"))
+    .where(sessions.c.started_at > sa.bindparam("at", type_=UTCDateTime()))
+    .where(_CHARGED > 0)
+    .order_by(sessions.c.started_at, sessions.c.id)
+)
+
+
 async def charges_since(db: Database, at: datetime) -> list[Charge]:
     """Return what each session since a moment counts for, oldest first; none that cost nothing."""
-    query = (
-        sa.select(sessions.c.started_at, _CHARGED.label("dollars"))
-        .where(sessions.c.started_at > at)
-        .where(_CHARGED > 0)
-        .order_by(sessions.c.started_at, sessions.c.id)
-    )
-    rows = await db.fetch_all(query)
+    rows = await db.fetch_all(_CHARGES(at=at))
     return [Charge(row["started_at"], float(row["dollars"])) for row in rows]

@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import sqlalchemy as sa
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 CHANNEL: Final = "lamplighter_changes"
 NOTIFY: Final = f"NOTIFY {CHANNEL}"
 POSTGRES: Final = ("postgresql", "postgres")
+
+T = TypeVar("T")
 
 
 class Database(EncodeDatabase):
@@ -106,6 +108,10 @@ class Database(EncodeDatabase):
         """Run the queries of all, and return what each makes of its rows."""
         rows = iter(await self.fetch_each([query for each in fetches for query in each.queries]))
         return [each.read([next(rows) for _ in each.queries]) for each in fetches]
+
+    async def fetch(self, fetch: "Fetch[T]") -> T:
+        """Run the queries of one fetch, and return what it makes of its rows."""
+        return fetch.read([await self.fetch_all(query) for query in fetch.queries])
 
     async def __aenter__(self) -> "Database":
         await self.connect()

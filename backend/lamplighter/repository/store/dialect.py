@@ -1,13 +1,16 @@
 """What the two databases say in different words: for statements over many rows."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, UserDefinedType
+
+T = TypeVar("T")
 
 metadata: Final = sa.MetaData()
 TIME_FORM: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -17,7 +20,20 @@ NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 TEXT: Final = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
-class UTCDateTime(TypeDecorator[datetime]):
+class Stored(TypeDecorator[T]):
+    """A value as a column holds it; `read` is what makes it of the column, or None of NULL."""
+
+    def result_processor(self, dialect: Any, coltype: Any) -> Callable[[Any], Any]:
+        """Return `read` itself: SQLAlchemy's own would call it by two more functions."""
+        return self.read
+
+    @staticmethod
+    def read(value: Any) -> Any:
+        """Read a value back."""
+        raise NotImplementedError
+
+
+class UTCDateTime(Stored[datetime]):
     """An aware UTC moment, kept as `YYYY-MM-DDTHH:MM:SS.ffffffZ`: text that sorts as time."""
 
     impl = sa.Text
@@ -27,7 +43,8 @@ class UTCDateTime(TypeDecorator[datetime]):
         """Write a moment; one without a time zone is a mistake of ours."""
         return None if value is None else stamp(value)
 
-    def process_result_value(self, value: str | None, dialect: Any) -> datetime | None:
+    @staticmethod
+    def read(value: Any) -> Any:
         """Read a moment back."""
         return None if value is None else moment(value)
 
@@ -37,10 +54,11 @@ class LenientMoment(UTCDateTime):
 
     cache_ok = True
 
-    def process_result_value(self, value: Any, dialect: Any) -> Any:
+    @staticmethod
+    def read(value: Any) -> Any:
         """Read a moment back."""
         try:
-            return super().process_result_value(value, dialect)
+            return None if value is None else moment(value)
         except (ValueError, TypeError, OverflowError):
             return value
 
@@ -65,7 +83,7 @@ class Stamp(TypeDecorator[str]):
     cache_ok = True
 
 
-class Json(TypeDecorator[Any]):
+class Json(Stored[Any]):
     """A value kept as JSON text."""
 
     impl = sa.Text
@@ -80,9 +98,10 @@ class Json(TypeDecorator[Any]):
         """Write a value; None is NULL."""
         return None if value is None else self.written(value)
 
-    def process_result_value(self, value: str | None, dialect: Any) -> Any:
+    @staticmethod
+    def read(value: Any) -> Any:
         """Read a value back."""
-        return None if value is None else json.loads(value)
+        return [] if value == "[]" else None if value is None else json.loads(value)
 
 
 class LenientJson(Json):
@@ -90,15 +109,16 @@ class LenientJson(Json):
 
     cache_ok = True
 
-    def process_result_value(self, value: Any, dialect: Any) -> Any:
+    @staticmethod
+    def read(value: Any) -> Any:
         """Read a value back."""
         try:
-            return super().process_result_value(value, dialect)
+            return Json.read(value)
         except (ValueError, TypeError, RecursionError):
             return value
 
 
-class Flag(TypeDecorator[bool]):
+class Flag(Stored[bool]):
     """Yes or no, kept as 1 or 0 and compared as a number on both databases."""
 
     impl = NUMBER
@@ -108,7 +128,8 @@ class Flag(TypeDecorator[bool]):
         """Write a flag."""
         return None if value is None else int(value)
 
-    def process_result_value(self, value: int | None, dialect: Any) -> bool | None:
+    @staticmethod
+    def read(value: Any) -> Any:
         """Read a flag back."""
         return None if value is None else bool(value)
 
@@ -123,6 +144,8 @@ def stamp(at: datetime) -> str:
 def moment(text: str) -> datetime:
     """Read the stored text form; the fraction and the zone are optional."""
     read = datetime.fromisoformat(text)
+    if read.tzinfo is UTC:
+        return read
     return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
 
 

@@ -16,6 +16,7 @@ from sqlalchemy.util import LRUCache
 T = TypeVar("T")
 Processor = Callable[[Any], Any]
 Columns = tuple[tuple[str, ...], tuple[tuple[str, Processor], ...]]
+UNNAMED: Final[Columns] = (), ()
 
 
 @dataclass(slots=True)
@@ -43,11 +44,13 @@ class Statement:
     """A statement whose values are given when it runs.
 
     `long` says that it touches many rows: it is not to hold up what else is done meanwhile.
+    `tuples` leaves its rows as the driver gives them, where no column needs a conversion.
     """
 
     statement: ClauseElement
     names: Sequence[str] | None = None
     long: bool = False
+    tuples: bool = False
     _compiled: dict[str, CompiledStatement] = field(default_factory=dict)
 
     def __call__(self, **values: Any) -> Any:
@@ -73,9 +76,8 @@ class Statement:
         names = tuple(compiled.positiontup or ())
         processors = compiled._bind_processors
         fixed = {} if self.names else dict(compiled.params)
-        return CompiledStatement(
-            compiled.string, columns_of(compiled, dialect), names, processors, fixed
-        )
+        columns = UNNAMED if self.tuples else columns_of(compiled, dialect)
+        return CompiledStatement(compiled.string, columns, names, processors, fixed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,11 @@ class Fetch(Generic[T]):
 
     queries: Sequence[Any]
     read: Callable[[Sequence[Sequence[Any]]], T]
+
+
+def fetch_list(query: Any, read: Callable[[Any], T]) -> Fetch[list[T]]:
+    """Return what fetches the rows of one query, each as a value."""
+    return Fetch([query], lambda found: [read(row) for row in found[0]])
 
 
 def prepare_insert(table: sa.Table, *names: str, returning: bool = False) -> Statement:
@@ -176,9 +183,11 @@ class Compiler:
         return sql, arguments, known[COLUMNS_KEY]
 
 
-def rows_of(rows: Sequence[Sequence[Any]], columns: Columns) -> list[Row]:
+def rows_of(rows: Sequence[Sequence[Any]], columns: Columns) -> list[Any]:
     """Return rows by the names of their columns, each value as its type reads it."""
     names, processors = columns
+    if columns is UNNAMED:
+        return list(rows)
     found = [Row(zip(names, row, strict=True)) for row in rows]
     for name, work in processors:
         for row in found:

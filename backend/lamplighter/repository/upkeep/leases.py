@@ -11,7 +11,7 @@ from lamplighter.domain.services.leader import Leader
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Fetch, Statement
 from lamplighter.repository.store.tables import leases
 
 ENTITY = "supervisor"
@@ -48,8 +48,12 @@ _LEADER: Final = Statement(sa.select(leases).where(leases.c.name == SUPERVISOR))
 
 async def get(db: Database) -> Leader | None:
     """Return the supervisor that leads or led last."""
-    row = await db.fetch_one(_LEADER())
-    return None if row is None else _leader(row)
+    return await db.fetch(leader_fetch())
+
+
+def leader_fetch() -> Fetch[Leader | None]:
+    """Return what fetches the supervisor that leads or led last."""
+    return Fetch([_LEADER()], lambda found: _leader(found[0][0]) if found[0] else None)
 
 
 async def ensure_leader(db: Database, epoch: int) -> None:

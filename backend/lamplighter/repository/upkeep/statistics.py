@@ -1,7 +1,7 @@
 """Counts over many rows, for what is seen at one glance."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from itertools import chain
@@ -28,7 +28,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, UTCDateTime
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import notices
-from lamplighter.repository.store.statements import Statement, one_of
+from lamplighter.repository.store.statements import Fetch, Statement, one_of
 from lamplighter.repository.store.tables import (
     cooldowns,
     embeddings,
@@ -143,7 +143,9 @@ _RUNS_BY_DAY: Final = Statement(
     long=True,
 )
 _QUEUED: Final = Statement(
-    sa.select(sa.func.count()).select_from(requests).where(requests.c.state == RequestState.QUEUED)
+    sa.select(sa.func.count().label("count"))
+    .select_from(requests)
+    .where(requests.c.state == RequestState.QUEUED)
 )
 _OPEN_REVIEWS: Final = Statement(
     sa.select(
@@ -155,43 +157,66 @@ _OPEN_REVIEWS: Final = Statement(
 
 async def count_queued(db: Database) -> int:
     """Return how many requests wait."""
-    return int(await db.fetch_val(_QUEUED()))
+    return await db.fetch(queued_fetch())
 
 
-async def recent_activity(
-    db: Database,
+def queued_fetch() -> Fetch[int]:
+    """Return what counts the requests that wait."""
+    return Fetch([_QUEUED()], lambda found: int(found[0][0]["count"]))
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityCounts:
+    """What memories, events and sessions did lately, with the last changes of memories as rows."""
+
+    activity: Activity
+    rows: Sequence[Any]
+
+
+def activity_fetch(
     *,
     since: datetime,
     recent: datetime,
     first: date,
     limit: int,
     project: str | None = None,
-) -> Activity:
-    """Return what memories did `since`, events and sessions since `recent`, sessions from `first`.
+) -> Fetch[ActivityCounts]:
+    """Return what fetches what memories did `since`, and events and sessions since `recent`.
 
-    `limit` changes of memories by each cause, so that many of one do not hide the others. With a
-    `project`, only changes of its memories and of the global ones.
+    Sessions by day begin with `first`. It takes `limit` changes of memories by each cause, so
+    that many of one do not hide the others. With a `project`, only changes of its memories and of
+    the global ones.
     """
     latest, midnight = _recent_of(project, limit), datetime.combine(first, time(), UTC)
-    causes, levels, runs, days, waiting, *changed = await db.fetch_each(
-        [
-            _causes_of(project)(since=since),
-            _LEVELS(since=recent),
-            _RUNS(since=recent),
-            _RUNS_BY_DAY(since=midnight),
-            _OPEN_REVIEWS(),
-            *(latest(cause=cause, since=since) for cause in CAUSES),
-        ]
-    )
-    found = await _with_memories(db, list(chain(*changed)))
-    return Activity(
+    queries = [
+        _causes_of(project)(since=since),
+        _LEVELS(since=recent),
+        _RUNS(since=recent),
+        _RUNS_BY_DAY(since=midnight),
+        _OPEN_REVIEWS(),
+        *(latest(cause=cause, since=since) for cause in CAUSES),
+    ]
+    return Fetch(queries, _read_activity)
+
+
+def _read_activity(found: Sequence[Sequence[Any]]) -> ActivityCounts:
+    causes, levels, runs, days, waiting, *changed = found
+    activity = Activity(
         causes={**dict.fromkeys(CAUSES, 0), **{row["cause"]: row["count"] for row in causes}},
-        changes=tuple(sorted(found, key=lambda change: change.at, reverse=True)),
+        changes=(),
         levels={**dict.fromkeys(Level, 0), **{Level(row["level"]): row["count"] for row in levels}},
         runs=_totals(runs),
         days=tuple(map(_day_runs, days)),
         reviews=_open(waiting[0]),
     )
+    return ActivityCounts(activity, list(chain(*changed)))
+
+
+async def with_changes(db: Database, counted: ActivityCounts) -> Activity:
+    """Return what was counted, with the last changes of memories and these as they are now."""
+    found = await _with_memories(db, counted.rows) if counted.rows else []
+    changes = tuple(sorted(found, key=lambda change: change.at, reverse=True))
+    return replace(counted.activity, changes=changes)
 
 
 async def page(

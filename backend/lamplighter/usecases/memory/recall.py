@@ -86,7 +86,12 @@ async def _offer(
     position = None
     while selection.longest is None or selection.longest >= max(1, shortest):
         page = await memories.list_eligible(db, selection, limit=PAGE, position=position)
-        for memory in page.items:
+        for row in page.items:
+            if prospect is None and packing.room < 1 and packing.left_out >= MAX_EXCLUDED:
+                return  # no other one would be included, nor named
+            memory = memories.placed(row, selection.at)
+            if memory is None:
+                continue
             if prospect is not None:
                 prospect.before(packing, memory)
             packing.offer(memory)

@@ -14,6 +14,7 @@ from lamplighter.domain.services.cooldown import (
 from lamplighter.domain.services.service import ActionKind, normalize_service_name
 from lamplighter.repository import Database
 from lamplighter.repository.services import cooldowns
+from lamplighter.repository.store.statements import Fetch
 
 LONGEST_WINDOW: Final = max(limit.window for limit in LIMITS.values())
 
@@ -23,6 +24,18 @@ async def by_service(
 ) -> dict[str, tuple[CooldownStatus, ...]]:
     """Return how much of each cooldown of some services is used, by service."""
     uses = await cooldowns.spent_since(db, now - LONGEST_WINDOW)
+    return statuses_of(names, uses, now=now)
+
+
+def uses_fetch(now: datetime) -> Fetch[list[CooldownUse]]:
+    """Return what fetches the uses that can still count."""
+    return cooldowns.spent_fetch(now - LONGEST_WINDOW)
+
+
+def statuses_of(
+    names: Sequence[str], uses: Sequence[CooldownUse], *, now: datetime
+) -> dict[str, tuple[CooldownStatus, ...]]:
+    """Return how much of each cooldown of some services is used, of all uses that can count."""
     return {
         name: tuple(
             cooldown.cooldown_status(name, action, uses_of(name, uses), now=now)

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from lamplighter.domain.services.checks.silence import Silence
 from lamplighter.domain.services.cooldown import CooldownStatus
@@ -20,6 +20,8 @@ from lamplighter.repository.memory import facets, reviews
 from lamplighter.repository.services import checks, incidents, pauses, series
 from lamplighter.repository.services.checks import CheckDay, LatestResult
 from lamplighter.repository.sessions import approvals, escalations, sessions
+from lamplighter.repository.store.database import home_of
+from lamplighter.repository.store.statements import Fetch
 from lamplighter.repository.upkeep import leases, statistics
 from lamplighter.repository.upkeep.statistics import Activity
 from lamplighter.usecases.services import cooldown_usage
@@ -120,40 +122,60 @@ async def overview(
 
     A caller bound to a `project` reads only what was learned in it, and globally.
     """
-    activity = await statistics.recent_activity(
-        db,
-        since=since,
-        recent=now - RECENT,
-        first=first_day(now),
-        limit=MAX_CHANGES,
-        project=project,
+    recent, some = now - RECENT, list(services)
+    (
+        counted,
+        leader,
+        parked,
+        running,
+        acted,
+        queued,
+        people,
+        asked,
+        live,
+        repaired,
+        pages,
+        *rest,
+    ) = await db.fetch_together(
+        statistics.activity_fetch(
+            since=since, recent=recent, first=first_day(now), limit=MAX_CHANGES, project=project
+        ),
+        leases.leader_fetch(),
+        approvals.waiting_fetch(),
+        sessions.running_fetch(),
+        sessions.outcomes(ACTED, since=recent, limit=MAX_OUTCOMES),
+        statistics.queued_fetch(),
+        escalations.people_fetch(),
+        approvals.count_open_fetch(now),
+        incidents.live_fetch(),
+        incidents.repaired(since=recent, limit=MAX_REPAIRED),
+        reviews.waiting_pages_fetch(home_of(db)),
+        *_condition_fetches(some, now),
     )
-    leader = await leases.get(db)
-    parked = await approvals.waiting_sessions(db)
-    ongoing = [each for each in await sessions.running(db) if each.id not in parked]
+    ongoing = [each for each in running if each.id not in parked]
+    activity = await statistics.with_changes(db, counted)
     return SystemOverview(
-        conditions=tuple(await service_conditions(db, list(services), now=now)),
+        conditions=tuple(_conditions(some, rest, now)),
         leader=leader,
         running=ongoing[-1] if ongoing else None,
-        outcomes=tuple(await sessions.outcomes(db, ACTED, since=now - RECENT, limit=MAX_OUTCOMES)),
+        outcomes=tuple(acted),
         parked=len(parked),
-        queued=await statistics.count_queued(db),
-        people=tuple(await _people(db)),
+        queued=queued,
+        people=tuple(await _still_failing(db, people)),
         activity=activity,
         run=summarize_runs(activity.days, now=now),
-        approvals=await approvals.count_open(db, now=now),
-        pages=(0, None) if project is not None else await reviews.waiting_pages(db),
-        incidents=tuple(await incidents.live(db)),
-        repaired=tuple(await incidents.repaired(db, since=now - RECENT, limit=MAX_REPAIRED)),
+        approvals=asked,
+        pages=(0, None) if project is not None else pages,
+        incidents=tuple(live),
+        repaired=tuple(repaired),
     )
 
 
-async def _people(db: Database) -> list[Escalation]:
-    """Return what waits for a person, but for services whose scheduled checks pass again.
+async def _still_failing(db: Database, found: Sequence[Escalation]) -> list[Escalation]:
+    """Leave out services whose scheduled checks pass again.
 
     Their escalations stay open until rounds find them healthy too: they hold sessions back.
     """
-    found = await escalations.open_for_people(db)
     checked: dict[str, list[CheckSeries]] = {}
     for each in await series.of_services(db, [each.service for each in found]) if found else ():
         checked.setdefault(each.service, []).append(each)
@@ -171,18 +193,33 @@ async def service_conditions(
     db: Database, services: Sequence[Service], *, now: datetime
 ) -> list[ServiceCondition]:
     """Return the status of some services, in order."""
+    return _conditions(services, await db.fetch_together(*_condition_fetches(services, now)), now)
+
+
+def _condition_fetches(services: Sequence[Service], now: datetime) -> list[Fetch[Any]]:
     names = [each.name for each in services]
-    used = await cooldown_usage.by_service(db, names, now=now)
-    first = now.date() - timedelta(days=DAYS - 1)
-    wanted = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
-    every = [(service.name, check.name) for service in services for check in service.checks]
-    counts, strips, latest, scheduled, paused = await db.fetch_together(
+    return [
         facets.count_active(names),
-        checks.days_by_service(first),
-        checks.latest(every),
-        series.by_key(every),
+        checks.days_by_service(_first_of_strip(now)),
+        checks.latest([(each.name, check.name) for each in services for check in each.checks]),
+        series.by_key(names),
         pauses.covering_fetch(now),
-    )
+        cooldown_usage.uses_fetch(now),
+    ]
+
+
+def _first_of_strip(now: datetime) -> date:
+    return now.date() - timedelta(days=DAYS - 1)
+
+
+def _conditions(
+    services: Sequence[Service], fetched: Sequence[Any], now: datetime
+) -> list[ServiceCondition]:
+    """Return the status of some services, of what `_condition_fetches` fetched."""
+    counts, strips, latest, scheduled, paused, uses = fetched
+    used = cooldown_usage.statuses_of([each.name for each in services], uses, now=now)
+    first = _first_of_strip(now)
+    wanted = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
     silent = silences_of(services, paused, at=now)
     latest |= {
         key: _as_latest(each) for key, each in scheduled.items() if _is_newer(each, latest.get(key))

@@ -44,7 +44,7 @@ async def receive(request: Request) -> Response:
 
 
 async def create_key(request: Request) -> Response:
-    """POST /api/v1/services/{name}/checks/{check}/push-key."""
+    """Create the key of a push check; an earlier key ends."""
     here, parts = api_context(request), request.path_params
     await params.body(request, common_shapes.Empty)
     services = here.services()
@@ -56,7 +56,7 @@ async def create_key(request: Request) -> Response:
 
 
 async def list_signals(request: Request) -> Response:
-    """GET /api/v1/services/{name}/checks/{check}/signals."""
+    """List the signals of a push check, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     parts, position = request.path_params, params.position(query.cursor)
     service, check = push_checks.find_push_check(here.services(), parts["name"], parts["check"])

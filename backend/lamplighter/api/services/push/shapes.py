@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import public_shape
+from lamplighter.api.common_shapes import ListPage, public_shape
 from lamplighter.domain.services.checks.push import PushSignal
 
 
@@ -20,9 +20,7 @@ class PushSignalOut(Struct):
     """A signal of a job, with what the job sent."""
 
 
-class PushSignalPage(Struct):
+class PushSignalPage(ListPage):
     """A page of the signals of a push check, newest first."""
 
     items: list[PushSignalOut]
-    next: str | None
-    seq: int

@@ -14,7 +14,7 @@ from lamplighter.usecases.services import check_trends
 
 
 async def read_latency(request: Request) -> Response:
-    """GET /api/v1/services/{name}/latency."""
+    """Read latency and failures of a service over a period."""
     here, query = api_context(request), params.query(request, shapes.LatencyQuery)
     service = find_service(here, request)
     async with reading(here.db):
@@ -24,7 +24,7 @@ async def read_latency(request: Request) -> Response:
 
 
 async def list_heartbeats(request: Request) -> Response:
-    """GET /api/v1/heartbeats."""
+    """Read the newest check results and the uptime of each service."""
     here, query = api_context(request), params.query(request, shapes.HeartbeatQuery)
     chosen = here.services().select(group=query.group, tag=query.tag)
     if query.service is not None:

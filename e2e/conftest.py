@@ -16,6 +16,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+import authorities  # noqa: F401 - read once
 import run_files
 from app import App
 from chromium import ARGUMENTS, executable

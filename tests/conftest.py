@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+import authorities  # noqa: F401 - read once
 import run_files
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
+from living import migrated_bytes
 from postgres_server import PostgresServer, ReusedDatabase
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def pytest_collection_finish() -> None:
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a database file at the newest revision, to copy from."""
     path = tmp_path_factory.mktemp("migrated") / "lamplighter.db"
-    migrate.upgrade(sqlite_url(path))
+    path.write_bytes(migrated_bytes())
     return path
 
 
@@ -73,9 +75,11 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def reused(postgres: PostgresServer) -> ReusedDatabase:
+def reused(postgres: PostgresServer) -> Iterator[ReusedDatabase]:
     """Return the PostgreSQL database that the tests of this process have one after another."""
-    return ReusedDatabase(postgres, MIGRATED)
+    database = ReusedDatabase(postgres, MIGRATED)
+    yield database
+    database.close()
 
 
 @pytest.fixture

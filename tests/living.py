@@ -6,8 +6,10 @@ import shlex
 import socket
 import subprocess
 import sys
+import threading
 import time
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -36,15 +38,64 @@ def give_database(home: Path) -> None:
     """Write a migrated database into a home: each migration costs a test half a second."""
     path = home / "lamplighter.db"
     path.touch(0o600)
-    path.write_bytes(_migrated())
+    path.write_bytes(migrated_bytes())
 
 
 @cache
-def _migrated() -> bytes:
+def migrated_bytes() -> bytes:
+    """Return a database file at the newest revision."""
     with TemporaryDirectory() as there:
         path = Path(there) / "lamplighter.db"
         migrate.upgrade(sqlite_url(path))
         return path.read_bytes()
+
+
+class Reader(threading.local):
+    """Queries a database file, within `kept` by one connection.
+
+    To open one and to read the forms of all tables costs fifty times what a query costs.
+    """
+
+    keeping = 0
+    connection: driver.Connection | None = None
+    file: object = None
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep the connection open until the outermost of these ends."""
+        self.keeping += 1
+        try:
+            yield
+        finally:
+            self.keeping -= 1
+            if not self.keeping:
+                self._close()
+
+    def rows(self, path: Path, query: str, given: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Return the rows of a query to the file that has this name now."""
+        if self.connection is None or self.file != _identity(path):
+            self._close()
+            self.file, self.connection = _identity(path), driver.connect(str(path))
+        try:
+            rows = [tuple(row) for row in self.connection.execute(query, given).fetchall()]
+        except driver.Error:
+            self._close()
+            raise
+        if not self.keeping:
+            self._close()
+        return rows
+
+    def _close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+def _identity(path: Path) -> object:
+    with suppress(FileNotFoundError):
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    return None
 
 
 @dataclass
@@ -54,6 +105,7 @@ class Home:
     path: Path
     more: dict[str, str] = field(default_factory=dict)
     port: int = field(default_factory=lambda: free_port())  # the usual one may be in use here
+    reader: Reader = field(default_factory=Reader)
 
     def __post_init__(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
@@ -116,15 +168,13 @@ class Home:
         return self.run(*map(text, words), result(), tier=tier)
 
     def rows(self, query: str, *given: object) -> list[tuple[Any, ...]]:
-        with closing(driver.connect(str(self.path / "lamplighter.db"))) as connection:
-            return [tuple(row) for row in connection.execute(query, given).fetchall()]
+        return self.reader.rows(self.path / "lamplighter.db", query, given)
 
     def value(self, query: str, *given: object) -> Any:
         return self.rows(query, *given)[0][0]
 
     def write(self, statement: str, *given: object) -> None:
-        with closing(driver.connect(str(self.path / "lamplighter.db"))) as connection:
-            connection.execute(statement, given)
+        self.reader.rows(self.path / "lamplighter.db", statement, given)
 
 
 @dataclass(frozen=True)

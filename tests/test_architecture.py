@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from cells import walk
+
 ROOT = Path(__file__).parents[1]
 BACKEND = ROOT / "backend" / "lamplighter"
 LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
@@ -125,7 +127,7 @@ def test_every_contract_is_broken_on_purpose_somewhere() -> None:
     assert {contract for contract, _, _ in BROKEN} == set(contracts())
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(BACKEND)))
+@walk("path", FILES, ids=lambda path: str(path.relative_to(BACKEND)))
 def test_a_file_and_its_functions_stay_short(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
 

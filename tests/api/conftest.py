@@ -53,5 +53,6 @@ def own_client(own_server: Server) -> Iterator[httpx2.Client]:
 
 
 @pytest.fixture(scope="session")
-def asking(server: Server, client: httpx2.Client) -> Asking:
-    return Asking(server.home, client)
+def asking(server: Server, client: httpx2.Client) -> Iterator[Asking]:
+    with server.home.reader.kept():
+        yield Asking(server.home, client)

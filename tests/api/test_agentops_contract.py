@@ -9,6 +9,7 @@ import httpx2
 import msgspec
 import pytest
 
+from cells import walk
 from lamplighter.api.agentops.contract import AgentOpsOperation
 from lamplighter.api.agentops.openapi import openapi
 from lamplighter.api.agentops.routes import OPERATIONS, PREFIX, READ, WRITE
@@ -28,7 +29,7 @@ def name(entry: AgentOpsOperation) -> str:
     return f"{entry.method} {entry.path}"
 
 
-every = pytest.mark.parametrize("entry", OPERATIONS, ids=name)
+every = walk("entry", OPERATIONS, ids=name)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +152,7 @@ def test_a_good_request_is_answered_in_its_shape(
     assert answer.headers["cache-control"] == "no-store"
 
 
-@pytest.mark.parametrize(
+@walk(
     "headers",
     [
         {"Host": "evil.example"},
@@ -170,7 +171,7 @@ def test_another_site_is_refused(
     failure(asking.request(entry.method, path, headers=headers), 403)
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@walk("site", ["cross-site", "same-site"])
 @every
 def test_a_browser_on_another_site_reads_nothing_here(
     lenient: httpx2.Client, entry: AgentOpsOperation, site: str
@@ -180,7 +181,7 @@ def test_a_browser_on_another_site_reads_nothing_here(
     failure(lenient.request(entry.method, path, headers={"Sec-Fetch-Site": site}), 403)
 
 
-@pytest.mark.parametrize("entry", GUARDED, ids=name)
+@walk("entry", GUARDED, ids=name)
 def test_requests_without_a_token_are_unauthenticated_in_the_web_process(
     web: Server, entry: AgentOpsOperation
 ) -> None:
@@ -192,7 +193,7 @@ def test_requests_without_a_token_are_unauthenticated_in_the_web_process(
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize("entry", GUARDED, ids=name)
+@walk("entry", GUARDED, ids=name)
 def test_an_invalid_token_is_denied_everywhere(
     asking: httpx2.Client, entry: AgentOpsOperation
 ) -> None:
@@ -215,7 +216,7 @@ def mint(web: Server) -> Callable[..., dict[str, str]]:
     return token
 
 
-@pytest.mark.parametrize("entry", GUARDED, ids=name)
+@walk("entry", GUARDED, ids=name)
 def test_a_scope_is_what_is_asked_for(
     asking: httpx2.Client, entry: AgentOpsOperation, mint: Callable[..., dict[str, str]]
 ) -> None:
@@ -248,7 +249,7 @@ def ours(home: Home, web: Server) -> dict[str, str]:
     return way_in
 
 
-@pytest.mark.parametrize("entry", GUARDED, ids=name)
+@walk("entry", GUARDED, ids=name)
 def test_a_session_of_ours_has_no_business_here(
     asking: httpx2.Client, entry: AgentOpsOperation, ours: dict[str, str]
 ) -> None:
@@ -281,7 +282,7 @@ def test_a_secret_in_a_directory_is_kept_nowhere(
         assert secret not in str(home.rows(f"SELECT {question}"))
 
 
-@pytest.mark.parametrize(
+@walk(
     ("content", "kind", "status"),
     [
         (b"{", "application/json", 400),
@@ -292,7 +293,7 @@ def test_a_secret_in_a_directory_is_kept_nowhere(
     ],
     ids=["cut off", "a list", "null", "deep", "large"],
 )
-@pytest.mark.parametrize("entry", WITH_BODY, ids=name)
+@walk("entry", WITH_BODY, ids=name)
 def test_a_body_that_is_no_object_is_refused(
     asking: httpx2.Client, entry: AgentOpsOperation, content: bytes, kind: str, status: int
 ) -> None:
@@ -303,7 +304,7 @@ def test_a_body_that_is_no_object_is_refused(
     failure(asked(asking, entry, **more), status)
 
 
-@pytest.mark.parametrize("entry", WITH_BODY, ids=name)
+@walk("entry", WITH_BODY, ids=name)
 def test_a_page_has_to_say_that_it_sends_json(
     asking: httpx2.Client, entry: AgentOpsOperation
 ) -> None:
@@ -314,7 +315,7 @@ def test_a_page_has_to_say_that_it_sends_json(
     failure(asked(asking, entry, content=b"{}", headers=headers), 415)
 
 
-@pytest.mark.parametrize("entry", WITH_BODY, ids=name)
+@walk("entry", WITH_BODY, ids=name)
 def test_every_wrong_field_is_named_at_once(
     asking: httpx2.Client, entry: AgentOpsOperation
 ) -> None:
@@ -327,7 +328,7 @@ def test_every_wrong_field_is_named_at_once(
     assert {each["field"] for each in body["errors"]} == set(known)
 
 
-@pytest.mark.parametrize("entry", [each for each in OPERATIONS if each.needs], ids=name)
+@walk("entry", [each for each in OPERATIONS if each.needs], ids=name)
 def test_what_is_missing_is_named_at_once(strict: httpx2.Client, entry: AgentOpsOperation) -> None:
     for given in ({}, dict.fromkeys(entry.needs, "  "), dict.fromkeys(entry.needs)):
         body = failure(asked(strict, entry, json=given), 400)
@@ -335,7 +336,7 @@ def test_what_is_missing_is_named_at_once(strict: httpx2.Client, entry: AgentOps
         assert [each["field"] for each in body["errors"]] == list(entry.needs)
 
 
-@pytest.mark.parametrize("path", sorted({each.path for each in OPERATIONS}))
+@walk("path", sorted({each.path for each in OPERATIONS}))
 def test_a_wrong_method_gets_the_allowed_ones(asking: httpx2.Client, path: str) -> None:
     known = {each.method for each in OPERATIONS if each.path == path}
     right = known | ({"HEAD"} if "GET" in known else set())
@@ -346,17 +347,13 @@ def test_a_wrong_method_gets_the_allowed_ones(asking: httpx2.Client, path: str) 
         assert set(answer.headers["allow"].split(", ")) == right
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/observations/1/2", "/sessionsx"])
+@walk("path", ["/nothing", "/observations/1/2", "/sessionsx"])
 def test_not_found_has_the_form_of_the_contract(asking: httpx2.Client, path: str) -> None:
     failure(asking.get(path), 404)
 
 
-@pytest.mark.parametrize(
-    ("number", "status"), [("abc", 400), ("1.5", 400), ("²", 400), ("-1", 404), ("9" * 30, 404)]
-)
-@pytest.mark.parametrize(
-    "entry", [each for each in OPERATIONS if each.path.endswith("{id}")], ids=name
-)
+@walk(("number", "status"), [("abc", 400), ("1.5", 400), ("²", 400), ("-1", 404), ("9" * 30, 404)])
+@walk("entry", [each for each in OPERATIONS if each.path.endswith("{id}")], ids=name)
 def test_a_number_that_nothing_has_is_not_found(
     asking: httpx2.Client, entry: AgentOpsOperation, number: str, status: int
 ) -> None:

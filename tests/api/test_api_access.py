@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
+from cells import walk
 from lamplighter.api.agentops import openapi as agentops
 from lamplighter.api.agentops.routes import PATHS, PREFIX
 from lamplighter.api.app import create_app
@@ -77,7 +78,7 @@ def ours(server: Server) -> dict[str, str]:
     return {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
 
 
-@pytest.mark.parametrize("op", CLOSED, ids=name)
+@walk("op", CLOSED, ids=name)
 def test_who_shows_nothing_is_asked_to_log_in(
     asking: Asking, anybody: httpx2.Client, op: Operation
 ) -> None:
@@ -91,7 +92,7 @@ def test_who_shows_nothing_is_asked_to_log_in(
         assert answer.json()["status"] == 401
 
 
-@pytest.mark.parametrize("op", [op for op in OPS if op.scope is None], ids=name)
+@walk("op", [op for op in OPS if op.scope is None], ids=name)
 def test_a_route_without_a_scope_needs_no_caller(
     asking: Asking, anybody: httpx2.Client, op: Operation
 ) -> None:
@@ -108,12 +109,12 @@ def test_what_everybody_may_ask_is_a_short_list() -> None:
     }
 
 
-@pytest.mark.parametrize("path", [*PAGES, DOCUMENT, "/api/nothing"])
+@walk("path", [*PAGES, DOCUMENT, "/api/nothing"])
 def test_the_app_and_the_docs_need_a_caller_too(anybody: httpx2.Client, path: str) -> None:
     assert anybody.get(path).status_code == 401
 
 
-@pytest.mark.parametrize(
+@walk(
     "shown",
     [
         "",
@@ -125,7 +126,7 @@ def test_the_app_and_the_docs_need_a_caller_too(anybody: httpx2.Client, path: st
         "Digest x",
     ],
 )
-@pytest.mark.parametrize("op", CLOSED, ids=name)
+@walk("op", CLOSED, ids=name)
 def test_an_invalid_token_is_denied_even_with_a_valid_login(
     asking: Asking, anybody: httpx2.Client, server: Server, op: Operation, shown: str
 ) -> None:
@@ -139,8 +140,8 @@ def test_an_invalid_token_is_denied_even_with_a_valid_login(
     assert answer.status_code == 401
 
 
-@pytest.mark.parametrize("how", ["revoked_at", "expires_at"])
-@pytest.mark.parametrize("op", CLOSED, ids=name)
+@walk("how", ["revoked_at", "expires_at"])
+@walk("op", CLOSED, ids=name)
 def test_an_expired_token_is_denied(
     asking: Asking, anybody: httpx2.Client, op: Operation, how: str
 ) -> None:
@@ -158,7 +159,7 @@ def test_an_expired_token_is_denied(
     assert anybody.request(op.method, address, headers=headers).status_code == 401
 
 
-@pytest.mark.parametrize("op", SCOPED, ids=name)
+@walk("op", SCOPED, ids=name)
 def test_every_scope_but_the_one_it_needs_is_not_enough(
     asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
 ) -> None:
@@ -172,7 +173,7 @@ def test_every_scope_but_the_one_it_needs_is_not_enough(
     assert f"the scope {op.scope};" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("op", [op for op in SCOPED if name(op) != GIVES], ids=name)
+@walk("op", [op for op in SCOPED if name(op) != GIVES], ids=name)
 def test_the_one_scope_it_needs_is_enough(
     asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
 ) -> None:
@@ -180,7 +181,7 @@ def test_the_one_scope_it_needs_is_enough(
     assert as_(asking, anybody, op, mint(op.scope)) == op.status
 
 
-@pytest.mark.parametrize(
+@walk(
     ("held", "wanted", "status"),
     [
         ("tokens:write", ["tokens:write"], 201),
@@ -198,14 +199,14 @@ def test_no_caller_grants_scopes_it_does_not_hold(
     assert answer.status_code == status
 
 
-@pytest.mark.parametrize("op", [op for op in OPS if op.person], ids=name)
+@walk("op", [op for op in OPS if op.person], ids=name)
 def test_what_needs_a_person_is_denied_to_every_token(
     asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
 ) -> None:
     assert as_(asking, anybody, op, mint("admin")) == 403
 
 
-@pytest.mark.parametrize("op", SCOPED, ids=name)
+@walk("op", SCOPED, ids=name)
 def test_read_reads_all_and_changes_nothing(
     asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
 ) -> None:
@@ -225,8 +226,8 @@ def test_a_session_can_only_write_events_and_observations() -> None:
     }
 
 
-@pytest.mark.parametrize("op", CHANGING, ids=name)
-@pytest.mark.parametrize(
+@walk("op", CHANGING, ids=name)
+@walk(
     "headers",
     [
         {},
@@ -252,8 +253,8 @@ def test_a_login_changes_things_from_our_pages_only(
     assert anybody.get("/api/v1/login", headers=shown).status_code == 200
 
 
-@pytest.mark.parametrize("op", CLOSED, ids=name)
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example"])
+@walk("op", CLOSED, ids=name)
+@walk("host", ["evil.example", "127.0.0.1.evil.example"])
 def test_a_login_is_not_taken_by_another_name(
     asking: Asking, anybody: httpx2.Client, op: Operation, host: str
 ) -> None:
@@ -267,8 +268,8 @@ def test_a_login_is_not_taken_by_another_name(
     assert answer.json()["detail"].startswith(f"Host header {host!r} is not allowed")
 
 
-@pytest.mark.parametrize("op", CHANGING, ids=name)
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@walk("op", CHANGING, ids=name)
+@walk("site", ["cross-site", "same-site"])
 def test_a_cross_site_request_is_rejected_despite_valid_credentials(
     asking: Asking, anybody: httpx2.Client, server: Server, op: Operation, site: str
 ) -> None:
@@ -281,8 +282,8 @@ def test_a_cross_site_request_is_rejected_despite_valid_credentials(
     assert answer.json()["detail"] == "Requests from other sites cannot change data."
 
 
-@pytest.mark.parametrize("way", [{"Sec-Fetch-Site": "same-origin"}, "origin"], ids=str)
-@pytest.mark.parametrize("op", CLOSED, ids=name)
+@walk("way", [{"Sec-Fetch-Site": "same-origin"}, "origin"], ids=str)
+@walk("op", CLOSED, ids=name)
 def test_a_login_may_do_all_from_our_pages(
     asking: Asking, anybody: httpx2.Client, server: Server, op: Operation, way: Any
 ) -> None:

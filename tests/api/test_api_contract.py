@@ -7,7 +7,6 @@ from typing import Annotated, Any, get_origin
 
 import httpx2
 import msgspec
-import pytest
 from route_requests import (
     METHODS,
     PATHS,
@@ -21,12 +20,13 @@ from route_requests import (
     row_of,
 )
 
+from cells import walk
 from lamplighter.api.common_shapes import Problem
 from lamplighter.api.guard import HEADERS, MAX_BODY_BYTES
 from lamplighter.api.responses import PROBLEM
 from lamplighter.api.routes import OPS, Operation
 
-every = pytest.mark.parametrize("op", OPS, ids=name)
+every = walk("op", OPS, ids=name)
 MUCH = b" " * (MAX_BODY_BYTES + 1)
 
 
@@ -70,13 +70,15 @@ def test_each_answer_carries_the_headers_that_protect_it(asking: Asking, op: Ope
     if op.path == "/status":  # it is no page of the app, and has a policy of its own
         del wanted["content-security-policy"]
 
-    good, refused = asking.ask(op), asking.ask(op, headers={"Host": "evil.example"})
+    elsewhere = {"Host": "evil.example"}
+    good = asking.ask(op)
+    refused = asking.ask(op, address=numbered(op.path, "1"), headers=elsewhere)
 
     for answer in (good, refused):
         assert wanted.items() <= dict(answer.headers).items()
 
 
-@pytest.mark.parametrize(
+@walk(
     "headers",
     [
         {"Host": "evil.example"},
@@ -96,8 +98,8 @@ def test_another_site_is_refused(asking: Asking, op: Operation, headers: dict[st
     problem(asking.ask(op, address=address, headers=headers), 403)
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-@pytest.mark.parametrize("op", [op for op in OPS if op.method != "GET"], ids=name)
+@walk("site", ["cross-site", "same-site"])
+@walk("op", [op for op in OPS if op.method != "GET"], ids=name)
 def test_a_browser_on_another_site_changes_nothing(
     asking: Asking, op: Operation, site: str
 ) -> None:
@@ -121,7 +123,7 @@ def repeats(kind: Any) -> bool:
     return get_origin(plain) is list
 
 
-@pytest.mark.parametrize("op", WITH_QUERY, ids=name)
+@walk("op", WITH_QUERY, ids=name)
 def test_every_wrong_parameter_is_named_at_once(asking: Asking, op: Operation) -> None:
     assert op.query
     known = {field.encode_name: field.type for field in msgspec.structs.fields(op.query)}
@@ -133,13 +135,13 @@ def test_every_wrong_parameter_is_named_at_once(asking: Asking, op: Operation) -
     assert {"Limit", "nonsense", *once} <= set(fields(body))
 
 
-@pytest.mark.parametrize("number", ["0", str(2**63 - 1), str(2**63), "9" * 5_000])
-@pytest.mark.parametrize("op", WITH_ID, ids=name)
+@walk("number", ["0", str(2**63 - 1), str(2**63), "9" * 5_000])
+@walk("op", WITH_ID, ids=name)
 def test_a_number_that_nothing_has_is_not_found(asking: Asking, op: Operation, number: str) -> None:
     problem(asking.ask(op, address=numbered(op.path, number)), 404)
 
 
-@pytest.mark.parametrize("op", WITH_BODY, ids=name)
+@walk("op", WITH_BODY, ids=name)
 def test_every_wrong_field_is_named_at_once(asking: Asking, op: Operation) -> None:
     assert op.body
     known = [field.encode_name for field in msgspec.structs.fields(op.body)]
@@ -149,7 +151,7 @@ def test_every_wrong_field_is_named_at_once(asking: Asking, op: Operation) -> No
     assert fields(body) == sorted([*known, "nonsense"])
 
 
-@pytest.mark.parametrize("op", WITH_BODY, ids=name)
+@walk("op", WITH_BODY, ids=name)
 def test_every_missing_field_is_named_at_once(asking: Asking, op: Operation) -> None:
     assert op.body
     needed = [field.encode_name for field in msgspec.structs.fields(op.body) if field.required]
@@ -159,7 +161,7 @@ def test_every_missing_field_is_named_at_once(asking: Asking, op: Operation) -> 
     assert fields(body) == sorted([*needed, "nonsense"])
 
 
-@pytest.mark.parametrize(
+@walk(
     ("content", "status"),
     [
         (b"", 400),
@@ -180,7 +182,7 @@ def test_every_missing_field_is_named_at_once(asking: Asking, op: Operation) -> 
     ],
     ids=lambda given: repr(given[:14]) if isinstance(given, bytes) else str(given),
 )
-@pytest.mark.parametrize("op", WITH_BODY, ids=name)
+@walk("op", WITH_BODY, ids=name)
 def test_a_body_that_is_no_object_is_refused(
     asking: Asking, op: Operation, content: bytes, status: int
 ) -> None:
@@ -189,7 +191,7 @@ def test_a_body_that_is_no_object_is_refused(
     problem(asking.ask(op, address=address, content=content, headers=headers), status)
 
 
-@pytest.mark.parametrize("op", WITH_BODY, ids=name)
+@walk("op", WITH_BODY, ids=name)
 def test_a_body_of_unknown_length_is_bounded(asking: Asking, op: Operation) -> None:
     def parts() -> Iterator[bytes]:
         for _ in range(12):
@@ -212,7 +214,7 @@ LISTS = [
 ]
 
 
-@pytest.mark.parametrize("op", LISTS, ids=name)
+@walk("op", LISTS, ids=name)
 def test_every_list_is_asked_for_in_pages(op: Operation) -> None:
     assert {"items", "seq"} < names_in(op.gives)
     if op.path.endswith("/chain"):  # of one outage, and never more than three
@@ -224,24 +226,24 @@ def test_every_list_is_asked_for_in_pages(op: Operation) -> None:
     assert {"cursor", "after"} & names_in(op.query)
 
 
-@pytest.mark.parametrize("op", OPS, ids=name)
+@walk("op", OPS, ids=name)
 def test_a_query_is_not_of_any_length(asking: Asking, op: Operation) -> None:
     long = {"q": "x" * 9_000}
 
-    problem(asking.ask(op, params=long), 414)
+    problem(asking.ask(op, address=numbered(op.path, "1"), params=long), 414)
 
 
-@pytest.mark.parametrize("kind", [None, "", "text/plain", "application/x-www-form-urlencoded"])
-@pytest.mark.parametrize("op", WITH_BODY, ids=name)
+@walk("kind", [None, "", "text/plain", "application/x-www-form-urlencoded"])
+@walk("op", WITH_BODY, ids=name)
 def test_a_body_is_json_by_its_content_type(
     asking: Asking, op: Operation, kind: str | None
 ) -> None:
-    headers = {} if kind is None else {"Content-Type": kind}
+    address, headers = numbered(op.path, "1"), {} if kind is None else {"Content-Type": kind}
 
-    problem(asking.ask(op, content=b"{}", headers=headers), 415)
+    problem(asking.ask(op, address=address, content=b"{}", headers=headers), 415)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@walk("path", PATHS)
 def test_a_wrong_method_gets_all_allowed_ones(asking: Asking, path: str) -> None:
     right = {op.method for op in OPS if op.path == path}
     wanted = right | ({"HEAD"} if "GET" in right else set())
@@ -253,7 +255,7 @@ def test_a_wrong_method_gets_all_allowed_ones(asking: Asking, path: str) -> None
         assert set(answer.headers["allow"].split(", ")) == wanted
 
 
-@pytest.mark.parametrize("op", [op for op in OPS if op.method == "GET" and not op.person], ids=name)
+@walk("op", [op for op in OPS if op.method == "GET" and not op.person], ids=name)
 def test_head_answers_as_get_does_without_the_body(asking: Asking, op: Operation) -> None:
     host, address = f"127.0.0.1:{asking.client.base_url.port}", asking.address(op)
     way_in = asking.client.headers["authorization"]
@@ -270,8 +272,8 @@ def test_head_answers_as_get_does_without_the_body(asking: Asking, op: Operation
     assert rest.endswith(b'{"status":"ok"}')
 
 
-@pytest.mark.parametrize("match", ['"0-0"', '"nonsense"', "", "7", '"1-2", "3-4"'])
-@pytest.mark.parametrize("op", WITH_VERSION, ids=name)
+@walk("match", ['"0-0"', '"nonsense"', "", "7", '"1-2", "3-4"'])
+@walk("op", WITH_VERSION, ids=name)
 def test_a_stale_change_is_refused_with_the_current_row(
     asking: Asking, op: Operation, match: str
 ) -> None:
@@ -285,7 +287,7 @@ def test_a_stale_change_is_refused_with_the_current_row(
     assert kept(asking.client.get(row_of(address)).json()) == kept(row.json())
 
 
-@pytest.mark.parametrize("op", WITH_VERSION, ids=name)
+@walk("op", WITH_VERSION, ids=name)
 def test_a_change_that_is_not_stale_is_made(asking: Asking, op: Operation) -> None:
     address = asking.address(op)
     tag = asking.client.get(row_of(address)).headers["etag"]

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from route_requests import STAMP, Asking
 
+from cells import walk
 from living import Server
 
 MEMORIES = "/api/v1/memories"
@@ -184,8 +185,8 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize("address", [*LISTS, *AT_HAND, f"{MEMORIES}?sort=service"])
-@pytest.mark.parametrize("cursor", FOREIGN, ids=lambda cursor: cursor[:24])
+@walk("address", [*LISTS, *AT_HAND, f"{MEMORIES}?sort=service"])
+@walk("cursor", FOREIGN, ids=lambda cursor: cursor[:24])
 def test_a_cursor_that_is_not_of_this_list_is_refused(
     asking: Asking, address: str, cursor: str
 ) -> None:
@@ -195,8 +196,8 @@ def test_a_cursor_that_is_not_of_this_list_is_refused(
     assert [each["field"] for each in answer.json()["errors"]] == ["cursor"]
 
 
-@pytest.mark.parametrize("limit", ["0", "-1", "201", "1.5", "many", ""])
-@pytest.mark.parametrize("address", [*LISTS, *AT_HAND])
+@walk("limit", ["0", "-1", "201", "1.5", "many", ""])
+@walk("address", [*LISTS, *AT_HAND])
 def test_a_page_has_between_1_and_200_rows(asking: Asking, address: str, limit: str) -> None:
     answer = asking.client.get(address, params={"limit": limit})
 

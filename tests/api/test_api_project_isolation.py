@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from cells import walk
 from lamplighter.api.routes import OPS
 from lamplighter.domain.access.access import Credential, hash_secret
 from living import Home, Server
@@ -117,7 +118,7 @@ LISTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("path", LISTS)
+@walk("path", LISTS)
 def test_no_list_reveals_another_project(bound: httpx2.Client, path: str) -> None:
     address, _, query = path.partition("?")
     wanted = {**LISTS[path], **dict(each.split("=") for each in filter(None, [query]))}
@@ -150,7 +151,7 @@ ROWS = [op for op in OPS if op.method == "GET" and "{id:int}" in op.path]
 WALLED = [op for op in ROWS if op.path.split("/")[3] in WALLS]
 
 
-@pytest.mark.parametrize("op", WALLED, ids=lambda each: each.path)
+@walk("op", WALLED, ids=lambda each: each.path)
 def test_no_row_of_another_project_is_read(there: Server, bound: httpx2.Client, op: Any) -> None:
     number = row_of(there, op.path, "other")
 
@@ -175,9 +176,7 @@ def test_the_graph_of_another_project_is_not_found(there: Server, bound: httpx2.
     assert {each["project"] for each in listed} == {"ops", ""}
 
 
-@pytest.mark.parametrize(
-    "op", [each for each in OPS if each.across], ids=lambda each: f"{each.method} {each.path}"
-)
+@walk("op", [each for each in OPS if each.across], ids=lambda each: f"{each.method} {each.path}")
 def test_what_is_of_every_project_is_refused(bound: httpx2.Client, op: Any) -> None:
     path = op.path.replace("{id:int}", "2").replace("{entry:int}", "1")
 
@@ -191,7 +190,7 @@ READS = [op for op in OPS if op.method == "GET" and not op.across and "stream" n
 QUERIES = {"/api/v1/search": "q=canary"}  # the others take none, or need none
 
 
-@pytest.mark.parametrize("op", READS, ids=lambda each: each.path)
+@walk("op", READS, ids=lambda each: each.path)
 def test_no_route_reveals_another_project(there: Server, bound: httpx2.Client, op: Any) -> None:
     """Every route that reads is asked, by a row of the other project where it takes one."""
     of_session = "/sessions/" in op.path

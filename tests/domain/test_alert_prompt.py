@@ -4,8 +4,7 @@ import itertools
 import json
 import re
 
-import pytest
-
+from cells import walk
 from lamplighter.domain.sessions import markers
 from lamplighter.formats.alerts import parse
 from lamplighter.formats.alerts.prompt import TASK, WARNING, build_prompt
@@ -48,7 +47,7 @@ def test_there_are_sixty_of_them() -> None:
     assert len(HOSTILE) == 60
 
 
-@pytest.mark.parametrize(("words", "place"), HOSTILE, ids=[str(n) for n in range(60)])
+@walk(("words", "place"), HOSTILE, ids=[str(n) for n in range(60)])
 def test_text_of_a_sender_is_always_quoted(words: str, place: str) -> None:
     [alert] = parse("generic", json.loads(json.dumps(payload(words, place))))
 

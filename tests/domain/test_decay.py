@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cells import walk
 from lamplighter.domain.memory.decay import apply_decay, inactive_from
 from lamplighter.domain.memory.memory import (
     Category,
@@ -127,7 +128,7 @@ def test_a_confidence_beyond_all_falls_as_the_surest_does(confidence: float) -> 
     assert inactive_from(replace(SLOW_START, confidence=confidence)) == surest
 
 
-@pytest.mark.parametrize("confidence", [number / 100 for number in range(30, 101)])
+@walk("confidence", [number / 100 for number in range(30, 101)])
 def test_when_it_falls_is_when_fading_makes_it_inactive(confidence: float) -> None:
     memory = replace(SLOW_START, confidence=confidence)
     falls = inactive_from(memory)

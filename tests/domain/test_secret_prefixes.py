@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from cells import walk
 from lamplighter.domain.secrets import scan as secret_search
 from lamplighter.domain.secrets.prefixes import Prefix, find_prefix
 from lamplighter.domain.secrets.redact import Redactor
@@ -35,7 +36,7 @@ def test_a_prefix_ends_before_what_is_long(pattern: str, expected: Prefix) -> No
     assert find_prefix(pattern) == expected
 
 
-@pytest.mark.parametrize(("kind", "pattern"), SHAPES)
+@walk(("kind", "pattern"), SHAPES)
 def test_what_has_a_shape_has_its_prefix_behind_its_lead(kind: str, pattern: str) -> None:
     short = find_prefix(pattern)
     for seed in range(20):

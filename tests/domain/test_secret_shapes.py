@@ -3,8 +3,7 @@
 import random
 from typing import Final
 
-import pytest
-
+from cells import walk
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.secrets.shapes import SHAPES
 from secret_examples import EXAMPLES, harmless_lines
@@ -24,7 +23,7 @@ def test_the_table_has_many_kinds_and_many_examples() -> None:
     assert set(EXAMPLES) <= {kind for kind, _ in SHAPES}
 
 
-@pytest.mark.parametrize("kind", EXAMPLES)
+@walk("kind", EXAMPLES)
 def test_a_secret_of_a_known_shape_is_masked(kind: str) -> None:
     before, secret, after = EXAMPLES[kind]
     line = f"it printed {before}{secret}{after} and went on"
@@ -35,8 +34,8 @@ def test_a_secret_of_a_known_shape_is_masked(kind: str) -> None:
     assert masked.endswith(f'{after} and went on\\nstays"}}')
 
 
-@pytest.mark.parametrize("kind", EXAMPLES)
-@pytest.mark.parametrize("ahead", ["\\n", "\\\\n", "\\t", "\\r\\n", "\\u001b[1;31m", "\x1b[0m"])
+@walk("kind", EXAMPLES)
+@walk("ahead", ["\\n", "\\\\n", "\\t", "\\r\\n", "\\u001b[1;31m", "\x1b[0m"])
 def test_a_secret_that_begins_a_line_within_a_string_is_masked(kind: str, ahead: str) -> None:
     before, secret, after = EXAMPLES[kind]
 
@@ -47,7 +46,7 @@ def test_a_secret_that_begins_a_line_within_a_string_is_masked(kind: str, ahead:
     assert masked.endswith(f'{after}\\ntwo"}}')
 
 
-@pytest.mark.parametrize(("kind", "pattern"), SHAPES)
+@walk(("kind", "pattern"), SHAPES)
 def test_what_has_a_shape_is_masked(kind: str, pattern: str) -> None:
     for seed in range(5):
         made = Maker(random.Random(seed)).made(pattern)
@@ -57,7 +56,7 @@ def test_what_has_a_shape_is_masked(kind: str, pattern: str) -> None:
         assert made.secret.encode() not in OPEN.masked(line.encode())
 
 
-@pytest.mark.parametrize(("kind", "pattern"), SHAPES)
+@walk(("kind", "pattern"), SHAPES)
 def test_what_only_looks_alike_stays(kind: str, pattern: str) -> None:
     """It has the prefix and is too short, or lacks what names it."""
     made = Maker(random.Random(1), short=True).made(pattern)

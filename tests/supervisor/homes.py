@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import psutil
 import direct_writes
 import nursery
 from lamplighter.repository.store import driver
+from living import Reader
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "engine.py"
 NO_SERVICES = "services: {}\n"
@@ -28,6 +29,7 @@ class Home:
     path: Path
     env: dict[str, str]
     started: list[Process] = field(default_factory=list)
+    _reader: Reader = field(default_factory=Reader)
 
     def start(self, *words: str) -> Process:
         log = (self.path / "log").open("ab")
@@ -49,9 +51,8 @@ class Home:
         return {"Authorization": f"Bearer {token.read_text().strip()}"} if token.exists() else {}
 
     def rows(self, query: str, *given: object) -> list[tuple[object, ...]]:
-        path = self.path / "lamplighter.db"
-        with suppress(driver.OperationalError), closing(driver.connect(str(path))) as connection:
-            return list(connection.execute(query, given).fetchall())
+        with suppress(driver.OperationalError):
+            return self._reader.rows(self.path / "lamplighter.db", query, given)
         return []
 
     def value(self, query: str, *given: object) -> object:
@@ -60,10 +61,11 @@ class Home:
 
     def until(self, what: Callable[[], object], seconds: float = 60) -> object:
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            if found := what():
-                return found
-            time.sleep(0.02)
+        with self._reader.kept():
+            while time.monotonic() < deadline:
+                if found := what():
+                    return found
+                time.sleep(0.02)
         raise AssertionError(f"did not come about; log:\n{(self.path / 'log').read_text()}")
 
     def outputs(self, session: int, suffix: str = ".jsonl") -> list[Path]:
@@ -80,11 +82,10 @@ class Home:
         found = []
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
-                zombie = process.status() == psutil.STATUS_ZOMBIE
                 ours = process.environ().get("LAMPLIGHTER_SESSION") and process.cwd().startswith(
                     str(self.path)
                 )
-                if ours and not zombie:
+                if ours and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process.pid)
         return found
 

@@ -26,7 +26,7 @@ from lamplighter.usecases.memory.fade import fade
 from lamplighter.usecases.memory.recall import Hypothesis
 from thorough import examples
 
-STEPS = 30
+STEPS = examples(30, part=2)
 SERVICES = ("jellyfin", "WireGuard", None)
 WORDS = ("Takes 60s to start", "Takes 90s to start", "Scans at night", "100 % CPU 'often'", "café")
 PAUSES = (

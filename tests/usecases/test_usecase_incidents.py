@@ -41,6 +41,7 @@ from lamplighter.usecases.sessions.sessions import SessionEnd, finish
 from lamplighter.usecases.system import incident_changes as acts
 from lamplighter.usecases.system import overview
 from lamplighter.usecases.system.incident_changes import IncidentChange
+from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -521,7 +522,9 @@ async def test_its_timeline_is_in_order_and_quotes_the_evidence(db: Database) ->
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(30),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     st.lists(

@@ -1,0 +1,45 @@
+"""One test that walks a table tries each of its cells, and says which of them fail."""
+
+from inspect import signature
+
+import pytest
+
+from cells import walk
+
+
+def test_each_cell_is_tried_and_each_that_fails_is_named() -> None:
+    tried: list[tuple[str, int]] = []
+
+    @walk("word", ["a", "b"])
+    @walk(("number", "limit"), [(1, 2), (3, 2), (5, 2)])
+    def table(word: str, number: int, limit: int) -> None:
+        tried.append((word, number))
+        assert number < limit or word == "b"
+
+    with pytest.raises(ExceptionGroup) as failed:
+        table()
+
+    assert tried == [(word, number) for word in "ab" for number in (1, 3, 5)]
+    [inner] = failed.value.exceptions
+    assert failed.value.message == "1 of 2 fail"
+    assert inner.__notes__ == ["with word = 'a'"]
+    assert isinstance(inner, ExceptionGroup)
+    assert inner.message == "2 of 3 fail"
+    assert [each.__notes__ for each in inner.exceptions] == [
+        ["with number, limit = 3, 2"],
+        ["with number, limit = 5, 2"],
+    ]
+
+
+def test_what_is_left_are_the_fixtures() -> None:
+    @walk("cell", [1])
+    def table(tmp_path: str, cell: int) -> None:
+        assert (tmp_path, cell) == ("there", 1)
+
+    assert list(signature(table).parameters) == ["tmp_path"]
+    table(tmp_path="there")
+
+
+def test_a_table_without_cells_is_a_mistake() -> None:
+    with pytest.raises(AssertionError, match="no cells"):
+        walk("cell", [])

@@ -139,3 +139,7 @@ def fail_once(home: Path) -> None:
             await check_runs.record(context(db, now), runs, services)
 
     asyncio.run(record())
+
+
+def test_an_incident_that_is_no_part_of_another_is_not_separated(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    assert "Incident 7 not found" in run("incidents", "separate", "7").output

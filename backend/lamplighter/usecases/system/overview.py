@@ -122,7 +122,7 @@ async def overview(
 
     A caller bound to a `project` reads only what was learned in it, and globally.
     """
-    recent, some = now - RECENT, list(services)
+    some = list(services)
     (
         counted,
         leader,
@@ -137,20 +137,7 @@ async def overview(
         pages,
         *rest,
     ) = await db.fetch_together(
-        statistics.activity_fetch(
-            since=since, recent=recent, first=first_day(now), limit=MAX_CHANGES, project=project
-        ),
-        leases.leader_fetch(),
-        approvals.waiting_fetch(),
-        sessions.running_fetch(),
-        sessions.outcomes(ACTED, since=recent, limit=MAX_OUTCOMES),
-        statistics.queued_fetch(),
-        escalations.people_fetch(),
-        approvals.count_open_fetch(now),
-        incidents.live_fetch(),
-        incidents.repaired(since=recent, limit=MAX_REPAIRED),
-        reviews.waiting_pages_fetch(home_of(db)),
-        *_condition_fetches(some, now),
+        *_system_fetches(home_of(db), since, now, project), *_condition_fetches(some, now)
     )
     ongoing = [each for each in running if each.id not in parked]
     activity = await statistics.with_changes(db, counted)
@@ -169,6 +156,27 @@ async def overview(
         incidents=tuple(live),
         repaired=tuple(repaired),
     )
+
+
+def _system_fetches(
+    home: str, since: datetime, now: datetime, project: str | None
+) -> list[Fetch[Any]]:
+    recent, first = now - RECENT, first_day(now)
+    return [
+        statistics.activity_fetch(
+            since=since, recent=recent, first=first, limit=MAX_CHANGES, project=project
+        ),
+        leases.leader_fetch(),
+        approvals.waiting_fetch(),
+        sessions.running_fetch(),
+        sessions.outcomes(ACTED, since=recent, limit=MAX_OUTCOMES),
+        statistics.queued_fetch(),
+        escalations.people_fetch(),
+        approvals.count_open_fetch(now),
+        incidents.live_fetch(),
+        incidents.repaired(since=recent, limit=MAX_REPAIRED),
+        reviews.waiting_pages_fetch(home),
+    ]
 
 
 async def _still_failing(db: Database, found: Sequence[Escalation]) -> list[Escalation]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import yaml
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
@@ -21,15 +22,40 @@ MARK: Final = "^m"
 TAG_CHARS: Final = 40
 PARSED_PAGES: Final = 16
 _FRONT: Final = "front_matter"
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
 
 @cache
-def _parser() -> MarkdownIt:
+def block_parser() -> MarkdownIt:
     """Return a parser of blocks: what is within a line is nobody's business here."""
     parser = MarkdownIt("commonmark").use(front_matter_plugin)
     parser.core.ruler.enableOnly(["normalize", "block"])
+    parser.block.ruler.before("list", "lines", _take_lines)
     return parser
+
+
+def _take_lines(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Take bullets of one line each, as the rule of lists would, which parses each as a document.
+
+    The last one is left to that rule: what follows it may belong to it.
+    """
+    at = start
+    while not silent and at + 1 < end and _is_line(state, at) and _is_line(state, at + 1):
+        state.push("bullet_list_open", "ul", 1)
+        state.push("list_item_open", "li", 1).map = [at, at + 1]
+        state.push("list_item_close", "li", -1)
+        state.push("bullet_list_close", "ul", -1)
+        at += 1
+    state.line = max(state.line, at)
+    return at > start
+
+
+def _is_line(state: StateBlock, at: int) -> bool:
+    """Whether a line is a bullet with words, at the left edge and in no other block."""
+    text = state.src[state.bMarks[at] : state.eMarks[at]]
+    begins = text.startswith("- ") and (text[2:3].isalpha() or text[2:3] == "[")
+    return begins and state.level == 0 and "]:" not in text
 
 
 @lru_cache(maxsize=PARSED_PAGES)
@@ -42,7 +68,7 @@ def parse(text: str) -> NotebookPage:
     source = text.replace("\r\n", "\n").replace("\r", "\n")
     mark = source[:1] if source.startswith(_BYTE_ORDER_MARK) else ""
     source = source.removeprefix(_BYTE_ORDER_MARK)
-    tokens = _parser().parse(source)
+    tokens = block_parser().parse(source)
     front = _front_matter(tokens)
     return NotebookPage(
         parts=(*([PageText(mark)] if mark else ()), *_parts(source.split("\n"), tokens)),
@@ -54,7 +80,7 @@ def parse(text: str) -> NotebookPage:
 
 def split_front_matter(text: str) -> tuple[str, int]:
     """Return the source of the front matter of a page, and the number of its lines."""
-    tokens = _parser().parse(text)
+    tokens = block_parser().parse(text)
     if not tokens or tokens[0].type != _FRONT or tokens[0].map is None:
         return "", 0
     return tokens[0].content, tokens[0].map[1]
@@ -64,7 +90,7 @@ def _front_matter(tokens: Sequence[Token]) -> dict[str, Any]:
     if not tokens or tokens[0].type != _FRONT:
         return {}
     try:
-        found = yaml.safe_load(tokens[0].content)
+        found = yaml.load(tokens[0].content, _LOADER)
     except (yaml.YAMLError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -176,7 +202,7 @@ def _is_link(text: str) -> bool:
 @lru_cache(maxsize=PARSED_PAGES)
 def split_section(text: str, heading: str) -> tuple[str, str]:
     """Return the text before a second-level heading, and the text from it on."""
-    tokens = _parser().parse(text)
+    tokens = block_parser().parse(text)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for token, content in itertools.pairwise(tokens):
         is_heading = token.type == "heading_open" and token.tag == "h2" and token.level == 0

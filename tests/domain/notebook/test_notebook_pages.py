@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.memory.memory import Category
 from lamplighter.domain.notebook.page import NotebookPage, PageLine, PageText, merge, normalized
-from lamplighter.formats.notebook import front_matter, parse, render
+from lamplighter.formats.notebook import block_parser, front_matter, parse, render
 from thorough import ALL
 
 THOROUGHLY = settings(max_examples=10_000 if ALL else 200, deadline=None)
@@ -57,6 +57,18 @@ def test_other_markdown_loses_nothing(words: list[str]) -> None:
     source = text.replace("\r\n", "\n").replace("\r", "\n")
 
     assert render(parse(text)).replace("\r\n", "\n").rstrip("\n") == source.rstrip("\n")
+
+
+@THOROUGHLY
+@given(st.lists(st.one_of(st.just("\n- [timing] a"), st.just("\n- b"), WORDS, SEPARATORS)))
+def test_bullets_of_one_line_are_those_that_the_library_finds(words: list[str]) -> None:
+    text = "".join(words)
+
+    with block_parser().reset_rules():
+        block_parser().disable("lines")
+        expected = parse.__wrapped__(text)
+
+    assert parse.__wrapped__(text) == expected
 
 
 @THOROUGHLY

@@ -22,6 +22,16 @@ _AFTER: Final = Statement(
     long=True,
 )
 _LAST: Final = Statement(sa.select(sa.func.max(changes.c.seq)))
+BOUNDS: Final = tuple(
+    sa.func.coalesce(sa.select(number).scalar_subquery(), 0).label(name)
+    for name, number in (
+        ("first", sa.func.min(changes.c.seq)),
+        ("last", sa.func.max(changes.c.seq)),
+    )
+)
+"""The numbers of the oldest and of the newest change, 0 without any, as columns of a query."""
+
+_BOUNDS: Final = Statement(sa.select(*BOUNDS))
 V = TypeVar("V")
 _INSERT: Final = prepare_insert(changes, "entity", "entity_id", "op", "version", "row", "at")
 
@@ -78,16 +88,17 @@ async def last_seq(db: Database) -> int:
     return int(await db.fetch_val(_LAST()) or 0)
 
 
-async def first_seq(db: Database) -> int:
-    """Return the number of the oldest change still kept, 0 when there is none."""
-    return int(await db.fetch_val(sa.select(sa.func.min(changes.c.seq))) or 0)
-
-
 async def has_missed(db: Database, seq: int) -> bool:
     """Return whether a reader at `seq` has missed changes that are no longer stored."""
-    if seq > await last_seq(db):
-        return True  # a number from another database: start again
-    return seq + 1 < await first_seq(db)
+    return is_outside(seq, await db.fetch_one(_BOUNDS()))
+
+
+def is_outside(seq: int, bounds: Any) -> bool:
+    """Whether the changes after `seq` are not all stored.
+
+    A number after the last one is from another database: start again.
+    """
+    return bool(seq > bounds["last"] or seq + 1 < bounds["first"])
 
 
 async def blank_row(db: Database, entity: str, entity_id: int) -> None:

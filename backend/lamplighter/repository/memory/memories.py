@@ -1,5 +1,6 @@
 """Queries on memories, one function each."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -36,7 +37,7 @@ from lamplighter.repository.memory.listing import UPDATED
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, Seconds, stamp
+from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, stamp
 from lamplighter.repository.store.paging import Page
 from lamplighter.repository.store.session_tables import memory_views
 from lamplighter.repository.store.statements import Statement, prepare_insert
@@ -196,8 +197,18 @@ _MEMBERS: Final[dict[str, dict[Any, Any]]] = {
     if each.choices
 }
 _INSERT: Final = prepare_insert(memories, *STORED, returning=True)
+_UPDATE: Final = Statement(
+    sa.update(memories).where(memories.c.id == sa.bindparam("number", type_=NUMBER)),
+    tuple(dict.fromkeys((*_UPDATED, "tags", "content_hash"))),
+)
 _SPELLING: Final = Statement(
     sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
+)
+_BY_IDS: Final = Statement(
+    sa.select(memories)
+    .where(InIdList(memories.c.id, sa.bindparam("ids", type_=sa.Text)))
+    .order_by(memories.c.id),
+    long=True,
 )
 _COUNT: Final = sa.select(sa.func.count()).select_from(memories)
 _COUNT_LISTED: Final = Statement(
@@ -266,8 +277,8 @@ async def by_ids(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory
 
 async def list_by_ids(db: Database, ids: Sequence[int]) -> list[Memory]:
     """Return those of some memories that are there, in the order of their ids."""
-    query = sa.select(memories).where(memories.c.id.in_(ids)).order_by(memories.c.id)
-    return [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
+    rows = await db.fetch_all(_BY_IDS(ids=json.dumps(list(ids))))
+    return [from_row(row) for row in rows if is_readable(dict(row))]
 
 
 async def service_name(db: Database, service: str | None, declared: Sequence[str]) -> str | None:
@@ -307,10 +318,7 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
 
 async def update(db: Database, memory: Memory, *, now: datetime) -> None:
     """Store a memory as it now is."""
-    statement = (
-        sa.update(memories).where(memories.c.id == memory.id).values(**row_values(memory, _UPDATED))
-    )
-    await db.execute(statement)
+    await db.execute(_UPDATE(number=memory.id, **row_values(memory, _UPDATED)))
     await _index_and_publish(db, memory, ChangeOp.UPDATED, now=now)
 
 

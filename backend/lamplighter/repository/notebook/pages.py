@@ -3,8 +3,9 @@
 Every home has its own tree, so all rows are those of the home that the database is opened for.
 """
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,7 +15,8 @@ from lamplighter.domain.memory.memory import Memory, Trust
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import from_row, visible_to
 from lamplighter.repository.store.database import Database, home_of
-from lamplighter.repository.store.statements import prepare_insert
+from lamplighter.repository.store.dialect import AmongIds
+from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import (
     memories,
     notebook_lines,
@@ -25,8 +27,51 @@ from lamplighter.repository.store.tables import (
 EARLIER: Final = 20
 """How many earlier versions of a page are recognized when somebody restores one."""
 
-IDS_AT_ONCE: Final = 500
+NEWEST_ROWS: Final = 200
+"""Among how many of the rows that changed last the recent memories are looked for first."""
+
 _INSERT_LINE: Final = prepare_insert(notebook_lines, "home", "memory_id", "path")
+_INSERT_PAGE: Final = prepare_insert(notebook_pages, *notebook_pages.c.keys())
+_INSERT_POSITION: Final = prepare_insert(notebook_positions, *notebook_positions.c.keys())
+_HOME: Final = sa.bindparam("home", type_=sa.Text)
+_IDS: Final = AmongIds(notebook_lines.c.memory_id, sa.bindparam("ids", type_=sa.Text))
+_PATHS: Final = Statement(
+    sa.select(notebook_lines.c.memory_id, notebook_lines.c.path)
+    .where(notebook_lines.c.home == _HOME)
+    .where(_IDS),
+    long=True,
+)
+_DELETE_LINES: Final = Statement(
+    sa.delete(notebook_lines).where(notebook_lines.c.home == _HOME).where(_IDS), long=True
+)
+_DELETE_PAGE: Final = Statement(
+    sa.delete(notebook_pages)
+    .where(notebook_pages.c.home == _HOME)
+    .where(notebook_pages.c.path == sa.bindparam("path", type_=sa.Text))
+)
+_DELETE_POSITION: Final = Statement(
+    sa.delete(notebook_positions).where(notebook_positions.c.home == _HOME)
+)
+_POSITION: Final = Statement(
+    sa.select(
+        *changes.BOUNDS,
+        *(
+            sa.select(each).where(notebook_positions.c.home == _HOME).scalar_subquery().label(name)
+            for name, each in notebook_positions.c.items()
+        ),
+    )
+)
+_STATES: Final = Statement(
+    sa.select(notebook_pages.c.path, notebook_pages.c.digest, notebook_pages.c.pending)
+    .where(notebook_pages.c.home == _HOME)
+    .order_by(notebook_pages.c.path)
+)
+_PENDING: Final = Statement(
+    sa.select(notebook_pages.c.path)
+    .where(notebook_pages.c.home == _HOME)
+    .where(notebook_pages.c.pending == sa.literal_column("1"))
+    .order_by(notebook_pages.c.path)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +107,14 @@ class StoredPage:
 
 @dataclass(frozen=True, slots=True)
 class NotebookPosition:
-    """The last change that was followed; `memory_id` while memories are first read after it."""
+    """The last change that was followed; `memory_id` while memories are first read after it.
+
+    `is_last` says that no change is after it.
+    """
 
     seq: int
     memory_id: int | None = 0
+    is_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +127,13 @@ class PageState:
 
 async def states(db: Database) -> dict[str, PageState]:
     """Return the state of every page, by its path."""
-    columns = (notebook_pages.c.path, notebook_pages.c.digest, notebook_pages.c.pending)
-    query = sa.select(*columns).where(notebook_pages.c.home == home_of(db))
-    rows = await db.fetch_all(query.order_by(notebook_pages.c.path))
+    rows = await db.fetch_all(_STATES(home=home_of(db)))
     return {row["path"]: PageState(row["digest"], bool(row["pending"])) for row in rows}
+
+
+async def pending(db: Database) -> list[str]:
+    """Return the pages whose files are still to be written."""
+    return [row["path"] for row in await db.fetch_all(_PENDING(home=home_of(db)))]
 
 
 async def stored(db: Database, paths: Collection[str]) -> dict[str, StoredPage]:
@@ -109,29 +161,14 @@ async def stored(db: Database, paths: Collection[str]) -> dict[str, StoredPage]:
 
 async def save(db: Database, pages: Iterable[StoredPage]) -> None:
     """Store pages as they now are; call it within `writing`."""
-    for page in pages:
-        await forget(db, [page.path])
-        await db.execute(
-            sa.insert(notebook_pages).values(
-                home=home_of(db),
-                path=page.path,
-                text=page.text,
-                previous=page.previous,
-                digest=page.digest,
-                earlier=list(page.earlier),
-                pending=int(page.pending),
-                written_at=page.written_at,
-            )
-        )
+    rows = [{**asdict(page), "home": home_of(db), "pending": int(page.pending)} for page in pages]
+    await db.run_many(_DELETE_PAGE, [{"home": each["home"], "path": each["path"]} for each in rows])
+    await db.run_many(_INSERT_PAGE, rows)
 
 
 async def forget(db: Database, paths: Collection[str]) -> None:
     """Forget pages that have no file any more; call it within `writing`."""
-    await db.execute(
-        sa.delete(notebook_pages)
-        .where(notebook_pages.c.home == home_of(db))
-        .where(notebook_pages.c.path.in_(paths))
-    )
+    await db.run_many(_DELETE_PAGE, [{"home": home_of(db), "path": path} for path in paths])
 
 
 async def mark_pending(db: Database, paths: Collection[str]) -> None:
@@ -151,15 +188,8 @@ async def mark_pending(db: Database, paths: Collection[str]) -> None:
 
 async def paths_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
     """Return the page that states each of these memories."""
-    found: dict[int, str] = {}
-    for some in (ids[at : at + IDS_AT_ONCE] for at in range(0, len(ids), IDS_AT_ONCE)):
-        query = (
-            sa.select(notebook_lines.c.memory_id, notebook_lines.c.path)
-            .where(notebook_lines.c.home == home_of(db))
-            .where(notebook_lines.c.memory_id.in_(some))
-        )
-        found |= {row["memory_id"]: row["path"] for row in await db.fetch_all(query)}
-    return found
+    rows = await db.fetch_all(_PATHS(home=home_of(db), ids=json.dumps(list(ids))))
+    return {row["memory_id"]: row["path"] for row in rows}
 
 
 async def place(db: Database, places: Mapping[int, str | None]) -> None:
@@ -167,11 +197,7 @@ async def place(db: Database, places: Mapping[int, str | None]) -> None:
     if not places:
         return
     home = home_of(db)
-    await db.execute(
-        sa.delete(notebook_lines)
-        .where(notebook_lines.c.home == home)
-        .where(notebook_lines.c.memory_id.in_(places.keys()))
-    )
+    await db.execute(_DELETE_LINES(home=home, ids=json.dumps(list(places))))
     rows = [{"home": home, "memory_id": n, "path": path} for n, path in places.items() if path]
     await db.run_many(_INSERT_LINE, rows)
 
@@ -207,12 +233,13 @@ async def counts(db: Database, project: str | None = None) -> list[PageCount]:
     newest = sa.func.max(notebook_lines.c.memory_id)
     query = (
         sa.select(notebook_lines.c.path, sa.func.count().label("many"), newest.label("newest"))
-        .join(memories, memories.c.id == notebook_lines.c.memory_id)
         .where(notebook_lines.c.home == home_of(db))
-        .where(*_listed(project))
         .group_by(notebook_lines.c.path)
         .order_by(newest.desc(), notebook_lines.c.path)
     )
+    if project is not None:
+        query = query.join(memories, memories.c.id == notebook_lines.c.memory_id)
+        query = query.where(*_listed(project))
     rows = await db.fetch_all(query)
     return [PageCount(row["path"], row["many"], row["newest"]) for row in rows]
 
@@ -231,17 +258,25 @@ def _listed(project: str | None) -> list[sa.ColumnElement[bool]]:
 async def recent(
     db: Database, project: str | None = None, *, limit: int
 ) -> list[tuple[str, Memory]]:
-    """Return the memories that changed last, of those that a project reads, with their pages."""
+    """Return the memories that changed last, of those that a project reads, with their pages.
+
+    Mostly these are among the rows that changed last; else all rows are read.
+    """
+    order = (memories.c.updated_at.desc(), memories.c.id.desc())
+    newest = sa.select(memories.c.id).order_by(*order).limit(NEWEST_ROWS).subquery()
     query = (
         sa.select(memories, notebook_lines.c.path.label("page"))
         .join(notebook_lines, notebook_lines.c.memory_id == memories.c.id)
         .where(notebook_lines.c.home == home_of(db))
         .where(*_listed(project))
-        .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
+        .order_by(*order)
         .limit(limit)
     )
+    rows = await db.fetch_all(query.join(newest, newest.c.id == memories.c.id))
+    if len(rows) < limit:
+        rows = await db.fetch_all(query)
     found = []
-    for row in await db.fetch_all(query):
+    for row in rows:
         values: dict[str, Any] = dict(row)
         found.append((str(values.pop("page")), from_row(values)))
     return found
@@ -249,16 +284,14 @@ async def recent(
 
 async def position(db: Database) -> NotebookPosition:
     """Return how far the change feed was followed; a new start where changes were missed."""
-    query = sa.select(notebook_positions).where(notebook_positions.c.home == home_of(db))
-    row = await db.fetch_one(query)
-    if row is None or await changes.has_missed(db, row["seq"]):
-        return NotebookPosition(await changes.last_seq(db))
-    return NotebookPosition(row["seq"], row["memory_id"])
+    row: Any = await db.fetch_one(_POSITION(home=home_of(db)))
+    if row["seq"] is None or changes.is_outside(row["seq"], row):
+        return NotebookPosition(row["last"])
+    at = NotebookPosition(row["seq"], row["memory_id"])
+    return replace(at, is_last=at.memory_id is None and at.seq == row["last"])
 
 
 async def move_position(db: Database, at: NotebookPosition) -> None:
     """Store how far the change feed was followed; call it within `writing`."""
-    table, home = notebook_positions, home_of(db)
-    await db.execute(sa.delete(table).where(table.c.home == home))
-    values = {"seq": at.seq, "memory_id": at.memory_id}
-    await db.execute(sa.insert(table).values(home=home, **values))
+    await db.execute(_DELETE_POSITION(home=home_of(db)))
+    await db.execute(_INSERT_POSITION(home=home_of(db), seq=at.seq, memory_id=at.memory_id))

@@ -19,16 +19,27 @@ _COLUMNS: Final = ("path", "title", "text", "project", "updated_at")
 async def save(db: Database, texts: Sequence[NotebookText]) -> None:
     """Store those that changed, whatever their numbers are; call it within `writing`."""
     held, home = await _stored(db, [each.path for each in texts]), home_of(db)
-    for each in texts:
-        before = held.get(each.path)
-        if before is not None:
-            if before == replace(each, id=before.id, updated_at=before.updated_at):
-                continue
-            await _remove(db, [before])
-        values = {name: getattr(each, name) for name in _COLUMNS}
-        insert = sa.insert(notebook_texts).values(home=home, **values)
-        number = int(await db.fetch_val(insert.returning(notebook_texts.c.id)))
-        await indexing.put(db, indexing.page_entry(replace(each, id=number), home))
+    changed = {each.path: each for each in texts if not _is_same(held.get(each.path), each)}
+    if not changed:
+        return
+    await _remove(db, [held[path] for path in changed if path in held])
+    rows = [
+        {"home": home, **{name: getattr(each, name) for name in _COLUMNS}}
+        for each in changed.values()
+    ]
+    insert = sa.insert(notebook_texts).values(rows)
+    stored = await db.fetch_all(insert.returning(notebook_texts.c.id, notebook_texts.c.path))
+    numbered = (replace(changed[row["path"]], id=row["id"]) for row in stored)
+    await indexing.put_all(db, [indexing.page_entry(each, home) for each in numbered])
+
+
+def _is_same(before: NotebookText | None, text: NotebookText) -> bool:
+    """Whether a text is stored already."""
+    return before == replace(
+        text,
+        id=before.id if before else 0,
+        updated_at=before.updated_at if before else text.updated_at,
+    )
 
 
 async def forget(db: Database, paths: Collection[str]) -> None:

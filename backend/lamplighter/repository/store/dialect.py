@@ -159,6 +159,16 @@ class InIdList(FunctionElement[Any]):
     inherit_cache = True
 
 
+class AmongIds(FunctionElement[Any]):
+    """The same beside another condition that an index answers.
+
+    If PostgreSQL takes that index, it would read an array again for each row.
+    """
+
+    type = NUMBER
+    inherit_cache = True
+
+
 class JsonObject(FunctionElement[str]):
     """A JSON object of names and values, as text."""
 
@@ -198,7 +208,8 @@ class JsonValue(FunctionElement[Any]):
 
 
 @compiles(InIdList, "sqlite")
-def _in_id_list(element: InIdList, compiler: Any, **how: Any) -> str:
+@compiles(AmongIds, "sqlite")
+def _in_id_list(element: InIdList | AmongIds, compiler: Any, **how: Any) -> str:
     column, given = element.clauses
     rows: Any = sa.select(sa.column("value")).select_from(sa.func.json_each(given))
     return _compile_operand(compiler, column.in_(rows), how)
@@ -208,8 +219,18 @@ def _in_id_list(element: InIdList, compiler: Any, **how: Any) -> str:
 def _in_id_array(element: InIdList, compiler: Any, **how: Any) -> str:
     """Of an array it takes the index even where it knows nothing of the table yet."""
     column, given = element.clauses
-    array = sa.cast(sa.func.translate(given, _text("[]"), _text("{}")), sa.ARRAY(sa.BigInteger))
-    return _compile_operand(compiler, column == sa.any_(array), how)
+    return _compile_operand(compiler, column == sa.any_(_id_array(given)), how)
+
+
+@compiles(AmongIds, "postgresql")
+def _among_id_rows(element: AmongIds, compiler: Any, **how: Any) -> str:
+    column, given = element.clauses
+    rows: Any = sa.select(sa.func.unnest(_id_array(given)))
+    return _compile_operand(compiler, column.in_(rows), how)
+
+
+def _id_array(given: Any) -> Any:
+    return sa.cast(sa.func.translate(given, _text("[]"), _text("{}")), sa.ARRAY(sa.BigInteger))
 
 
 @compiles(JsonObject, "sqlite")

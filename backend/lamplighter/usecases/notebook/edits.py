@@ -33,7 +33,7 @@ from lamplighter.domain.notebook.place import INDEX, candidate_of, place_from
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.text import shorten
 from lamplighter.formats import notebook as markdown
-from lamplighter.notebook.tree import PageFile
+from lamplighter.notebook.tree import NotebookTree, PageFile
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.memories import service_name
@@ -44,6 +44,7 @@ from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import Recording, recorded, recording
 from lamplighter.usecases.memory.curate import check_key
 from lamplighter.usecases.notebook.context import ACTION, NotebookContext, SyncResult
+from lamplighter.usecases.notebook.following import take_step
 
 RESTORED: Final = "An earlier version of the page was restored."
 DURING_RUN: Final = "The file was changed while session {} was running."
@@ -91,7 +92,9 @@ async def read_edits(
     act = await _store(here, changed, found, result)
     result.act, result.edits = act, len(found.edits)
     result.for_review = {**held, **found.for_review}
-    await _review(here, {**waiting, **result.for_review, **_unknown(found)}, result)
+    needs = {**waiting, **result.for_review, **_unknown(found)}
+    if needs or open_before is not None:
+        await _review(here, needs, result)
     return result
 
 
@@ -99,13 +102,10 @@ async def _changed_pages(
     here: NotebookContext, by_person: Collection[str], accepted: Collection[str]
 ) -> _Changed:
     """Return the pages whose files are not as they were written. A tree that is gone is no edit."""
-    async with reading(here.db):
-        states = await pages.states(here.db)
+    states = await pages.states(here.db)
     digests = {path: each.digest for path, each in states.items()}
-    there = await asyncio.to_thread(here.tree.exists)
-    await asyncio.to_thread(here.tree.recover, lambda path: digests.get(path, ""))
-    files = await asyncio.to_thread(here.tree.scan)
-    if not there:
+    files = await asyncio.to_thread(_files, here.tree, digests)
+    if files is None:
         await _forget_files(here.db, digests)
         return _Changed({}, {}, {})
     unread = {path.removesuffix(".md") for path in here.tree.skipped}
@@ -120,6 +120,14 @@ async def _changed_pages(
         stored = await pages.stored(here.db, paths)
         concerns = await _concerns(here.db, found, stored, by_person)
     return _Changed(found, stored, concerns)
+
+
+def _files(tree: NotebookTree, digests: Mapping[str, str]) -> Mapping[str, PageFile] | None:
+    """Return the pages on disk, None without a directory; interrupted writes are finished first."""
+    there = tree.exists()
+    tree.recover(lambda path: digests.get(path, ""))
+    files = tree.scan()
+    return files if there else None
 
 
 def _digest(file: PageFile | None) -> str:
@@ -247,6 +255,7 @@ async def _store(
         for each in found.edits:
             await _apply(here, each, found, act, numbered, result)
         await _save_pages(here, changed, found, numbered)
+        await take_step(here.db)  # the pages are pending when the edits are stored
     return recorded.get()
 
 

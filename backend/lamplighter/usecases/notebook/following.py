@@ -7,7 +7,7 @@ from typing import Final
 from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.notebook.place import belongs, place_of
-from lamplighter.repository import Database, reading, writing
+from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.graph.position import memory_ids_after
 from lamplighter.repository.memory import memories
@@ -20,23 +20,27 @@ _ENTITIES: Final = (memories.ENTITY, TRASH)
 
 
 async def follow(db: Database) -> bool:
-    """Take one step and say whether there was work."""
-    async with reading(db):
-        at = await pages.position(db)
-        if at.memory_id is None and at.seq == await changes.last_seq(db):
-            return False
+    """Take one step, and say whether there may be more to do."""
+    if (await pages.position(db)).is_last:
+        return False
     async with writing(db):
-        at = await pages.position(db)
-        if at.memory_id is not None:
-            ids = await memory_ids_after(db, at.memory_id, limit=MEMORIES_AT_ONCE)
-            at = replace(at, memory_id=ids[-1] if ids else None)
-        else:
-            found = await changes.list_after(db, at.seq, limit=CHANGES_AT_ONCE)
-            ids = sorted({n for each in found if each.entity in _ENTITIES for n in _ids(each)})
-            at = replace(at, seq=found[-1].seq if found else at.seq)
-        await _place(db, ids)
-        await pages.move_position(db, at)
-    return True
+        return await take_step(db)
+
+
+async def take_step(db: Database) -> bool:
+    """Do the same within `writing`."""
+    at = await pages.position(db)
+    if at.memory_id is not None:
+        ids = await memory_ids_after(db, at.memory_id, limit=MEMORIES_AT_ONCE)
+        at, more = replace(at, memory_id=ids[-1] if ids else None), True
+    else:
+        found = await changes.list_after(db, at.seq, limit=CHANGES_AT_ONCE)
+        ids = sorted({n for each in found if each.entity in _ENTITIES for n in _ids(each)})
+        at = replace(at, seq=found[-1].seq if found else at.seq)
+        more = len(found) == CHANGES_AT_ONCE
+    await _place(db, ids)
+    await pages.move_position(db, at)
+    return more
 
 
 def _ids(change: Change) -> list[int]:

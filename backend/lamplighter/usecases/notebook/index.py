@@ -1,7 +1,7 @@
 """The index: MEMORY.md is rendered from the pages; what a person notes in it stays."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -17,7 +17,7 @@ from lamplighter.domain.notebook.place import INDEX
 from lamplighter.domain.search.search import NotebookText
 from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.tree import digest_of
-from lamplighter.repository import Database, reading, writing
+from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.notebook import pages, texts
 from lamplighter.repository.notebook.pages import StoredPage
@@ -27,43 +27,52 @@ PAGES_PER_SECTION: Final = 40
 TITLE: Final = "Memory"
 
 
-async def write_index(here: NotebookContext, result: SyncResult) -> None:
-    """Write MEMORY.md where a page changed since it was written."""
-    async with reading(here.db):
-        stored = (await pages.stored(here.db, [INDEX])).get(INDEX)
-        if stored is None or not stored.pending:
-            return
-        facts = await index_facts(here.db)
-    text = index_text(facts, stored.text, cap=here.index_bytes)
-    async with writing(here.db):  # whatever ends this process, its file is then known
-        await pages.save(here.db, [replace(stored, text=text, previous=stored.text)])
-    page = await asyncio.to_thread(_write, here, stored, text, result)
-    if page is not None:
-        async with writing(here.db):
-            await pages.save(here.db, [page])
-            notes = _notes_of(page, here.now())
-            await texts.save(here.db, [notes] if notes.text else [])
-            await texts.forget(here.db, [] if notes.text else [INDEX])
+@dataclass(frozen=True, slots=True)
+class IndexPlan:
+    """The index as it was stored, and as its file is to be."""
+
+    stored: StoredPage
+    page: StoredPage
 
 
-def _write(
-    here: NotebookContext, stored: StoredPage, text: str, result: SyncResult
-) -> StoredPage | None:
-    digest = digest_of(text.encode())
-    if digest == stored.digest:
-        return replace(stored, text=text, pending=False)
-    if not here.tree.write(INDEX, text, stored.digest):
+async def plan_index(here: NotebookContext) -> IndexPlan | None:
+    """Store the index as it is now, and return it if its file is to be written.
+
+    Call it within `writing`, before the file is written: whatever ends this process, its text
+    is then known.
+    """
+    stored = (await pages.stored(here.db, [INDEX])).get(INDEX, StoredPage(path=INDEX))
+    text = index_text(await index_facts(here.db), stored.text, cap=here.index_bytes)
+    page = stored.replaced(text, digest_of(text.encode()), now=here.now())
+    if page.digest == stored.digest:
+        await pages.save(here.db, [replace(stored, text=text, pending=False)])
         return None
-    result.written.append(INDEX)
-    return stored.replaced(text, digest, now=here.now())
+    # a file that is not there yet must not be missed: that would be a removal by a person
+    await pages.save(here.db, [page if stored.digest else replace(page, digest="", pending=True)])
+    await _save_notes(here.db, page, here.now())
+    return IndexPlan(stored, page)
 
 
-def _notes_of(page: StoredPage, now: datetime) -> NotebookText:
-    """Return what the search finds of the index: the notes, for the rest is on pages."""
+async def write_index(here: NotebookContext, plan: IndexPlan, result: SyncResult) -> None:
+    """Write MEMORY.md, unless it holds an edit that was not read yet."""
+    before = plan.stored.digest
+    if await asyncio.to_thread(here.tree.write, INDEX, plan.page.text, before):
+        result.written.append(INDEX)
+        if not before:
+            async with writing(here.db):
+                await pages.save(here.db, [plan.page])
+
+
+async def _save_notes(db: Database, page: StoredPage, now: datetime) -> None:
+    """Store what the search finds of the index: the notes, for the rest is on pages."""
     _, notes = markdown.split_section(page.text, NOTES_HEADING)
-    return NotebookText(
+    text = NotebookText(
         id=0, path=INDEX, title=TITLE, text=notes.strip(), project=None, updated_at=now
     )
+    if text.text:
+        await texts.save(db, [text])
+    else:
+        await texts.forget(db, [INDEX])
 
 
 def index_text(facts: IndexFacts, before: str, *, cap: int) -> str:

@@ -1,7 +1,7 @@
 """Write: pending pages become files, each as the memories are now."""
 
 import asyncio
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -16,6 +16,7 @@ from lamplighter.repository import reading, writing
 from lamplighter.repository.notebook import pages, texts
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
+from lamplighter.usecases.notebook.index import plan_index, write_index
 
 PAGES_AT_ONCE: Final = 100
 _TAGS: Final = {
@@ -27,33 +28,45 @@ _TAGS: Final = {
 }
 
 
-async def write_pending(here: NotebookContext, held: Collection[str], result: SyncResult) -> None:
-    """Write the pages that changed, but for held ones, and then the index."""
-    async with reading(here.db):
-        states = await pages.states(here.db)
-    waiting = [path for path, each in states.items() if each.pending and path not in held]
-    for at in range(0, len(waiting), PAGES_AT_ONCE):
-        await _write_some(here, waiting[at : at + PAGES_AT_ONCE], result)
+async def write_pages(
+    here: NotebookContext, paths: Sequence[str], result: SyncResult, *, index: bool
+) -> None:
+    """Write pages as their memories are now, and with the last of them the `index`."""
+    batches = [paths[at : at + PAGES_AT_ONCE] for at in range(0, len(paths), PAGES_AT_ONCE)]
+    for some in batches[:-1]:
+        await _write_some(here, some, result)
+    await _write_some(here, batches[-1] if batches else (), result, index=index)
 
 
-async def _write_some(here: NotebookContext, paths: Sequence[str], result: SyncResult) -> None:
+async def _write_some(
+    here: NotebookContext, paths: Sequence[str], result: SyncResult, *, index: bool = False
+) -> None:
     """Write some pages; that the index is to be written is stored with them."""
-    some = [path for path in paths if path != INDEX]
-    async with reading(here.db):
-        stored = await pages.stored(here.db, some)
-        rows = await pages.memories_on(here.db, some)
-    done = await asyncio.to_thread(
-        lambda: [_write(here, stored[path], rows[path], result) for path in some]
-    )
-    kept = [each for each in done if each is not None]
+    done = await _write_files(here, paths, result) if paths else []
+    gone = [page.path for page, text in done if text is None]
     async with writing(here.db):
-        await pages.save(here.db, [page for page, _ in kept if page.text])
-        await texts.save(here.db, [text for _, text in kept if text is not None])
-        gone = [page.path for page, text in kept if text is None]
+        await pages.save(here.db, [page for page, _ in done if page.text])
+        await texts.save(here.db, [text for _, text in done if text is not None])
         await pages.forget(here.db, gone)
         await texts.forget(here.db, gone)
-        if kept:
+        planned = await plan_index(here) if index else None
+        if done and not index:
             await pages.mark_pending(here.db, [INDEX])
+    if planned is not None:
+        await write_index(here, planned, result)
+
+
+async def _write_files(
+    here: NotebookContext, paths: Sequence[str], result: SyncResult
+) -> list[tuple[StoredPage, NotebookText | None]]:
+    """Write files, but for those that hold an edit that was not read yet."""
+    async with reading(here.db):
+        stored = await pages.stored(here.db, paths)
+        rows = await pages.memories_on(here.db, paths)
+    done = await asyncio.to_thread(
+        lambda: [_write(here, stored[path], rows[path], result) for path in paths]
+    )
+    return [each for each in done if each is not None]
 
 
 def _write(

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from lamplighter.config.catalog import SETTINGS, Setting, group_of
-from lamplighter.config.readers import IntegerReader, control_of, flag, range_of
+from lamplighter.config.catalog import SETTINGS, group_of
+from lamplighter.config.readers import IntegerReader, Setting, control_of, flag, range_of
 from lamplighter.config.settings import (
     FILE,
     Settings,

@@ -1,13 +1,11 @@
 """Every setting there is: its name, its default, how it is read, and its words in the docs."""
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from lamplighter.config.readers import (
     ChoiceReader,
     IntegerReader,
+    Setting,
     database,
     digest,
     displayed,
@@ -30,46 +28,9 @@ from lamplighter.domain.notebook import INDEX_BYTES
 from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER, PROFILE_BUDGET
 from lamplighter.domain.sessions.session import ENGINES as ENGINES
 
-PREFIX: Final = "LAMPLIGHTER_"
 ECHOES: Final = ("count", "ignore")
 LEVELS: Final = ("debug", "info", "warning", "error")
 NOTIFY_LEVELS: Final = ("critical", "warning", "info")
-MASK: Final = "***"
-_PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*:).*(?=@)|(?<=[?&])(password=)[^&]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting: its description, default and reader."""
-
-    name: str
-    default: str
-    read: Callable[[str], Any]
-    about: str
-    secret: bool = False
-    command: bool = False
-    """Whether it says what runs, what is read, or who is let in: see the setting `edit`."""
-    at_start: bool = False
-    """Whether it is read at the start only, as all commands are."""
-
-    @property
-    def live(self) -> bool:
-        """Whether a change applies without a restart."""
-        return not (self.at_start or self.command)
-
-    @property
-    def variable(self) -> str:
-        """The name of its environment variable."""
-        return f"{PREFIX}{self.name.upper()}"
-
-    def masked(self, text: str) -> str:
-        """Return a value of it as a person may see it."""
-        return (MASK if text.strip() else "") if self.secret else mask_password(text)
-
-
-def mask_password(text: str) -> str:
-    """Return a value as a person may see it: an address without its password."""
-    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
 SETTINGS: Final = (

@@ -11,6 +11,45 @@ from urllib.parse import urlsplit
 
 from lamplighter.domain.sessions.session import MAX_TIER
 
+PREFIX: Final = "LAMPLIGHTER_"
+MASK: Final = "***"
+_PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*:).*(?=@)|(?<=[?&])(password=)[^&]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its description, default and reader."""
+
+    name: str
+    default: str
+    read: Callable[[str], Any]
+    about: str
+    secret: bool = False
+    command: bool = False
+    """Whether it says what runs, what is read, or who is let in: see the setting `edit`."""
+    at_start: bool = False
+    """Whether it is read at the start only, as all commands are."""
+
+    @property
+    def live(self) -> bool:
+        """Whether a change applies without a restart."""
+        return not (self.at_start or self.command)
+
+    @property
+    def variable(self) -> str:
+        """The name of its environment variable."""
+        return f"{PREFIX}{self.name.upper()}"
+
+    def masked(self, text: str) -> str:
+        """Return a value of it as a person may see it."""
+        return (MASK if text.strip() else "") if self.secret else mask_password(text)
+
+
+def mask_password(text: str) -> str:
+    """Return a value as a person may see it: an address without its password."""
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
+
+
 FARTHEST: Final = 2
 DAY_SECONDS: Final = 86_400.0
 _HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.config.catalog import ENGINES as ENGINES
-from lamplighter.config.catalog import PREFIX, SETTINGS, Setting
-from lamplighter.config.catalog import mask_password as mask_password
-from lamplighter.config.readers import nearest_word, path
+from lamplighter.config.catalog import SETTINGS
+from lamplighter.config.readers import PREFIX, Setting, nearest_word, path
+from lamplighter.config.readers import mask_password as mask_password
 from lamplighter.domain.clients.tool_hooks import Hooks
 from lamplighter.domain.errors import Invalid, InvalidField
 

@@ -94,7 +94,10 @@ def _in_period(*period: sa.ColumnElement[bool]) -> sa.FromClause:
 
 
 def _column(name: str) -> sa.ColumnElement[Any]:
-    return _typed(memory_periods.c["memory_id" if name == "id" else name], name)
+    found: sa.ColumnElement[Any] = _typed(
+        memory_periods.c["memory_id" if name == "id" else name], name
+    )
+    return found
 
 
 def _as_of(*period: sa.ColumnElement[bool]) -> sa.FromClause:

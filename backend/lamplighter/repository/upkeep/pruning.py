@@ -62,7 +62,7 @@ async def _correct_groups(db: Database, *, before: datetime) -> None:
     found = {row["group"]: row for row in await db.fetch_all(query)}
 
     async def correct(ids: Sequence[int]) -> list[int]:
-        await db.run_many(_BEGIN_GROUP, [found[each] for each in ids])
+        await db.run_many(_BEGIN_GROUP, [dict(found[each]) for each in ids])
         return [*ids]
 
     await in_batches(db, [*found], correct)

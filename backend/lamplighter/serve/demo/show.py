@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from lamplighter.config.catalog import PREFIX
+from lamplighter.config.readers import PREFIX
 from lamplighter.config.settings import Settings, read_settings
 from lamplighter.domain.errors import Unavailable
 from lamplighter.serve import web

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from lamplighter.config import active
 from lamplighter.config import services as services_file
-from lamplighter.config.catalog import MASK, SETTINGS
+from lamplighter.config.catalog import SETTINGS
+from lamplighter.config.readers import MASK
 from lamplighter.config.settings import FILE, Settings, read_settings
 from lamplighter.config.sheet import FILE_BYTES, ServicesError, YamlSheet
 from lamplighter.domain.errors import Busy, Invalid

@@ -536,12 +536,15 @@ export interface components {
         /**
          * EvidenceOut
          * @description The evidence for a memory: its sources, prompts and conflicts, newest first.
+         *
+         *         `page` is the page of the notebook that contains it.
          */
         EvidenceOut: {
             said: components["schemas"]["ReportsOut"];
             told: components["schemas"]["ExposuresOut"];
             partners: components["schemas"]["PartnerOut"][];
             outcomes: components["schemas"]["MemoryOutcomesOut"] | null;
+            page: string | null;
         };
         /**
          * ReportsOut

@@ -11,7 +11,10 @@ def test_a_command_finds_the_text_of_a_page_and_counts_its_review(tmp_path: Path
     assert home.ask("notebook", "sync").returncode == 0
     page.parent.mkdir(parents=True)
     page.write_text("# jellyfin\n\nThe plug is in the blue cupboard.\n\n- [odd] A line\n")
-    home.ask("notebook", "sync")  # the tag needs a person
+    done = home.ask("notebook", "sync")
+    assert done.returncode == 1, "a page with an unknown tag needs a review"
+    assert "services/jellyfin.md needs a review: " in done.stdout
+    assert home.ask("notebook", "sync").returncode == 1, "it still does"
 
     found = home.ask("search", "blue cupboard")
 

@@ -23,6 +23,7 @@ from lamplighter.repository.memory import history, memories
 from lamplighter.repository.notebook import reviews
 from lamplighter.repository.services import events
 from lamplighter.usecases.memory import curate, journal
+from lamplighter.usecases.memory.evidence import evidence_of
 from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.notebook.sync import sync
 
@@ -73,6 +74,7 @@ async def test_a_memory_is_a_line_of_its_page_and_the_index_names_the_page(
         f"- [timing] Takes 60s to start after a restart ^m{memory.id}\n"
     )
     assert "- [[services/jellyfin]] (1 memory)" in file(here, "MEMORY").read_text()
+    assert (await evidence_of(here.db, memory.id, limit=1)).page == "services/jellyfin"
     await quiet(here)
 
 

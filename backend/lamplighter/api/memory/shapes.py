@@ -315,12 +315,16 @@ class MemoryOutcomesOut(Struct):
 
 
 class EvidenceOut(Struct):
-    """The evidence for a memory: its sources, prompts and conflicts, newest first."""
+    """The evidence for a memory: its sources, prompts and conflicts, newest first.
+
+    `page` is the page of the notebook that contains it.
+    """
 
     said: ReportsOut
     told: ExposuresOut
     partners: list[PartnerOut]
     outcomes: MemoryOutcomesOut | None
+    page: str | None
 
 
 class InclusionQuery(Struct):

@@ -1,7 +1,7 @@
 """`lamplighter notebook`: the Markdown pages of the memories."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -74,7 +74,8 @@ def sync(*, as_json: bool) -> None:
     """
     from lamplighter.serve.commands import notebook as commands
 
-    _print_result(commands.sync(load_settings()), as_json=as_json)
+    result = commands.sync(load_settings())
+    _print_result(result, result.needs_review, as_json=as_json)
 
 
 @notebook.command()
@@ -86,7 +87,8 @@ def accept(pages: Sequence[str], *, as_json: bool) -> None:
     from lamplighter.serve.commands import notebook as commands
 
     paths = [each.removesuffix(".md") for each in pages]
-    _print_result(commands.accept(load_settings(), paths), as_json=as_json)
+    result = commands.accept(load_settings(), paths)
+    _print_result(result, result.for_review, as_json=as_json)
 
 
 @notebook.command()
@@ -98,29 +100,33 @@ def discard(pages: Sequence[str], *, as_json: bool) -> None:
     from lamplighter.serve.commands import notebook as commands
 
     paths = [each.removesuffix(".md") for each in pages]
-    _print_result(commands.discard(load_settings(), paths), as_json=as_json)
+    result = commands.discard(load_settings(), paths)
+    _print_result(result, result.for_review, as_json=as_json)
 
 
-def _print_result(result: "SyncResult", *, as_json: bool) -> None:
+def _print_result(
+    result: "SyncResult", reviews: Mapping[str, Sequence[str]], *, as_json: bool
+) -> None:
+    """Print what a run did and the pages to review, and end with status 1 if there are any."""
     if as_json:
         found = {
             "edits": result.edits,
             "act": result.act,
             "written": result.written,
             "removed": result.removed,
-            "for_review": {path: list(reasons) for path, reasons in result.for_review.items()},
+            "for_review": {path: list(reasons) for path, reasons in reviews.items()},
             "ignored": result.ignored,
         }
         print_json(found)
-        sys.exit(1 if result.for_review else 0)
+        sys.exit(1 if reviews else 0)
     edits = "1 edit" if result.edits == 1 else f"{result.edits:,} edits"
     written = "1 page" if len(result.written) == 1 else f"{len(result.written):,} pages"
     click.echo(f"Read {edits}; wrote {written}.")
     for path, reason in result.ignored.items():
         click.echo(escape_terminal(f"{path} is not read: {reason}."))
-    for path, reasons in result.for_review.items():
+    for path, reasons in reviews.items():
         for reason in reasons:
             click.echo(escape_terminal(f"{path}.md needs a review: {reason}"))
-    if result.for_review:
+    if reviews:
         click.echo("Use `lamplighter notebook accept PAGE` or `lamplighter notebook discard PAGE`.")
-    sys.exit(1 if result.for_review else 0)
+    sys.exit(1 if reviews else 0)

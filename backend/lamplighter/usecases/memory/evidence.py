@@ -15,6 +15,7 @@ from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import evidence, memories
 from lamplighter.repository.memory.evidence import MemoryInclusion, MemoryReport, SourceCounts
 from lamplighter.repository.memory.memories import service_name
+from lamplighter.repository.notebook import pages
 from lamplighter.usecases.memory import lookup
 
 
@@ -36,6 +37,8 @@ class MemoryEvidence:
     inclusions: list[MemoryInclusion]
     partners: list[ContradictingMemory]
     outcomes: dict[str, Any] | None = None
+    page: str | None = None
+    """The page of the notebook that states it."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -51,6 +54,7 @@ class MemoryEvidence:
             },
             "partners": [_contradiction_json(each) for each in self.partners],
             "outcomes": self.outcomes,
+            "page": self.page,
         }
 
 
@@ -68,6 +72,7 @@ async def evidence_of(db: Database, number: int, *, limit: int) -> MemoryEvidenc
             inclusions=await evidence.inclusions(db, memory_id, limit=limit),
             partners=[_contradicting_memory(each, held, cases) for each in others],
             outcomes=await _outcomes(db, memory),
+            page=(await pages.paths_of(db, [memory_id])).get(memory_id),
         )
 
 

@@ -1,6 +1,6 @@
 """The context of the notebook: a context with the tree on disk, and the size of the index."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -31,7 +31,8 @@ class NotebookContext(Context):
 class SyncResult:
     """What one run did: the acts it recorded, pages written and removed, and held pages.
 
-    `ignored` are files that cannot be read as pages, with the reason.
+    `needs_review` are all pages of the open review: those held now or before, and those with an
+    unknown tag. `ignored` are files that cannot be read as pages, with the reason.
     """
 
     act: int | None = None
@@ -39,6 +40,7 @@ class SyncResult:
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     for_review: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    needs_review: Mapping[str, Sequence[str]] = field(default_factory=dict)
     learned: list[str] = field(default_factory=list)
     ignored: dict[str, str] = field(default_factory=dict)
 

@@ -83,6 +83,7 @@ async def read_edits(
     changed = await _changed_pages(here, by_person, accepted)
     open_before = await reviews.open_review(here.db)
     waiting = {} if open_before is None else _waiting(open_before, changed)
+    result.needs_review = waiting
     if not changed.files:
         if open_before is not None and waiting != open_before.pages:
             await _review(here, waiting, result)
@@ -92,7 +93,7 @@ async def read_edits(
     act = await _store(here, changed, found, result)
     result.act, result.edits = act, len(found.edits)
     result.for_review = {**held, **found.for_review}
-    needs = {**waiting, **result.for_review, **_unknown(found)}
+    result.needs_review = needs = {**waiting, **result.for_review, **_unknown(found)}
     if needs or open_before is not None:
         await _review(here, needs, result)
     return result

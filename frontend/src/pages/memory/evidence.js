@@ -5,6 +5,8 @@ const NOTHING = {
   told: { total: 0, items: [] },
   partners: [],
   outcomes: null,
+  /** @type {string | null} */
+  page: null,
 }
 
 /**

@@ -135,6 +135,7 @@ export function memoryPanel(store) {
 
     earlier: () => evidence.more(memory.id, sameAs(memory, memory.id)),
     auditAddress: () => (memory.row ? `/audit?topic=${encodeURIComponent(topicOf(memory.row))}` : null),
+    pageAddress: () => (evidence.page ? `/notebook?page=${encodeURIComponent(evidence.page)}` : null),
     auditWords: () => (memory.row ? t("memory.audit", { topic: topicOf(memory.row) }) : ""),
     includedMore: () => more(evidence.told),
     reportedMore: () => more(evidence.said),

@@ -38,6 +38,8 @@ def at(*moments: str) -> list[datetime]:
         (["0 3:02", "1 3:05", "2 2:58", "3 3:00", "3 14:00"], "03:00 UTC each day: 4 of 5"),
         (["0 23:50", "1 23:58", "3 0:05"], "00:00 UTC each day: 3 of 3"),
         (["0 3:00", "7 3:10", "14 3:05"], "03:00 UTC on Mondays: 3 of 3"),
+        (["6 23:50", "14 0:05", "21 0:04"], "00:00 UTC on Mondays: 3 of 3"),
+        (["0 23:52", "1 0:05", "1 23:52", "2 0:05"], None),  # two nights
         (["0 3:00", "5 3:10", "14 3:05"], "03:00 UTC: 3 of 3"),
         (["0 3:00", "0 3:10", "0 3:20", "1 3:00"], None),
         (["0 3:00", "1 3:10"], None),
@@ -70,5 +72,7 @@ def test_a_pattern_seen_before_is_counted_again() -> None:
     starts = at("0 3:00", "1 3:20", "2 12:00")
 
     assert pattern_at(3 * 3600.0, "each day", starts) == TimePattern(10_800.0, "each day", 2, 3)
+    on_mondays = at("0 3:00", "7 3:00", "8 3:00", "9 12:00")
+    assert pattern_at(3 * 3600.0, "on Mondays", on_mondays).times == 2
     assert is_near(at("0 23:45")[0], 0.0)
     assert not is_near(at("0 23:15")[0], 0.0)

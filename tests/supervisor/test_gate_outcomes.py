@@ -1,7 +1,7 @@
 """The gate and outcomes: what is known not to help is refused, and a person may try it."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from gates import NOON, REDEPLOY, RESTART, WEB, gate, opened
@@ -14,9 +14,10 @@ from lamplighter.domain.services.service import Action, Service, Services
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session, Trigger
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import incidents
+from lamplighter.repository.services import cooldowns, incidents
 from lamplighter.repository.sessions import escalations, requests
 from lamplighter.usecases.services import act, check_runs
+from lamplighter.usecases.services.incidents.follow import follow
 from lamplighter.usecases.services.incidents.learn import learn
 
 REFUSED = "connection refused at 127.0.0.1:1"
@@ -99,3 +100,59 @@ async def test_a_failure_measured_a_moment_ago_is_confirmed_by_one_attempt(
     await gate(db, await opened(db), services=services, check=seen).run_action("Web", "restart")
 
     assert made[0] == retries
+
+
+async def test_a_confirmed_action_was_healthy_once_it_was_seen_so(db: Database) -> None:
+    moments = iter(NOON + timedelta(seconds=each) for each in range(99))
+    clock: list[datetime] = []
+
+    def now() -> datetime:
+        clock.append(next(moments))
+        return clock[-1]
+
+    looks = iter((False, False, True))
+
+    async def slow(session: Session, service: Service) -> list[CheckResult]:
+        ok = next(looks)
+        return [CheckResult(service="Web", name="tcp", kind="tcp", ok=ok, answered=ok)]
+
+    services = declared(replace(RESTART, wait=5))
+    found = gate(db, await opened(db), services=services, check=slow, now=now)
+    verdict = await found.run_action("Web", "restart")
+
+    assert verdict.outcome is UseOutcome.SUCCESS
+    use = await cooldowns.get(db, verdict.use_id or 0)
+    assert use is not None
+    assert use.settled_at is not None
+    assert use.settled_at < clock[-1], "when the action ended, before its checks were made"
+
+
+async def test_a_healthy_service_needs_no_action_whatever_it_depends_on(db: Database) -> None:
+    tcp = (TcpCheck(name="tcp", host="127.0.0.1", port=1),)
+    services = Services(
+        (
+            Service(name="Web", checks=tcp, actions=(RESTART,), depends_on=("db",)),
+            Service(name="db", checks=tcp, actions=(RESTART,)),
+        )
+    )
+    by = await opened(db)
+    for seconds, state in ((0, PointState.FAILED), (6, PointState.PASSED), (7, PointState.FAILED)):
+        at = NOON + timedelta(seconds=seconds)
+        run = CheckRun(service="db", check="tcp", kind="tcp", at=at, state=state, detail=REFUSED)
+        await check_runs.record(context(db, at), [run], services)
+        if not seconds:
+            [incident] = await incidents.live(db)
+            async with writing(db):
+                await requests.claim(db, incident.request_id or 0, by.id, now=at)
+            use = await act.reserve(db, by, "db", RESTART, now=at)
+            await act.settle(db, use, UseOutcome.SUCCESS, text="done", now=at)
+            await follow(db, services, now=at)
+
+    async def well(session: Session, service: Service) -> list[CheckResult]:
+        return [CheckResult(service=service.name, name="tcp", kind="tcp", ok=True, answered=True)]
+
+    verdict = await gate(db, by, services=services, check=well).run_action("Web", "restart")
+    assert verdict.outcome is UseOutcome.UNNEEDED
+    verdict = await gate(db, by, services=services, check=down).run_action("Web", "restart")
+    assert verdict.outcome is UseOutcome.REFUSED
+    assert "depends on db, whose repair did not last" in verdict.text

@@ -4,56 +4,75 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from acting import RESTART, acted
-from examples import session
+from acting import RESTART, acted, marked
+from examples import rows, session
 
 from contexts import context
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.learning.outcome import ActionResult
-from lamplighter.domain.services.check import TcpCheck, longest_seconds
+from lamplighter.domain.services.check import HttpCheck, TcpCheck, longest_seconds
 from lamplighter.domain.services.cooldown import UseOutcome
-from lamplighter.domain.services.incident import LASTS, Incident, IncidentOutcome
+from lamplighter.domain.services.incident import LASTS, EntryKind, Incident, IncidentOutcome
+from lamplighter.domain.services.notice import NoticePolicy
 from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
-from lamplighter.repository.services import cooldowns, events, incidents, outcomes
+from lamplighter.repository.services import checks, cooldowns, events, incidents, outcomes
 from lamplighter.repository.sessions import requests
-from lamplighter.usecases.services import check_runs
+from lamplighter.usecases.services import act, check_runs
 from lamplighter.usecases.services.incidents.follow import follow
-from lamplighter.usecases.services.incidents.lasting import refused_actions
+from lamplighter.usecases.services.incidents.lasting import lost_need, refused_actions
 from lamplighter.usecases.services.incidents.learn import learn
 from lamplighter.usecases.sessions.sessions import SessionEnd, finish
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 CHECK = TcpCheck(name="tcp", host="127.0.0.1", port=1, timeout=2, retries=0)
+PAGE = HttpCheck(name="http", url="http://127.0.0.1:1/", timeout=2, retries=0)
 WEB = Service(name="web", checks=(CHECK,), actions=(RESTART,))
-SERVICES = Services((WEB,))
+OTHER = Service(name="other", checks=(CHECK,))
+DB = Service(name="db", checks=(CHECK,), actions=(RESTART,))
+API = Service(name="api", checks=(CHECK, PAGE), actions=(RESTART,), depends_on=("db",))
+SERVICES = Services((WEB, OTHER, DB, API))
 PASSED, FAILED = PointState.PASSED, PointState.FAILED
 
 
-async def checked(db: Database, *results: tuple[int, PointState]) -> None:
-    """Record results of `web`, each so many seconds after noon."""
+async def checked(
+    db: Database, *results: tuple[int, PointState], service: str = "web", check: str = "tcp"
+) -> None:
+    """Record results of a check, each so many seconds after noon."""
     for seconds, state in results:
         at = NOON + seconds * SECOND
         detail = "connection refused at 127.0.0.1:1" if state is FAILED else ""
-        run = CheckRun(service="web", check="tcp", kind="tcp", at=at, state=state, detail=detail)
+        run = CheckRun(service=service, check=check, kind=check, at=at, state=state, detail=detail)
         await check_runs.record(context(db, at), [run], SERVICES)
 
 
-async def restarted(db: Database, *, at: int = 5) -> tuple[Incident, Session]:
-    """Let `web` fail at noon, and a session restart it and see it healthy."""
-    await checked(db, (0, FAILED))
+async def restarted(
+    db: Database, *names: str, at: int = 5, outcome: UseOutcome = UseOutcome.SUCCESS
+) -> tuple[Incident, Session]:
+    """Let services fail at noon, and a session restart the last one and see it healthy."""
+    names = names or ("web",)
+    for name in names:
+        await checked(db, (0, FAILED), service=name)
     [incident] = await incidents.live(db)
     by = await session(db, tier=3)
     async with writing(db):
         await requests.claim(db, incident.request_id or 0, by.id, now=NOON)
-    await acted(db, by, service="web", now=NOON + at * SECOND)
-    await follow(db, SERVICES, now=NOON + at * SECOND)
-    await finish(context(db, NOON), Configuration(), by, SessionEnd(status=Status.COMPLETED))
+    moment = NOON + at * SECOND
+    await acted(db, by, service=names[-1], now=moment, outcome=outcome)
+    await follow(db, SERVICES, now=moment)
+    if outcome is not UseOutcome.RESERVED:  # else its session still runs
+        await finish(context(db, NOON), Configuration(), by, SessionEnd(status=Status.COMPLETED))
     return incident, by
+
+
+async def outcome_of_use(db: Database, by: Session) -> UseOutcome:
+    [use] = await cooldowns.of_sessions(db, [by.id])
+    return use.outcome
 
 
 async def now_of(db: Database, incident: Incident) -> Incident:
@@ -107,6 +126,8 @@ async def test_a_repair_that_does_not_last_failed_and_another_investigation_begi
     assert (await now_of(db, incident)).request_id == again.request_id
 
     await checked(db, (60, PASSED), (61, PASSED))
+    assert (await now_of(db, incident)).live, "it crashes after each start: two passes show nothing"
+    await checked(db, (75, PASSED))
     ended = await now_of(db, incident)
     assert ended.outcome is IncidentOutcome.RECOVERED, "no action ran before it passed again"
     assert await learn(context(db, NOON + 2 * MINUTE), SERVICES) == 1
@@ -118,6 +139,9 @@ async def test_a_repair_that_does_not_last_failed_and_another_investigation_begi
 
 async def test_a_run_that_began_before_the_service_was_healthy_shows_nothing(db: Database) -> None:
     incident, by = await restarted(db)
+    async with writing(db):  # what its session saw after the action
+        seen = CheckResult(service="web", name="tcp", kind="tcp", ok=True)
+        await checks.insert(db, by.id, seen, now=NOON + 5 * SECOND)
     late = 5 + int(longest_seconds(CHECK))
 
     await checked(db, (late, FAILED))  # it may have asked before the restart
@@ -128,3 +152,120 @@ async def test_a_run_that_began_before_the_service_was_healthy_shows_nothing(db:
     [use] = await cooldowns.of_sessions(db, [by.id])
     assert use.did_not_last
     assert (await now_of(db, incident)).live
+
+
+async def test_a_failure_that_was_asked_for_before_the_repair_shows_nothing(db: Database) -> None:
+    await checked(db, (-9, PASSED), service="api", check="http")
+    _, by = await restarted(db, "db", "api")
+
+    await checked(db, (6, FAILED), service="api", check="http")  # it waited since before the action
+    await checked(db, (6, PASSED), service="api")
+    assert await outcome_of_use(db, by) is UseOutcome.SUCCESS
+
+    await checked(db, (20, FAILED), service="api", check="http")
+    assert await outcome_of_use(db, by) is UseOutcome.FAILURE
+
+
+async def test_a_check_that_the_action_did_not_repair_says_nothing_of_it(db: Database) -> None:
+    await checked(db, (-9, FAILED), service="api", check="http")
+    incident, by = await restarted(db, "db", "api")
+
+    await checked(db, (60, PASSED), service="api")
+    await checked(db, (60, FAILED), (120, FAILED), service="api", check="http")
+
+    assert await outcome_of_use(db, by) is UseOutcome.SUCCESS
+    assert (await now_of(db, incident)).live
+
+
+async def test_a_repair_that_lasted_stays_one_while_its_incident_is_open(db: Database) -> None:
+    incident, by = await restarted(db, "db", "api")
+    await checked(db, *((each, PASSED) for each in range(6, 12)), service="api")
+
+    await checked(db, (600, FAILED), (660, FAILED), service="api")
+
+    assert (await now_of(db, incident)).live, "db still fails"
+    assert await outcome_of_use(db, by) is UseOutcome.SUCCESS
+
+
+async def test_results_of_others_do_not_make_a_repair_last(db: Database) -> None:
+    incident, _ = await restarted(db)
+    await checked(db, (6, PASSED), (7, PASSED))
+
+    await checked(db, (30, PASSED), service="other")
+
+    assert (await now_of(db, incident)).live, "web passed for one second only"
+
+
+async def test_an_action_that_still_runs_has_to_last_too(db: Database) -> None:
+    incident, by = await restarted(db, outcome=UseOutcome.RESERVED)
+    await checked(db, (6, PASSED), (7, PASSED))
+    [use] = await cooldowns.of_sessions(db, [by.id])
+    await act.settle(db, use, UseOutcome.SUCCESS, text="done", now=NOON + 8 * SECOND)
+
+    await follow(db, SERVICES, now=NOON + 8 * SECOND)
+
+    assert (await now_of(db, incident)).live
+
+
+async def test_what_did_not_last_is_refused_on_every_service_of_the_incident(db: Database) -> None:
+    incident, _ = await restarted(db, "db", "api")
+    assert incident.service == "db"
+    await checked(db, (6, PASSED), (7, FAILED), service="api")
+
+    assert list(await refused_actions(db, API, "tcp: refused", now=NOON)) == ["restart"]
+
+
+async def test_a_service_is_acted_upon_once_what_it_needs_has_recovered(db: Database) -> None:
+    incident, _ = await restarted(db, "api", "db")
+    await checked(db, (6, PASSED), (7, FAILED), (8, PASSED), service="db")
+    need, why = await lost_need(db, SERVICES, API)
+    assert (need, why.startswith("restart of db: done; did not last")) == ("db", True)
+
+    await checked(db, (30, PASSED), service="db")
+
+    assert (await now_of(db, incident)).live, "api still fails"
+    assert await lost_need(db, SERVICES, API) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "before"),
+    [("success - healthy", True), ("success - healthy", False), ("failure - crashed", False)],
+)
+async def test_the_words_of_a_session_do_not_hide_that_its_repair_did_not_last(
+    db: Database, said: str, before: bool
+) -> None:
+    incident, by = await restarted(db)
+    marker = f"[COOLDOWN:restart:web] {said}"
+    if before:
+        await marked(db, by, marker, known=["web"])
+    await checked(db, (6, PASSED), (8, FAILED))
+    if not before:
+        await marked(db, by, marker, known=["web"])
+
+    [use] = await cooldowns.of_sessions(db, [by.id])
+    assert use.did_not_last
+    await checked(db, (60, PASSED), (75, PASSED))
+    await learn(context(db, NOON + 2 * MINUTE), SERVICES)
+    [record] = await outcomes.of_incident(db, incident.id)
+    assert record.result is ActionResult.FAILED
+
+
+async def test_a_person_is_notified_once_that_no_action_is_left(db: Database) -> None:
+    db.telling = NoticePolicy()
+    incident, _ = await restarted(db)
+    await checked(db, (6, PASSED), (8, FAILED))
+    for again in (1, 2):  # and its investigations come to nothing
+        request = (await now_of(db, incident)).request_id
+        async with writing(db):
+            await requests.cancel(db, request or 0, now=NOON)
+        await checked(db, (again * 400, FAILED))
+        assert (await now_of(db, incident)).request_id != request
+
+    kinds = [each.kind for each in await incidents.entries(db, incident.id)]
+    assert kinds.count(EntryKind.NO_FIX) == 1
+    asked = [
+        each
+        for each in await rows(db, "notices")
+        if "needs a person" in each["title"] + each["body"]
+    ]
+    assert len(asked) == 1

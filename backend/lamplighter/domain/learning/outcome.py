@@ -188,7 +188,7 @@ def result_of(uses: Sequence[CooldownUse], *, person_asked: bool) -> ActionResul
         return ActionResult.FIXED
     failed = [use for use in uses if use.outcome is UseOutcome.FAILURE and not use.was_cut_off]
     unsure = any(use.outcome is UseOutcome.UNCONFIRMED for use in uses) or bool(failed)
-    if any(not use.marked for use in failed) or (unsure and person_asked):
+    if any(not use.marked or use.did_not_last for use in failed) or (unsure and person_asked):
         return ActionResult.FAILED
     return ActionResult.UNCLEAR
 

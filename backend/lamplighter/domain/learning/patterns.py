@@ -1,8 +1,9 @@
 """Patterns in time: a failure that comes at the same time of day, or of the week."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 from statistics import median
 from typing import Final
@@ -16,7 +17,7 @@ MIN_DAYS: Final = 3
 MIN_SHARE: Final = 0.8
 """So many of all failures must have come at that time."""
 
-NEAR: Final = timedelta(minutes=30)
+NEAR_SECONDS: Final = 30 * 60
 """How far from its time a failure may begin."""
 
 ROUNDED: Final = 15 * 60
@@ -40,18 +41,24 @@ class TimePattern:
 
 def time_pattern(starts: Sequence[datetime]) -> TimePattern | None:
     """Return when a failure comes, from when each of its incidents began, oldest first."""
-    best: list[datetime] = []
-    for middle in starts:
-        some = [each for each in starts if is_near(each, _second(middle))]
-        if len(some) > len(best):
-            best = some
-    days = sorted({each.date() for each in best})
-    if len(days) < MIN_DAYS or len(best) < MIN_SHARE * len(starts):
+    seconds = [_second(each) for each in starts]
+    around_midnight = (-DAY_SECONDS, 0, DAY_SECONDS)
+    ordered = sorted(each + shift for each in seconds for shift in around_midnight)
+
+    def near(second: float) -> int:
+        least, most = second - NEAR_SECONDS, second + NEAR_SECONDS
+        return bisect_right(ordered, most) - bisect_left(ordered, least)
+
+    middle = max(seconds, key=near, default=0.0)
+    best = [each for each in starts if is_near(each, middle)]
+    if len(best) < MIN_SHARE * len(starts):
         return None
-    first = _second(best[0])
-    around = [(_second(each) - first + DAY_SECONDS / 2) % DAY_SECONDS for each in best]
-    second = first - DAY_SECONDS / 2 + median(around)
+    around = [(_second(each) - middle + DAY_SECONDS / 2) % DAY_SECONDS for each in best]
+    second = middle - DAY_SECONDS / 2 + median(around) if best else 0.0
     rounded = round(second / ROUNDED) * ROUNDED % DAY_SECONDS
+    days = sorted({_day(each, rounded) for each in best})
+    if len(days) < MIN_DAYS:
+        return None
     gaps = [(later - earlier).days for earlier, later in pairwise(days)]
     weekdays = {each.strftime("%As") for each in days}
     if len(weekdays) == 1:
@@ -62,13 +69,24 @@ def time_pattern(starts: Sequence[datetime]) -> TimePattern | None:
 
 def pattern_at(second: float, days: str, starts: Sequence[datetime]) -> TimePattern:
     """Return what has become of a pattern that was seen before."""
-    return TimePattern(second, days, sum(is_near(each, second) for each in starts), len(starts))
+    return TimePattern(second, days, sum(fits(each, second, days) for each in starts), len(starts))
+
+
+def fits(moment: datetime, second: float, days: str) -> bool:
+    """Whether a moment is near the time of a pattern, and on its weekday where it names one."""
+    weekday = _day(moment, second).strftime("on %As")
+    return is_near(moment, second) and (not days.startswith("on ") or days == weekday)
+
+
+def _day(moment: datetime, second: float) -> date:
+    """Return the day of a time that a moment is near: the next one, shortly before midnight."""
+    return (moment - timedelta(seconds=second) + timedelta(hours=12)).date()
 
 
 def is_near(moment: datetime, second: float) -> bool:
     """Whether a moment is near a second of the day, over midnight too."""
     apart = abs(_second(moment) - second)
-    return min(apart, DAY_SECONDS - apart) <= NEAR.total_seconds()
+    return min(apart, DAY_SECONDS - apart) <= NEAR_SECONDS
 
 
 def time_words(second: float, days: str) -> str:

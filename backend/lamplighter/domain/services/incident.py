@@ -10,7 +10,7 @@ from lamplighter.domain.fields import Field
 from lamplighter.domain.services.check import Check, PushCheck, longest_seconds
 from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.series import CheckSeries
+from lamplighter.domain.services.series import CheckSeries, SeriesPoint
 from lamplighter.domain.services.service import Services, normalize_service_name
 
 PASSES_TO_RECOVER: Final = 2
@@ -201,28 +201,44 @@ def plan_incidents(
     )
 
 
-def has_recovered(each: CheckSeries, *, acted: bool, now: datetime) -> bool:
+def has_recovered(each: CheckSeries, *, acted: bool) -> bool:
     """Whether a check passed often enough, and for long enough after an action on its service.
 
     A job that pings may run once a day: one ping is enough.
     """
-    if each.failing or each.changed_at is None:
+    if each.failing or each.changed_at is None or each.checked_at is None:
         return False
     if each.kind == PushCheck.kind:
         return True
-    lasts = not acted or each.streak >= PASSES_TO_LAST or now - each.changed_at >= LASTS
+    lasts = not acted or _lasts(each.streak, each.checked_at - each.changed_at)
     return each.streak >= PASSES_TO_RECOVER and lasts
 
 
-def fails_after(use: CooldownUse, each: CheckSeries, check: Check) -> bool:
-    """Whether a check failed after an action had made its service healthy.
+def _lasts(passes: int, span: timedelta) -> bool:
+    """Whether a check that an action repaired passed often enough, or for long enough."""
+    return passes >= PASSES_TO_LAST or span >= LASTS
 
-    It passed since then, or its last run began after that.
+
+def fails_after(
+    use: CooldownUse,
+    each: CheckSeries,
+    check: Check,
+    passed: Sequence[SeriesPoint],
+    *,
+    seen: bool,
+) -> bool:
+    """Whether a check that fails shows that an action on its service did not last.
+
+    `passed` are its results since the service was healthy and before it failed: too few to last.
+    Without any, its last run must have begun after that; and the check must not have failed all
+    along, unless the session of the action has `seen` it pass. A job that pings does not run.
     """
-    if not each.failing or each.checked_at is None or each.changed_at is None:
+    if passed:
+        return not _lasts(len(passed), passed[-1].at - passed[0].at)
+    if each.kind == PushCheck.kind or each.checked_at is None or each.changed_at is None:
         return False
     began = each.checked_at - timedelta(seconds=longest_seconds(check))
-    return max(each.changed_at, began) > use.healthy_at
+    return began > use.healthy_at and (seen or each.changed_at > use.created_at)
 
 
 def root_of(services: Services, failing: Mapping[str, datetime]) -> str:

@@ -43,9 +43,9 @@ async def objection(gate: "Gate", name: str, action: Action) -> str:
         results = await _check_service(gate, service)
     except Conflict as error:
         return str(error).rstrip(".")
-    if why := await _lost_need(gate, service):
-        return why
     why = repairs.no_repair_reason(service, action, results)
+    if why != repairs.HEALTHY_AGAIN and (lost := await _lost_need(gate, service, action)):
+        return lost
     useless = await _useless(gate, service, results)
     others = any(
         repairs.repairable_checks(each, results)
@@ -72,7 +72,7 @@ async def confirm(
     The built-in engine waits by itself, as long as memory says: what it measures confirms the use.
     """
     outcome, took, began = UseOutcome.UNCONFIRMED, None, monotonic()
-    why = _ENDED
+    why, ended = _ENDED, gate.here.now()
     try:
         with gate.checking():
             why = await _still_failing(gate, use, action)
@@ -81,9 +81,7 @@ async def confirm(
             words = f"{words}; not confirmed: {shorten(one_line(why), SHOWN_CHARS)}"
         elif gate.session.engine != PROBE:
             outcome, took = UseOutcome.SUCCESS, round(monotonic() - began, 1)
-        settled = act.settle(
-            gate.here.db, use, outcome, text=words, healthy_after=took, now=gate.here.now()
-        )
+        settled = act.settle(gate.here.db, use, outcome, text=words, healthy_after=took, now=ended)
         await asyncio.shield(asyncio.ensure_future(settled))
     return outcome, words
 
@@ -141,9 +139,12 @@ async def _flaps(
     return f"{why}; now: {failing[0].detail}" if why else ""
 
 
-async def _lost_need(gate: "Gate", service: Service) -> str:
-    """Say that what a service depends on was repaired in vain, and ask a person for that."""
-    if gate.session.trigger is Trigger.MANUAL:
+async def _lost_need(gate: "Gate", service: Service, action: Action) -> str:
+    """Say that what a service depends on was repaired in vain, and ask a person for that.
+
+    A person's own session may act, and what a person agrees to each time.
+    """
+    if gate.session.trigger is Trigger.MANUAL or action.approve is ApprovalPolicy.ALWAYS:
         return ""
     need, why = await lost_need(gate.here.db, gate.services, service)
     if need and not gate.session.dry_run:

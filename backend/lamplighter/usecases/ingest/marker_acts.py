@@ -86,7 +86,9 @@ async def _cooldown(
     if use is not None:
         values: dict[str, object] = {"marked": True}
         failed = marker.outcome == "failure" and use.outcome is not Used.RESERVED
-        if failed or use.outcome is Used.SUCCESS:
+        if use.did_not_last:  # that is what later checks found
+            failed = False
+        elif failed or use.outcome is Used.SUCCESS:
             values["text"] = ingest.redact(one_line(marker.body))
         elif marker.outcome == "success":  # only a check says so: what the gate found stands
             outcome = f"success, {NOT_CONFIRMED}"

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.services import series as rules
-from lamplighter.domain.services.cooldown import CooldownUse
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.incident import (
     Incident,
     IncidentSource,
@@ -126,7 +126,7 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
     plan = plan_incidents(
         services,
         {name: _failing_from(name, found) for name in ready},
-        _passing(watched, checked, services, acts, now=now),
+        _passing(watched, checked, services, acts),
         {each.id: (each, members[each.id]) for each in live},
         await _last_detected(db, ready, inside, services, repairs=repairs, now=now),
         idle={each.id for each in live if await _is_idle(db, each, ready, acts, now=now)},
@@ -232,26 +232,27 @@ def _passing(
     checked: Sequence[CheckSeries],
     services: Services,
     acts: Sequence[tuple[int, CooldownUse]],
-    *,
-    now: datetime,
 ) -> set[str]:
-    """Return the services that have recovered, those that were acted upon once that lasts."""
+    """Return the services that have recovered, those that were acted upon once that lasts.
+
+    That holds while the action runs, and after one that did not last.
+    """
     acted = {
         normalize_service_name(use.service)
         for _, use in acts
         if use.outcome in incident_steps.REPAIRS
+        or use.outcome is UseOutcome.RESERVED
+        or use.did_not_last
     }
     return {
         name
         for name in names
-        if _is_passing(
-            name, checked, services, acted=normalize_service_name(name) in acted, now=now
-        )
+        if _is_passing(name, checked, services, acted=normalize_service_name(name) in acted)
     }
 
 
 def _is_passing(
-    name: str, checked: Sequence[CheckSeries], services: Services, *, acted: bool, now: datetime
+    name: str, checked: Sequence[CheckSeries], services: Services, *, acted: bool
 ) -> bool:
     """Whether every declared check of a service has recovered.
 
@@ -262,4 +263,4 @@ def _is_passing(
     found = [each for each in checked if each.service == name and each.check in names]
     if service and not found:
         return False
-    return all(has_recovered(each, acted=acted, now=now) for each in found)
+    return all(has_recovered(each, acted=acted) for each in found)

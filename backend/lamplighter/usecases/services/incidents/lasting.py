@@ -7,15 +7,19 @@ from typing import Final
 
 from lamplighter.domain.services.cooldown import DID_NOT_LAST, CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.incident import EntryKind, Incident, fails_after
-from lamplighter.domain.services.series import CheckSeries
+from lamplighter.domain.services.incident import EntryKind, Incident, fails_after, is_member
+from lamplighter.domain.services.series import CheckSeries, PointState
 from lamplighter.domain.services.service import Service, Services, normalize_service_name
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database
-from lamplighter.repository.services import cooldowns, events, incidents
+from lamplighter.repository.services import checks, cooldowns, events, incidents, series
 from lamplighter.usecases.services.incidents.advise import advice_on
 
 WHY_CHARS: Final = 200
+POINTS_READ: Final = 20
+"""So many results before a failure are read: more than a repair needs to last."""
+
+PASSED: Final = (PointState.PASSED, PointState.WARNED)
 
 
 async def note_failed_again(
@@ -32,7 +36,7 @@ async def note_failed_again(
     """
     found = []
     for number, use in uses:
-        after = _fails_after(use, failing, services)
+        after = await _fails_after(db, use, failing, services)
         found.append((number, await _fail(db, number, use, after, now=now) if after else use))
     return found
 
@@ -52,17 +56,21 @@ async def refused_actions(
 async def lost_need(db: Database, services: Services, service: Service) -> tuple[str, str]:
     """Return what a failing service depends on whose repair did not last, and why; else empty.
 
-    To act on the service does not help then, even while its dependency passes for a moment.
+    To act on the service does not help then, even while its dependency passes for a moment: until
+    that has recovered.
     """
+    live = await incidents.live(db)
+    found = await incidents.members(db, [each.id for each in live])
+    ill = {each.service for some in found.values() for each in some if not each.recovered_at}
     for need in services.with_needs([service]):
-        if need is not service and (lost := await _not_lasting(db, need.name)):
+        if need is not service and need.name in ill and (lost := await _not_lasting(db, need.name)):
             return need.name, "; ".join(lost.values())
     return "", ""
 
 
 async def _not_lasting(db: Database, service: str) -> dict[str, str]:
     """Return the actions that did not last in the open incident of a service, and why not."""
-    live = [each.id for each in await incidents.live(db) if each.service == service]
+    live = [each.id for each in await incidents.live(db) if is_member(each, service)]
     folded = normalize_service_name(service)
     return {
         use.name: f"{use.name} of {service}: {use.text}"
@@ -81,21 +89,36 @@ def calls_again(incident: Incident, uses: Sequence[tuple[int, CooldownUse]]) -> 
     )
 
 
-def _fails_after(
-    use: CooldownUse, failing: Mapping[str, Sequence[CheckSeries]], services: Services
+async def _fails_after(
+    db: Database,
+    use: CooldownUse,
+    failing: Mapping[str, Sequence[CheckSeries]],
+    services: Services,
 ) -> CheckSeries | None:
     """Return the check that shows that a repair did not last."""
     service = services.find(use.service)
     if service is None or use.outcome is not UseOutcome.SUCCESS:
         return None
     declared = {each.name: each for each in service.checks}
-    return next(
-        (
-            each
-            for each in failing.get(service.name, ())
-            if each.check in declared and fails_after(use, each, declared[each.check])
-        ),
-        None,
+    for each in failing.get(service.name, ()):
+        ended, since = each.checked_at, each.changed_at
+        if each.check not in declared or ended is None or since is None or ended <= use.healthy_at:
+            continue
+        found = await series.points(db, each.id, start=use.healthy_at, end=since, limit=POINTS_READ)
+        passed = [one for one in found if one.state in PASSED]
+        seen = not passed and await _saw_it_pass(db, use, service, each)
+        if fails_after(use, each, declared[each.check], passed, seen=seen):
+            return each
+    return None
+
+
+async def _saw_it_pass(db: Database, use: CooldownUse, service: Service, each: CheckSeries) -> bool:
+    """Whether the session of an action saw a check pass after it."""
+    if use.session_id is None:
+        return False
+    return any(
+        one.ok and one.name == each.check and one.at is not None and one.at >= use.created_at
+        for one in await checks.of_session(db, use.session_id, [service.name])
     )
 
 

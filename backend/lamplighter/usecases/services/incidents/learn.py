@@ -25,7 +25,7 @@ from lamplighter.domain.learning.outcome import (
     ended_by,
     result_of,
 )
-from lamplighter.domain.learning.patterns import SPAN, is_near, pattern_at, time_pattern
+from lamplighter.domain.learning.patterns import SPAN, fits, pattern_at, time_pattern
 from lamplighter.domain.learning.signature import failure_key, signatures_of
 from lamplighter.domain.memory.admit import admit_candidate
 from lamplighter.domain.memory.memory import Candidate, MemoryId, Source, Trust
@@ -373,7 +373,8 @@ async def _patterns(db: Database, ended: EndedIncident) -> list[Lesson]:
         fact = replace(fact, cause=held.cause)
     if found is None:
         return []
-    helped = is_near(newest.started_at, held.seconds[0] if held else found.second)
+    second, days = (held.seconds[0], held.action) if held else (found.second, found.days)
+    helped = fits(newest.started_at, second, days)
     fact = replace(
         fact,
         action=found.days,

@@ -277,7 +277,7 @@ async def _call_person(
     *,
     now: datetime,
 ) -> Incident:
-    """Notify people at once where no declared action of the root cause is known to help."""
+    """Notify people at once, and once, where no declared action of the root cause is left."""
     service = services.find(incident.service)
     if service is None or incident.service not in failing:
         return incident
@@ -287,11 +287,14 @@ async def _call_person(
         return incident
     why = "; ".join(known.values())
     text = f"No declared action of {incident.service} repairs this. {why}"
+    noted = await incidents.entries(db, incident.id)
+    if any((each.kind, each.text) == (EntryKind.NO_FIX, text) for each in noted):
+        return incident
     await incidents.add_entry(
         db, incident.id, EntryKind.NO_FIX, text, service=incident.service, now=now
     )
     rules = await notices.policy(db)
-    if rules is None or not rules.tells(Level.CRITICAL):
+    if incident.person_notified_at or rules is None or not rules.tells(Level.CRITICAL):
         return incident
     await notify(
         db,
@@ -300,7 +303,10 @@ async def _call_person(
         f"{incident.service} needs a person: {incident.title}. {why}",
         now=now,
     )
-    return await incidents.update(db, incident.id, person_notified_at=now, notified_at=now, now=now)
+    first = incident.notified_at or now
+    return await incidents.update(
+        db, incident.id, person_notified_at=now, notified_at=first, now=now
+    )
 
 
 async def join(

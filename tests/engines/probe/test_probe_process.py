@@ -168,9 +168,9 @@ async def test_a_round_of_every_kind(serve, tmp_path) -> None:
             TcpCheck(name="tcp", **where),
             DnsCheck(name="dns", host="localhost", record="A", addresses=("127.0.0.1",)),
             TlsCheck(name="tls", **where),
-            ProcessCheck(name="process", process="no-such-process", **QUICK),
+            ProcessCheck(name="process", process="no-such-process", retries=0),
             DiskCheck(name="disk", path=str(tmp_path), warn=DiskSpace(size=1)),
-            CommandCheck(name="command", argv=("sh", "-c", "exit 3"), **QUICK),
+            CommandCheck(name="command", argv=("sh", "-c", "exit 3"), retries=0),
         ),
     )
 

@@ -148,8 +148,7 @@ async def _greeting(
 async def _open_context(
     settings: Settings, active: Configuration, endpoint: Endpoint
 ) -> AsyncIterator[ApiContext]:
-    services = ServicesFile(settings.services)
-    verification = build_tools(settings, services)
+    verification = build_tools(settings, services := ServicesFile(settings.services))
     async with (
         home.tracing(settings, "web"),
         home.database(settings) as db,
@@ -172,8 +171,7 @@ async def _open_context(
         (live := follow_settings(settings, db, active)).following(),
         command_server(QueryContext(settings, db, services, lambda: nullcontext(means.near))),
     ):
-        hub, redact = Hub(db, listener), home.secrets(settings)
-        files = await _build_files(settings, db)
+        hub, files = Hub(db, listener), await _build_files(settings, db)
         health = HealthMonitor(settings, db, hub, clock.now, means)
         live.appliers.append(health.use)
         yield ApiContext(
@@ -183,7 +181,7 @@ async def _open_context(
             settings=_active_settings(live, services, active, db, files),
             configuration=files,
             now=clock.now,
-            redact=redact,
+            redact=home.secrets(settings),
             active=active,
             services=services.last_good,
             problems=services.problems,

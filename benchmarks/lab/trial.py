@@ -97,7 +97,12 @@ def _heal(faults: Sequence[Fault], world: World, prober: Prober, trial: Trial) -
         trial.up_at[fault.name] = prober.up_since(trial.injected_at, fault.probe)[1]
     trial.acts = world.init.acts_between(trial.injected_at, time.time())
     for fault in faults:
-        if fault.handed_over or not prober.is_up():
+        if fault.handed_over:
+            fault.heal(world)
+    if any(fault.handed_over for fault in faults):  # what was repaired is not restarted again
+        _until(prober.is_up, STABLE_SECONDS)
+    for fault in faults:
+        if not fault.handed_over and not prober.is_up():
             fault.heal(world)
 
 

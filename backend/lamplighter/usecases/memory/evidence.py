@@ -15,7 +15,6 @@ from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import evidence, memories
 from lamplighter.repository.memory.evidence import MemoryInclusion, MemoryReport, SourceCounts
 from lamplighter.repository.memory.memories import service_name
-from lamplighter.repository.notebook import pages
 from lamplighter.usecases.memory import lookup
 
 
@@ -72,7 +71,7 @@ async def evidence_of(db: Database, number: int, *, limit: int) -> MemoryEvidenc
             inclusions=await evidence.inclusions(db, memory_id, limit=limit),
             partners=[_contradicting_memory(each, held, cases) for each in others],
             outcomes=await _outcomes(db, memory),
-            page=(await pages.paths_of(db, [memory_id])).get(memory_id),
+            page=await _page(db, memory_id),
         )
 
 
@@ -98,6 +97,12 @@ async def _outcomes(db: Database, memory: Memory) -> dict[str, Any] | None:
         "in_prompt": {"incidents": used[0], "repaired": used[1]},
         "not_in_prompt": {"incidents": unused[0], "repaired": unused[1]},
     }
+
+
+async def _page(db: Database, memory_id: MemoryId) -> str | None:
+    from lamplighter.repository.notebook import pages  # an audit reads none of these
+
+    return (await pages.paths_of(db, [memory_id])).get(memory_id)
 
 
 def _contradicting_memory(

@@ -5,11 +5,11 @@ import logging
 import os
 import secrets as random_text
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lamplighter import __version__, clock, telemetry
 from lamplighter.config.settings import Settings
@@ -37,6 +37,18 @@ T = TypeVar("T")
 SESSIONS: Final = database_file.SESSIONS
 IDENTITY_BYTES: Final = 6
 DATABASE_WAIT_SECONDS: Final = 30.0  # a PostgreSQL server may start together with us
+
+
+@asynccontextmanager
+async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Let work run beside the process as long as this lasts, and end it whatever happens."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 def prepare(settings: Settings) -> None:

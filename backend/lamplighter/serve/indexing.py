@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Final
 
 from lamplighter import clock
@@ -12,6 +12,7 @@ from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
 from lamplighter.repository.search import backlog
 from lamplighter.repository.store.driver import Error
+from lamplighter.serve import home
 from lamplighter.usecases.graph.follow import follow
 
 logger = logging.getLogger(__name__)
@@ -27,11 +28,8 @@ FOLLOW_SECONDS: Final = 1.0
 @asynccontextmanager
 async def indexing(db: Database, *, start: float = START_SECONDS) -> AsyncIterator[None]:
     """Take in what waits as long as this lasts."""
-    task = asyncio.create_task(run(db, start=start))
-    yield
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    async with home.running(run(db, start=start)):
+        yield
 
 
 async def index_batch(db: Database) -> float:
@@ -66,11 +64,8 @@ async def following(
     start: float = START_SECONDS,
 ) -> AsyncIterator[None]:
     """Keep the knowledge graph in step as long as this lasts."""
-    task = asyncio.create_task(_follow(db, services, start))
-    yield
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    async with home.running(_follow(db, services, start)):
+        yield
 
 
 async def follow_step(db: Database, services: Callable[[], Services] | None) -> float:

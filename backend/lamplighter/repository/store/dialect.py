@@ -21,7 +21,7 @@ TEXT: Final = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 class Stored(TypeDecorator[T]):
-    """A value as a column holds it; `read` is what makes it of the column, or None of NULL."""
+    """A value as a column holds it; a kind that differs from it in Python has a `read`."""
 
     def result_processor(self, dialect: Any, coltype: Any) -> Callable[[Any], Any]:
         """Return `read` itself: SQLAlchemy's own would call it by two more functions."""
@@ -29,8 +29,8 @@ class Stored(TypeDecorator[T]):
 
     @staticmethod
     def read(value: Any) -> Any:
-        """Read a value back."""
-        raise NotImplementedError
+        """Read a value back: what the column holds."""
+        return value
 
 
 class UTCDateTime(Stored[datetime]):

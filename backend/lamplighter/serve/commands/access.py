@@ -97,13 +97,8 @@ async def announce_login_later(
     settings: Settings, db: Database, report: Callable[[str], None]
 ) -> AsyncIterator[None]:
     """Make the token and say how to log in as soon as the database takes a write."""
-    task = asyncio.create_task(_announce_later(settings, db, report))
-    try:
+    async with home.running(_announce_later(settings, db, report)):
         yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 async def _announce_later(settings: Settings, db: Database, report: Callable[[str], None]) -> None:

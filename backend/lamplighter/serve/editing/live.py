@@ -52,13 +52,8 @@ class LiveSettings:
     @asynccontextmanager
     async def following(self) -> AsyncIterator[None]:
         """Follow the file as long as this lasts."""
-        task = asyncio.create_task(self.run())
-        try:
+        async with home.running(self.run()):
             yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
     def _read_stamp(self) -> tuple[int, int]:
         with suppress(OSError):

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Final
 
 from lamplighter.config.settings import Settings
 from lamplighter.notebook.git import GitHistory
 from lamplighter.notebook.tree import NotebookTree
+from lamplighter.serve import home
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.notebook.context import NotebookContext
@@ -47,11 +48,8 @@ async def notebook_upkeep(
     if here is None:
         yield
         return
-    task = asyncio.create_task(_run(here, start))
-    yield
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    async with home.running(_run(here, start)):
+        yield
 
 
 async def _run(here: NotebookContext, start: float) -> None:

@@ -98,6 +98,22 @@ async def test_a_writer_without_a_signal_is_still_noticed(
         assert await listener.wait(30)
 
 
+async def test_a_listener_that_is_cancelled_while_it_is_woken_ends(
+    sqlite: str, sockets: Path
+) -> None:
+    async with Listener(sqlite, sockets) as listener:
+        for steps in range(8):
+            task = asyncio.create_task(listener.wait(60))
+            await asyncio.sleep(0.01)
+            listener.wake()
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            cancelled = task.cancel()
+            await asyncio.wait({task})
+
+            assert task.cancelled() is cancelled, steps
+
+
 async def test_without_changes_no_listener_wakes(sqlite: str, sockets: Path) -> None:
     async with Listener(sqlite, sockets) as listener:
         assert not await listener.wait(0.6)

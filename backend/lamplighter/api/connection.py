@@ -26,7 +26,8 @@ class WebServer(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         while not await self.on_tick(0):
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._signaled.wait(), TICK_SECONDS)
+                async with asyncio.timeout(TICK_SECONDS):
+                    await self._signaled.wait()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End, at once."""

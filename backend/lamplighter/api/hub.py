@@ -132,7 +132,8 @@ class Hub:
     async def more(self, seconds: float) -> None:
         """Wait for the next frames, or to be woken, but no longer than so many seconds."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(self._next), seconds)
+            async with asyncio.timeout(seconds):
+                await asyncio.shield(self._next)
 
     def wake(self) -> None:
         """Wake those that wait for frames."""

@@ -29,7 +29,8 @@ async def retry_when_locked(work: Callable[[], Awaitable[T]], draining: asyncio.
                 raise
             logger.warning("The database is not available (%s); retrying.", error)
             with suppress(TimeoutError):
-                await asyncio.wait_for(draining.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await draining.wait()
             pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
 

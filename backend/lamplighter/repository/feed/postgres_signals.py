@@ -69,7 +69,8 @@ class PostgresListener:
         """Maintain a live connection while there are listeners."""
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._lost.wait(), CHECK_SECONDS)
+                async with asyncio.timeout(CHECK_SECONDS):
+                    await self._lost.wait()
             if await self._lives():
                 continue
             self._drop()

@@ -139,7 +139,8 @@ class Listener:
             if left <= 0:
                 return False
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), min(self._pause, left))
+                async with asyncio.timeout(min(self._pause, left)):
+                    await self._woken.wait()
             if self._moved():
                 break
         self._woken.clear()

@@ -46,7 +46,8 @@ async def search(
     with here.semantic() as near:
         if near is not None:
             with suppress(TimeoutError, Unavailable):
-                await asyncio.wait_for(near.prepare(), PREPARING_SECONDS)
+                async with asyncio.timeout(PREPARING_SECONDS):
+                    await near.prepare()
         now = clock.now()
         found = await find(here.db, wanted, now=now, near=near, seconds=SEARCH_SECONDS)
     return {

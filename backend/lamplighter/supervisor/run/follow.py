@@ -74,7 +74,8 @@ async def follow(
                 await look()
                 if not lines and tail.at_end:
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(grown.wait(), POLL_SECONDS)
+                        async with asyncio.timeout(POLL_SECONDS):
+                            await grown.wait()
         last = tail.last()
         ended_with = complete_lines(task.session, undecided, [last] if last else [])
         await _ingest(here, ingest, [*ended_with, *undecided.rest()], watch, look)

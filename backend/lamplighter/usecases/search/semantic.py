@@ -185,7 +185,8 @@ class SemanticSearch:
 
     async def _whole(self, deadline: Deadline) -> LoadedCodes:
         """Return the loaded vectors. Loading continues after a timeout, for the next call."""
-        return await asyncio.wait_for(asyncio.shield(self._begun()), deadline.left)
+        async with asyncio.timeout(deadline.left):
+            return await asyncio.shield(self._begun())
 
     def _begun(self) -> asyncio.Task[LoadedCodes]:
         """Return the task that reads what is kept; one that failed is begun again."""

@@ -78,7 +78,8 @@ def _of_machine(check: Check, request: ProbeRequest) -> Iterator[Awaitable[list[
 async def _bounded(source: Awaitable[list[str]]) -> list[str]:
     """Return what a source shows; nothing where it fails or takes too long."""
     with suppress(Exception):
-        return await asyncio.wait_for(source, SECONDS)
+        async with asyncio.timeout(SECONDS):
+            return await source
     return []
 
 

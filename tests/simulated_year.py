@@ -18,6 +18,7 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.services import events
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import tables
+from lamplighter.repository.store.dialect import metadata
 from lamplighter.usecases.services import check_folding, check_runs
 from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.system.retention import apply_retention
@@ -108,7 +109,7 @@ async def stored_rows(db: Database) -> dict[str, int]:
     """Return how many rows a home stores, and how many results and rounds they count."""
     found = {}
     for name in ("check_points", "sessions", "prompts", "events", "memories"):
-        table = tables.metadata.tables[name]
+        table = metadata.tables[name]
         found[name] = await db.fetch_val(sa.select(sa.func.count()).select_from(table))
     for span in SeriesResolution.FINE, SeriesResolution.DAILY:
         of_span = tables.check_aggregates.c.span == span.value

@@ -161,8 +161,13 @@ async def _work(db: Database, incident: Incident, ids: Sequence[int]) -> Inciden
 
 
 async def _awaits_person(db: Database, incident: Incident) -> bool:
-    """Whether a lasting warning was investigated, and no person has seen it: nothing repairs it."""
-    if not incident.is_warning or incident.acknowledged_at is not None:
+    """Whether no session helps, and no person has seen it.
+
+    A lasting warning was investigated, and nothing repairs it; or the root cause flaps.
+    """
+    if incident.acknowledged_at is not None:
+        return False
+    if not incident.is_warning and not await incidents.flapping(db, [incident]):
         return False
     return not await incident_steps.is_worked_on(db, incident)
 
@@ -222,5 +227,7 @@ async def _reason(db: Database, incident: Incident) -> str:
         for each in await escalations.open_for_people(db)
         if each.state is EscalationState.PERSON and is_member(incident, each.service)
     ]
-    warning = incident.title.removeprefix(f"{incident.service} warns: ")
-    return asked[-1].reason if asked else warning
+    if asked:
+        return asked[-1].reason
+    text = incident.title.removeprefix(f"{incident.service} ")
+    return incident.title if text.startswith("fails: ") else text.removeprefix("warns: ")

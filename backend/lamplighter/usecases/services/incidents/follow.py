@@ -221,11 +221,13 @@ async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
 
 
 async def _reason(db: Database, incident: Incident) -> str:
-    """Return why a person was asked."""
+    """Return why a person was asked; a request that an earlier incident left has old words."""
     asked = [
         each
         for each in await escalations.open_for_people(db)
-        if each.state is EscalationState.PERSON and is_member(incident, each.service)
+        if each.state is EscalationState.PERSON
+        and is_member(incident, each.service)
+        and each.created_at >= incident.started_at
     ]
     if asked:
         return asked[-1].reason

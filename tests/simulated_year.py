@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from contexts import context
 from lamplighter.domain.memory.memory import Candidate, Category
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.series import CheckRun, PointState
+from lamplighter.domain.services.series import BUCKET, CheckRun, PointState, SeriesResolution
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.retention import Retention
 from lamplighter.domain.sessions.session import OutcomeState, SessionPlan, Status
@@ -18,6 +18,7 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.services import events
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import tables
+from lamplighter.repository.store.dialect import metadata
 from lamplighter.usecases.services import check_folding, check_runs
 from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.system.retention import apply_retention
@@ -102,3 +103,54 @@ def _learned(text: str) -> Candidate:
     return Candidate(
         category=Category.TIMING, service="svc1", observation=text, tier=1, session_id=None
     )
+
+
+async def stored_rows(db: Database) -> dict[str, int]:
+    """Return how many rows a home stores, and how many results and rounds they count."""
+    found = {}
+    for name in ("check_points", "sessions", "prompts", "events", "memories"):
+        table = metadata.tables[name]
+        found[name] = await db.fetch_val(sa.select(sa.func.count()).select_from(table))
+    for span in SeriesResolution.FINE, SeriesResolution.DAILY:
+        of_span = tables.check_aggregates.c.span == span.value
+        results = sa.select(sa.func.sum(tables.check_aggregates.c["count"])).where(of_span)
+        found[f"aggregates of {span.value}"] = await db.fetch_val(
+            sa.select(sa.func.count()).select_from(tables.check_aggregates).where(of_span)
+        )
+        found[f"results in {span.value}"] = int(await db.fetch_val(results))
+    found["rounds"] = int(await db.fetch_val(sa.select(sa.func.sum(tables.sessions.c.rounds))))
+    return found
+
+
+def rows_to_store(life: Life, results: CheckRetention, retention: Retention) -> dict[str, int]:
+    """Return what `stored_rows` finds after a life if no row is lost and none is left over."""
+    rounds_a_day = DAY // life.round_every
+    fine = max(BUCKET, life.interval)
+    fine_rows, daily_rows = _left(life, results.fine, fine), _left(life, results.daily, DAY)
+    folded = life.days - _days(life, retention.rounds)
+    unfolded_rounds = (life.days - folded) * rounds_a_day
+    return {
+        "check_points": _left(life, results.points, life.interval),
+        "sessions": folded + unfolded_rounds,
+        "prompts": _days(life, retention.sessions) - (life.days - folded) + unfolded_rounds,
+        "events": _days(life, retention.events) * life.events_a_day,
+        "memories": life.days * life.memories_a_day,
+        "aggregates of 5m": fine_rows,
+        "results in 5m": fine_rows * (fine // life.interval),
+        "aggregates of 1d": daily_rows,
+        "results in 1d": daily_rows * (DAY // life.interval),
+        "rounds": life.days * rounds_a_day,
+    }
+
+
+def _left(life: Life, age: timedelta, step: timedelta) -> int:
+    """Return how many steps of time the retention covers, for all services.
+
+    The last folding comes half a minute after the end, so the step at the edge is removed.
+    """
+    whole = life.days * DAY
+    return life.services * (whole // step if age > whole else age // step - 1)
+
+
+def _days(life: Life, age: timedelta | None) -> int:
+    return life.days if age is None else min(life.days, age // DAY)

@@ -2714,7 +2714,7 @@ export interface components {
         TimelineItemOut: {
             at: string;
             /** @enum {unknown} */
-            kind: "acknowledged" | "action" | "alert" | "approval" | "event" | "failed_again" | "joined" | "known_fix" | "merged" | "no_fix" | "note" | "opened" | "recovered" | "resolved" | "session_ended" | "session_started" | "state";
+            kind: "acknowledged" | "action" | "alert" | "approval" | "event" | "failed_again" | "flapping" | "joined" | "known_fix" | "merged" | "no_fix" | "note" | "opened" | "recovered" | "resolved" | "session_ended" | "session_started" | "state";
             /** @enum {unknown} */
             level: "critical" | "info" | "warning";
             service: string | null;

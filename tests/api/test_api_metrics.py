@@ -107,10 +107,11 @@ def test_checks_have_latencies_and_certificates(
     name, labels = "lamplighter_check_latency_seconds", {"service": "web", "check": "tls"}
     assert value(found, f"{name}_count", **labels) == 3
     assert value(found, f"{name}_sum", **labels) == 20.044
-    days = value(found, "lamplighter_certificate_days", **labels)
-    assert days is not None
-    assert 40 <= days <= 41
-    assert value(found, "lamplighter_certificate_days", service="web", check="script") is None
+    left = value(found, "lamplighter_certificate_expiry_seconds", **labels)
+    assert left is not None
+    assert 40 <= left / 86_400 <= 41
+    own = {"service": "web", "check": "script"}
+    assert value(found, "lamplighter_certificate_expiry_seconds", **own) is None
     assert value(found, "lamplighter_service_up", service="web") == 1
 
 
@@ -134,6 +135,7 @@ def test_the_rows_are_counted(own_server: Server, own_client: httpx2.Client) -> 
     assert value(found, "lamplighter_verification_memories", state="unverified") >= 1
     assert value(found, "lamplighter_requests_waiting") == 1
     assert value(found, "lamplighter_approvals_waiting") == 0
+    assert value(found, "lamplighter_incidents", state="open", severity="critical") == 0
     assert value(found, "lamplighter_outbox_notices") == 0
     assert value(found, "lamplighter_database_up") == 1
     assert value(found, "lamplighter_supervisor_leading") == 0

@@ -4,14 +4,16 @@ import asyncio
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from contexts import context
 from lamplighter import clock
 from lamplighter.config.services import load
 from lamplighter.domain.services.checks.push import SignalKind
 from lamplighter.domain.services.series import CheckRun, PointState
-from lamplighter.repository import Database
+from lamplighter.repository import Database, writing
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.services import check_runs, push_checks
 
 SERVICES = """
@@ -35,6 +37,41 @@ def test_services_are_listed_by_group_and_tag(run, home: Path) -> None:  # type:
     ]
     assert [each["name"] for each in tagged] == ["films", "backup"]
     assert run("services", "list", "--group", "other").output == "No services match.\n"
+
+
+def test_status_names_what_is_unknown_first_and_ends_with_3(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text(SERVICES)
+    away = run("status")
+    asyncio.run(lead_and_check(home, "films"))
+
+    found = run("status")
+    asyncio.run(lead_and_check(home, "backup"))
+    well = run("status")
+
+    assert (away.exit_code, found.exit_code, well.exit_code) == (1, 3, 0)
+    [head, *lines] = found.output.splitlines()
+    assert head == "3 services, 1 not checked yet; no open incident, nothing needs you."
+    assert [each.split()[:2] for each in lines] == [
+        ["nas", "unknown"],
+        ["backup", "unknown"],
+        ["films", "ok"],
+    ]
+    assert lines[0].endswith("not checked yet  paused (paused in services.yaml)")
+    assert well.output.startswith("3 services; no open incident, nothing needs you.\n")
+
+
+async def lead_and_check(home: Path, service: str) -> None:
+    now = clock.now()
+    async with Database(sqlite_url(home / "lamplighter.db")) as db:
+        async with writing(db):
+            own: dict[str, Any] = {"engine": "probe", "interval_seconds": 60, "dry_run": False}
+            await leases.acquire(db, pid=1, **own, now=now)
+        services = load(home / "services.yaml")
+        [check] = next(each.checks for each in services if each.name == service)
+        run = CheckRun(
+            service=service, check=check.name, kind=check.kind, at=now, state=PointState.PASSED
+        )
+        await check_runs.record(context(db, now), [run], services)
 
 
 def test_a_service_is_paused_and_resumed(run, home: Path) -> None:  # type: ignore[no-untyped-def]

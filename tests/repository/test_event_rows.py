@@ -7,9 +7,12 @@ import pytest
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import events
+from lamplighter.repository.services import event_names, events
 from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import driver, tables
+from lamplighter.repository.store.database import file_of, is_postgres
+from lamplighter.repository.store.dialect import distinct_values
 from lamplighter.usecases.services.events import density
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -128,3 +131,32 @@ async def test_where_nothing_happened_there_is_nothing_to_count(db: Database) ->
     found = await density(db, EventSelection(), most=10, now=NOON)
 
     assert found.as_json() == {"seconds": 0, "total": 0, "stretches": []}
+
+
+async def test_words_are_found_in_any_case_and_as_they_are(db: Database) -> None:
+    ids = [await happened(db, text) for text in ("100 % of /srv", "100 of /srv", "A_B", "AxB")]
+
+    async def matches(q: str) -> list[int]:
+        page = await events.page(db, EventSelection(q=q), limit=9)
+        return sorted(each.id for each in page.items)
+
+    assert await matches("OF /SRV") == ids[:2]
+    assert await matches("0 %") == ids[:1]
+    assert await matches("a_b") == ids[2:3]
+
+
+async def test_the_names_of_services_are_read_from_an_index_once_each(
+    db: Database, url: str
+) -> None:
+    for service in ("plex", None, "AdGuard-Home", "plex", "caddy"):
+        await happened(db, service=service)
+
+    assert await event_names.spelling(db, "adguard_home") == "AdGuard-Home"
+    assert await event_names.spelling(db, "nothing") is None
+    query = distinct_values(tables.events.c.service)
+    assert [row["value"] for row in await db.fetch_all(query)] == ["AdGuard-Home", "caddy", "plex"]
+    if not is_postgres(url):  # it would scan a table of a few rows
+        with driver.connect(str(file_of(url))) as connection:
+            plan = f"{connection.execute(f'EXPLAIN QUERY PLAN {query}').fetchall()}"
+        assert "SCAN events" not in plan
+        assert plan.count("SEARCH events USING COVERING INDEX") == 2

@@ -81,7 +81,7 @@ def test_names_keep_to_the_conventions(told: dict[str, Metric]) -> None:
 def test_no_label_grows_with_what_is_typed_or_kept(told: dict[str, Metric]) -> None:
     """Numbers of rows, names, addresses and words of people are in none."""
     known = {"method", "route", "status", "outcome", "profile", "category", "state", "tier"}
-    known |= {"action", "version", "le", "figure"}
+    known |= {"action", "version", "le", "figure", "severity"}
     labels = {
         label
         for each in told.values()
@@ -91,6 +91,13 @@ def test_no_label_grows_with_what_is_typed_or_kept(told: dict[str, Metric]) -> N
     }
 
     assert labels <= known
+
+
+def test_units_are_those_that_promtool_accepts(told: dict[str, Metric]) -> None:
+    """`promtool check metrics` asks for seconds, bytes and ratios."""
+    others = {"milliseconds", "minutes", "hours", "days", "weeks", "kilobytes", "percent"}
+
+    assert not {name for name in told if others & set(name.split("_"))}
 
 
 @pytest.mark.parametrize("name", ["alerts.yml", "grafana.json"])

@@ -266,6 +266,26 @@ async def test_an_incident_that_needs_a_person_says_so_once(db: Database) -> Non
     ]
 
 
+async def test_what_an_earlier_incident_asked_is_not_the_reason_of_the_next(db: Database) -> None:
+    incident = await failing(db, "mail")
+    by = await answered(db, incident)
+    await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)
+    await ended(db, by)
+    await well(db, "mail")
+    db.telling = NoticePolicy()
+
+    await checked(db, FAILED, NOON + 10 * MINUTE, "mail")
+    await follow(db, SERVICES, now=NOON + 10 * MINUTE)
+
+    assert await told(db) == [
+        (
+            NoticeKind.INCIDENT,
+            Level.CRITICAL,
+            "mail needs a person: mail fails: tcp: connection refused",
+        )
+    ]
+
+
 async def test_a_service_that_is_healthy_again_needs_no_person(db: Database) -> None:
     incident = await failing(db, "mail")
     by = await answered(db, incident)

@@ -6,6 +6,7 @@ from typing import Final
 
 EXIT_FAILED: Final = 1
 EXIT_UNUSABLE: Final = 2
+EXIT_UNKNOWN: Final = 3
 """The exit status of a process that cannot work as things are: starting it again will not help."""
 
 

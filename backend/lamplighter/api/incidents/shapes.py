@@ -56,6 +56,7 @@ class TimelineItemOut(Struct):
         "recovered",
         "known_fix",
         "no_fix",
+        "flapping",
         "state",
         "alert",
         "acknowledged",

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -14,7 +14,9 @@ from lamplighter.api import common_shapes, params
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.domain.health.figures import MemoryMeasurement
 from lamplighter.domain.health.findings import judge_figures
-from lamplighter.domain.services.series import LATENCY_SECONDS, CheckSeries, certificate_days
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import IncidentState
+from lamplighter.domain.services.series import LATENCY_SECONDS, CheckSeries, certificate_left
 from lamplighter.domain.services.vitals import VitalStatus
 from lamplighter.repository.upkeep.statistics import StoreFigures
 from lamplighter.telemetry import counts
@@ -123,7 +125,9 @@ def _row_metrics(found: StoreFigures) -> "Iterator[Metric]":
         found.verification,
         ("state",),
     )
-    yield _gauge("incidents", "Stored incidents.", found.incidents, ("state", "severity"))
+    incidents: dict[tuple[str, ...], int] = dict.fromkeys(product(IncidentState, Level), 0)
+    incidents |= found.incidents  # a sum needs a series where there is none
+    yield _gauge("incidents", "Stored incidents.", incidents, ("state", "severity"))
     if found.health is not None:
         yield from _health_metrics(found.health)
     yield _gauge("reviews_open", "Open reviews.", found.reviews)
@@ -159,11 +163,11 @@ def _check_metrics(checks: Sequence[CheckSeries], at: datetime) -> "Iterator[Met
             buckets = [*zip(bounds, accumulate(counts), strict=True)]
             latency.add_metric((each.service, each.check), buckets, total)
     yield latency
-    days = {(each.service, each.check): certificate_days(each, now=at) for each in checks}
+    left = {(each.service, each.check): certificate_left(each, now=at) for each in checks}
     yield _gauge(
-        "certificate_days",
-        "Days until the certificate of a check expires.",
-        {key: round(left, 2) for key, left in days.items() if left is not None},
+        "certificate_expiry_seconds",
+        "Time until the certificate of a check expires.",
+        {key: round(span.total_seconds()) for key, span in left.items() if span is not None},
         ("service", "check"),
     )
 

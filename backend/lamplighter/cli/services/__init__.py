@@ -1,5 +1,6 @@
 """`lamplighter checks`: the results of scheduled checks."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import click
@@ -19,6 +20,14 @@ def parse_span(
         return None if value is None else duration(value)
     except ValueError as error:
         raise click.BadParameter(f"{value!r} {error}") from error
+
+
+def describe_silence(silence: Mapping[str, Any]) -> str:
+    """Return why and until when a service is silent, in a few words."""
+    word = "paused" if silence["kind"] == "pause" else "maintenance"
+    end = silence["until"]
+    until = f" until {end[:10]} {end[11:19]} UTC" if end else ""
+    return f"{word}{until}{f' ({reason})' if (reason := silence['reason']) else ''}"
 
 
 @click.command()

@@ -12,7 +12,7 @@ from lamplighter.cli.common import (
     read,
     report_errors,
 )
-from lamplighter.cli.services import parse_span
+from lamplighter.cli.services import describe_silence, parse_span
 from lamplighter.domain.text import escape_terminal
 
 
@@ -115,15 +115,9 @@ def _names(check: str) -> tuple[str, str]:
 def _line(each: dict[str, Any], width: int) -> str:
     silence = each["silence"]
     parts = [
-        _silence(silence) if silence else "",
+        describe_silence(silence) if silence else "",
         f"group {each['group']}" if each["group"] else "",
         " ".join(f"#{tag}" for tag in each["tags"]),
         each["detail"] if each["state"] != "ok" else "",
     ]
     return f"{each['name']:<{width}}  {each['state']:<7}  {', '.join(filter(None, parts))}".rstrip()
-
-
-def _silence(silence: dict[str, Any]) -> str:
-    word = "paused" if silence["kind"] == "pause" else "maintenance"
-    until = f" until {silence['until'][:10]} {silence['until'][11:19]}" if silence["until"] else ""
-    return f"{word}{until}{f' ({reason})' if (reason := silence['reason']) else ''}"

@@ -7,12 +7,14 @@ from typing import Any, Final
 import click
 
 from lamplighter.cli.common import JSON, load_settings, print_json, read, report_errors
-from lamplighter.domain.errors import EXIT_FAILED
+from lamplighter.cli.services import describe_silence
+from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNKNOWN
 from lamplighter.domain.text import escape_terminal, shorten
 
 NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 OUTCOMES: Final = ("repaired_by_person", "recovered", "unresolved")
 LINE_CHARS: Final = 160
+STATES: Final = ("failing", "warning", "unknown", "ok")
 
 
 @click.group(invoke_without_command=True)
@@ -159,29 +161,33 @@ def _source(each: Mapping[str, Any]) -> str:
 def status(*, as_json: bool) -> None:
     """Show how everything is: services, incidents, and what needs you.
 
-    Exit status 1 when a service fails, a person is needed, or nothing is being checked.
+    Exit status 1 when a service fails, a person is needed, or no supervisor runs; 3 when nothing
+    fails, but a service has no check result yet. Services that are paused do not count.
     """
     found = read("services.status")
-    failing = any(each["state"] == "failing" for each in found["services"])
-    calm = not (
-        failing
-        or found["incidents"]
-        or found["people"]
-        or found["approvals"]
-        or found["supervisor"] == "away"
-    )
+    code = _exit_status(found)
     if as_json:
         print_json(found)
     else:
-        _print_status(found, calm=calm)
-    sys.exit(0 if calm else EXIT_FAILED)
+        _print_status(found, code)
+    sys.exit(code)
 
 
-def _print_status(found: Mapping[str, Any], *, calm: bool) -> None:
-    services = found["services"]
-    if calm:
+def _exit_status(found: Mapping[str, Any]) -> int:
+    states = {each["state"] for each in found["services"] if not each["silence"]}
+    needed = found["incidents"] or found["people"] or found["approvals"]
+    if "failing" in states or needed or found["supervisor"] == "away":
+        return EXIT_FAILED
+    return EXIT_UNKNOWN if "unknown" in states else 0
+
+
+def _print_status(found: Mapping[str, Any], code: int) -> None:
+    services = sorted(found["services"], key=lambda each: STATES.index(each["state"]))
+    if code != EXIT_FAILED:
         some = "1 service" if len(services) == 1 else f"{len(services)} services"
-        click.echo(f"{some}; no open incident, nothing needs you.")
+        unknown = sum(each["state"] == "unknown" and not each["silence"] for each in services)
+        unchecked = f", {unknown} not checked yet" if unknown else ""
+        click.echo(f"{some}{unchecked}; no open incident, nothing needs you.")
     for each in found["incidents"]:
         _echo(_line(each))
     for each in found["people"]:
@@ -189,8 +195,9 @@ def _print_status(found: Mapping[str, Any], *, calm: bool) -> None:
     if found["approvals"]:
         click.echo(f"Approvals waiting: {found['approvals']} (lamplighter approvals)")
     for each in services:
-        checked = f"  checked {each['checked']}" if each["checked"] else ""
-        _echo(f"  {each['service']:<24} {each['state'].replace('_', ' ')}{checked}")
+        checked = f"checked {each['checked']}" if each["checked"] else "not checked yet"
+        silence = f"  {describe_silence(each['silence'])}" if each["silence"] else ""
+        _echo(f"  {each['service']:<24} {each['state']:<8} {checked}{silence}")
     if found["supervisor"] == "away":
         click.echo("The supervisor is not running: nothing is checked.")
 

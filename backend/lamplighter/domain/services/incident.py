@@ -1,16 +1,17 @@
 """The incident: from the first failure of a root cause until all that it affects is well again."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import pairwise
 from typing import Annotated, Final
 
 from lamplighter.domain.fields import Field
 from lamplighter.domain.services.check import Check, PushCheck, longest_seconds
 from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.series import CheckSeries, SeriesPoint
+from lamplighter.domain.services.series import CheckSeries, PointState, SeriesPoint
 from lamplighter.domain.services.service import Services, normalize_service_name
 
 PASSES_TO_RECOVER: Final = 2
@@ -26,6 +27,10 @@ REOPEN_AFTER: Final = timedelta(minutes=5)
 
 GATHER: Final = timedelta(seconds=10)
 """How long the first notification waits, so that it names all that fails together."""
+
+FLAPS: Final = 3
+"""A service flaps that failed so often within the rest, and recovered each time: a person is
+notified, and its incident lasts until it has not failed for as long as that rest."""
 
 NOTE_CHARS: Final = 2_000
 OFTEN: Final = 3
@@ -71,6 +76,7 @@ class EntryKind(StrEnum):
     RECOVERED = "recovered"
     KNOWN_FIX = "known_fix"
     NO_FIX = "no_fix"
+    FLAPPING = "flapping"
     STATE = "state"
     ALERT = "alert"
     ACKNOWLEDGED = "acknowledged"
@@ -141,6 +147,20 @@ class IncidentMember:
 
 
 @dataclass(frozen=True, slots=True)
+class Flaps:
+    """How often a service failed and recovered, since its last incident was detected."""
+
+    count: int
+    started_at: datetime
+    now: datetime
+
+    def __str__(self) -> str:
+        """Return it as the title of an incident has it."""
+        seconds = round((self.now - self.started_at).total_seconds())
+        return f"failed {self.count} times in {seconds} s"
+
+
+@dataclass(frozen=True, slots=True)
 class IncidentPlan:
     """What failing and passing services call for.
 
@@ -201,13 +221,15 @@ def plan_incidents(
     )
 
 
-def has_recovered(each: CheckSeries, *, acted: bool) -> bool:
+def has_recovered(each: CheckSeries, *, acted: bool, flaps: bool = False) -> bool:
     """Whether a check passed often enough, and for long enough after an action on its service.
 
-    A job that pings may run once a day: one ping is enough.
+    A job that pings may run once a day: one ping is enough, unless it `flaps`.
     """
     if each.failing or each.changed_at is None or each.checked_at is None:
         return False
+    if flaps:
+        return each.checked_at - each.changed_at >= REOPEN_AFTER
     if each.kind == PushCheck.kind:
         return True
     lasts = not acted or _lasts(each.streak, each.checked_at - each.changed_at)
@@ -267,6 +289,12 @@ def is_rested(incident: Incident, now: datetime) -> bool:
 def is_due(last: datetime | None, now: datetime) -> bool:
     """Whether the last incident or request is long enough ago for another one."""
     return last is None or now - last >= REOPEN_AFTER
+
+
+def count_failures(states: Iterable[PointState]) -> int:
+    """Return how often a check failed, of its results since it was found failing."""
+    failed = [each is PointState.FAILED for each in states if each is not PointState.INCONCLUSIVE]
+    return 1 + sum(after and not before for before, after in pairwise(failed))
 
 
 def _uncovered(

@@ -149,18 +149,18 @@ def _count_latency(counts: tuple[float, ...], latency_ms: float | None) -> tuple
     return (*counts[:at], counts[at] + 1, *counts[at + 1 : -1], total)
 
 
-def certificate_days(series: CheckSeries, *, now: datetime) -> float | None:
-    """Return for how many days the certificate of a check is valid, by its last result.
+def certificate_left(series: CheckSeries, *, now: datetime) -> timedelta | None:
+    """Return how long the certificate of a check is still valid, by its last result.
 
     Only our own checks of certificates say it in these words: a command may print what it likes.
     """
     if series.kind != "tls":
         return None
     if found := _VALID_UNTIL.search(series.detail):
-        return (datetime.fromisoformat(f"{found[1]}T00:00Z") - now) / DAY
+        return datetime.fromisoformat(f"{found[1]}T00:00Z") - now
     if (found := _EXPIRES_IN.search(series.detail)) and series.checked_at is not None:
         left = timedelta(**{f"{found[2]}s": int(found[1])})
-        return (series.checked_at + left - now) / DAY
+        return series.checked_at + left - now
     return None
 
 

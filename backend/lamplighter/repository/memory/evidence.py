@@ -28,7 +28,7 @@ from lamplighter.repository.memory import reviews as review_rows
 from lamplighter.repository.memory.history import REPORT_CAUSES
 from lamplighter.repository.memory.memories import by_ids as memories_by_ids
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, Stamp
+from lamplighter.repository.store.dialect import NUMBER, Contains, Stamp
 from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.session_tables import verifications
 from lamplighter.repository.store.tables import (
@@ -119,11 +119,10 @@ async def evidence_of(db: Database, ids: Sequence[int]) -> AuditEvidence:
 
 def _topic_conditions(topic: str, service: str | None) -> sa.ColumnElement[bool]:
     named = None if topic == GENERAL else service
-    said = memories.c.observation.icontains(topic, autoescape=True)
-    titled = memories.c.title.icontains(topic, autoescape=True)
+    texts = [Contains(column, topic) for column in (memories.c.observation, memories.c.title)]
     if named is None and topic != GENERAL:
-        return said | titled
-    return memories.c.service.is_not_distinct_from(named) | said | titled
+        return sa.or_(*texts)
+    return sa.or_(memories.c.service.is_not_distinct_from(named), *texts)
 
 
 async def _changes_by_cause(db: Database, ids: Sequence[int], cause: str) -> dict[int, AuditTally]:

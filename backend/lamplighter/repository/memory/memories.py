@@ -37,7 +37,14 @@ from lamplighter.repository.memory.listing import UPDATED
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, stamp
+from lamplighter.repository.store.dialect import (
+    NUMBER,
+    Contains,
+    InIdList,
+    Seconds,
+    distinct_values,
+    stamp,
+)
 from lamplighter.repository.store.paging import Page
 from lamplighter.repository.store.session_tables import memory_views
 from lamplighter.repository.store.statements import Statement, prepare_insert
@@ -95,7 +102,7 @@ def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[b
     found: list[sa.ColumnElement[bool]] = []
     if selection.q:
         texts = (columns.observation, columns.title)
-        found.append(sa.or_(*(each.icontains(selection.q, autoescape=True) for each in texts)))
+        found.append(sa.or_(*(Contains(each, selection.q) for each in texts)))
     if selection.service is not None:
         service = None if selection.service == GENERAL else selection.service
         found.append(columns.service.is_not_distinct_from(service))
@@ -298,8 +305,7 @@ async def service_name(db: Database, service: str | None, declared: Sequence[str
 async def _spelling(db: Database, service: str) -> str | None:
     if await db.fetch_val(_SPELLING(service=service)) is not None:
         return service
-    query = sa.select(memories.c.service).distinct().order_by(memories.c.service)
-    names = [row["service"] for row in await db.fetch_all(query)]
+    names = [row["value"] for row in await db.fetch_all(distinct_values(memories.c.service))]
     names = [name for name in names if name and isinstance(name, str)]
     return next(
         (name for name in names if normalize_service_name(name) == normalize_service_name(service)),

@@ -28,7 +28,7 @@ from lamplighter.repository.memory.history import (
 from lamplighter.repository.memory.memories import ENTITY, from_row, list_by_ids
 from lamplighter.repository.sessions import marker_results
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, InIdList
+from lamplighter.repository.store.dialect import NUMBER, Contains, InIdList
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import (
     memory_checks,
@@ -234,7 +234,7 @@ async def expired(db: Database, *, before: datetime) -> list[int]:
 
 
 def _matching(q: str) -> list[Any]:
-    return [trash.c.observation.icontains(q, autoescape=True)] if q else []
+    return [Contains(trash.c.observation, q)] if q else []
 
 
 def _values(ids: Sequence[int], why: ChangeOrigin, *, now: datetime) -> dict[str, Any]:

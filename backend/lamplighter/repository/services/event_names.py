@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.session_tables import event_groups
+from lamplighter.repository.store.dialect import distinct_values
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import events
 
@@ -19,8 +19,7 @@ async def spelling(db: Database, service: str) -> str | None:
     """Return how a service is spelled in the events we hold, whatever its case here."""
     if await db.fetch_val(_SPELLING(service=service)) is not None:
         return service
-    query = sa.select(event_groups.c.service).distinct().order_by(event_groups.c.service)
-    names = [row["service"] for row in await db.fetch_all(query) if row["service"]]
+    names = [row["value"] for row in await db.fetch_all(distinct_values(events.c.service))]
     return next(
         (name for name in names if normalize_service_name(name) == normalize_service_name(service)),
         None,

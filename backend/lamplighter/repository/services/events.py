@@ -15,6 +15,7 @@ from lamplighter.formats import serialize
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.services import notices
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import Contains
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after, newest_first
 from lamplighter.repository.store.session_tables import event_groups
@@ -110,7 +111,7 @@ def conditions(selection: EventSelection, columns: Any = events.c) -> list[sa.Co
     if selection.session is not None:
         found.append(events.c.session_id == selection.session)
     if selection.q:
-        found.append(columns.text.icontains(selection.q, autoescape=True))
+        found.append(Contains(columns.text, selection.q))
     if selection.since is not None:
         found.append(events.c.created_at >= selection.since)
     if selection.until is not None:

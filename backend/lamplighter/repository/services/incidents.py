@@ -219,6 +219,17 @@ async def last_detected(db: Database, services: Iterable[str]) -> dict[str, date
     return {row["service"]: row["at"] for row in await db.fetch_all(query)}
 
 
+async def last_as_root(db: Database, services: Iterable[str]) -> dict[str, datetime]:
+    """Return when the last incident was detected that each of some services was the root of."""
+    last = sa.func.max(incidents.c.detected_at, type_=incidents.c.detected_at.type)
+    query = (
+        sa.select(incidents.c.service, last.label("at"))
+        .where(incidents.c.service.in_(sorted(services)))
+        .group_by(incidents.c.service)
+    )
+    return {row["service"]: row["at"] for row in await db.fetch_all(query)}
+
+
 async def members(db: Database, ids: Sequence[int]) -> dict[int, list[IncidentMember]]:
     """Return the members of some incidents, in the order in which they joined."""
     query = (
@@ -327,6 +338,18 @@ async def entries(db: Database, incident_id: int) -> list[IncidentEntry]:
         )
         for row in await db.fetch_all(query)
     ]
+
+
+async def flapping(db: Database, some: Sequence[Incident]) -> set[int]:
+    """Return which of some incidents are of a root that flaps."""
+    if not some:
+        return set()
+    query = (
+        sa.select(incident_entries.c.incident_id)
+        .where(incident_entries.c.incident_id.in_([each.id for each in some]))
+        .where(incident_entries.c.kind == EntryKind.FLAPPING)
+    )
+    return {row["incident_id"] for row in await db.fetch_all(query)}
 
 
 async def link(db: Database, incident_id: int, session_ids: Iterable[int]) -> None:

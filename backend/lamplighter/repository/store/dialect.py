@@ -134,6 +134,17 @@ class Flag(Stored[bool]):
         return None if value is None else bool(value)
 
 
+def distinct_values(column: sa.Column[str]) -> sa.Select[Any]:
+    """Return the different values of a column that begins an index, in order, as `value`.
+
+    One look into the index finds each, however many rows have it.
+    """
+    found = sa.select(sa.func.min(column).label("value")).cte("found", recursive=True)
+    following = sa.select(sa.func.min(column)).where(column > found.c.value).scalar_subquery()
+    found = found.union_all(sa.select(following).where(found.c.value.is_not(None)))
+    return sa.select(found.c.value).where(found.c.value.is_not(None))
+
+
 def stamp(at: datetime) -> str:
     """Write a moment in the one text form we use everywhere."""
     if at.tzinfo is None:
@@ -197,6 +208,21 @@ class Seconds(FunctionElement[int]):
     inherit_cache = True
 
 
+class Contains(FunctionElement[Any]):
+    """Whether a text contains another one, in whatever case.
+
+    LIKE of SQLite ignores the case of ASCII letters by itself; `icontains` would copy each text.
+    """
+
+    type = NUMBER
+    inherit_cache = True
+
+    def __init__(self, column: Any, text: str) -> None:
+        for each in "/%_":
+            text = text.replace(each, f"/{each}")
+        super().__init__(column, sa.literal(f"%{text}%", sa.Text))
+
+
 class JsonValue(FunctionElement[Any]):
     """One value of a JSON object, of the type that is given; a flag as 1 or 0."""
 
@@ -231,6 +257,20 @@ def _among_id_rows(element: AmongIds, compiler: Any, **how: Any) -> str:
 
 def _id_array(given: Any) -> Any:
     return sa.cast(sa.func.translate(given, _text("[]"), _text("{}")), sa.ARRAY(sa.BigInteger))
+
+
+@compiles(Contains, "sqlite")
+def _contains(element: Contains, compiler: Any, **how: Any) -> str:
+    column, pattern = element.clauses
+    return _compile_operand(compiler, column.like(pattern, escape="/"), how)
+
+
+@compiles(Contains, "postgresql")
+def _contains_in_any_case(element: Contains, compiler: Any, **how: Any) -> str:
+    """ILIKE folds the case of its pattern for each text; most titles are empty."""
+    column, pattern = element.clauses
+    found = (column != _text("")) & column.ilike(pattern, escape="/")
+    return f"({_compile_operand(compiler, found, how)})"
 
 
 @compiles(JsonObject, "sqlite")

@@ -21,6 +21,7 @@ from lamplighter.usecases.services.check_history import SeriesSelection
 from lamplighter.usecases.services.incidents import view as incident_view
 from lamplighter.usecases.services.incidents.replay import ReplayOptions, replay
 from lamplighter.usecases.system import overview
+from lamplighter.usecases.system.overview import ServiceCondition
 
 if TYPE_CHECKING:
     from lamplighter.serve.local.queries import QueryContext
@@ -52,17 +53,18 @@ async def list_services(
                 "detail": each.detail,
                 "group": each.service.group,
                 "tags": list(each.service.tags),
-                "silence": None
-                if each.silence is None
-                else {
-                    "kind": each.silence.kind,
-                    "until": format_moment(each.silence.until),
-                    "reason": each.silence.reason,
-                },
+                "silence": _silence(each),
             }
             for each in found
         ]
     }
+
+
+def _silence(each: ServiceCondition) -> dict[str, Any] | None:
+    if each.silence is None:
+        return None
+    until = format_moment(each.silence.until)
+    return {"kind": each.silence.kind, "until": until, "reason": each.silence.reason}
 
 
 async def read_series(
@@ -130,6 +132,7 @@ async def status(here: "QueryContext") -> dict[str, Any]:
                 "service": each.service.name,
                 "state": each.state,
                 "checked": format_time(each.checked_at, now) if each.checked_at else None,
+                "silence": _silence(each),
             }
             for each in found.conditions
         ],

@@ -24,7 +24,7 @@ from lamplighter.repository.services import cooldowns, incidents, series
 from lamplighter.repository.services.series import SeriesKey
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services.incidents import lasting
+from lamplighter.usecases.services.incidents import flaps, lasting
 from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.incidents.advise import has_known_fix
 from lamplighter.usecases.services.silence import silences
@@ -123,16 +123,25 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
     acts = await lasting.note_failed_again(
         db, await cooldowns.of_incidents(db, [each.id for each in live]), ready, services, now=now
     )
+    last = await _last_detected(db, ready, inside, services, repairs=repairs, now=now)
+    flapping = await flaps.flapping(db, last, ready, now=now)
+    flapped = await incidents.flapping(db, live)
     plan = plan_incidents(
         services,
         {name: _failing_from(name, found) for name in ready},
-        _passing(watched, checked, services, acts),
+        _passing(
+            watched,
+            checked,
+            services,
+            acts,
+            flapped={each.service for number in flapped for each in members[number]},
+        ),
         {each.id: (each, members[each.id]) for each in live},
-        await _last_detected(db, ready, inside, services, repairs=repairs, now=now),
+        {name: at for name, at in last.items() if name not in flapping},
         idle={each.id for each in live if await _is_idle(db, each, ready, acts, now=now)},
         now=now,
     )
-    await incident_steps.apply(db, plan, ready, services, repairs=repairs, now=now)
+    await incident_steps.apply(db, plan, ready, services, flaps=flapping, repairs=repairs, now=now)
     return set().union(*awaited.values())
 
 
@@ -232,10 +241,13 @@ def _passing(
     checked: Sequence[CheckSeries],
     services: Services,
     acts: Sequence[tuple[int, CooldownUse]],
+    *,
+    flapped: Set[str],
 ) -> set[str]:
     """Return the services that have recovered, those that were acted upon once that lasts.
 
-    That holds while the action runs, and after one that did not last.
+    That holds while the action runs, and after one that did not last. Those that `flapped` must
+    not fail for longer.
     """
     acted = {
         normalize_service_name(use.service)
@@ -247,12 +259,23 @@ def _passing(
     return {
         name
         for name in names
-        if _is_passing(name, checked, services, acted=normalize_service_name(name) in acted)
+        if _is_passing(
+            name,
+            checked,
+            services,
+            acted=normalize_service_name(name) in acted,
+            flapped=name in flapped,
+        )
     }
 
 
 def _is_passing(
-    name: str, checked: Sequence[CheckSeries], services: Services, *, acted: bool
+    name: str,
+    checked: Sequence[CheckSeries],
+    services: Services,
+    *,
+    acted: bool,
+    flapped: bool,
 ) -> bool:
     """Whether every declared check of a service has recovered.
 
@@ -263,4 +286,4 @@ def _is_passing(
     found = [each for each in checked if each.service == name and each.check in names]
     if service and not found:
         return False
-    return all(has_recovered(each, acted=acted) for each in found)
+    return all(has_recovered(each, acted=acted, flaps=flapped) for each in found)

@@ -161,8 +161,13 @@ async def _work(db: Database, incident: Incident, ids: Sequence[int]) -> Inciden
 
 
 async def _awaits_person(db: Database, incident: Incident) -> bool:
-    """Whether a lasting warning was investigated, and no person has seen it: nothing repairs it."""
-    if not incident.is_warning or incident.acknowledged_at is not None:
+    """Whether no session helps, and no person has seen it.
+
+    A lasting warning was investigated, and nothing repairs it; or the root cause flaps.
+    """
+    if incident.acknowledged_at is not None:
+        return False
+    if not incident.is_warning and not await incidents.flapping(db, [incident]):
         return False
     return not await incident_steps.is_worked_on(db, incident)
 
@@ -216,11 +221,15 @@ async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
 
 
 async def _reason(db: Database, incident: Incident) -> str:
-    """Return why a person was asked."""
+    """Return why a person was asked; a request that an earlier incident left has old words."""
     asked = [
         each
         for each in await escalations.open_for_people(db)
-        if each.state is EscalationState.PERSON and is_member(incident, each.service)
+        if each.state is EscalationState.PERSON
+        and is_member(incident, each.service)
+        and each.created_at >= incident.started_at
     ]
-    warning = incident.title.removeprefix(f"{incident.service} warns: ")
-    return asked[-1].reason if asked else warning
+    if asked:
+        return asked[-1].reason
+    text = incident.title.removeprefix(f"{incident.service} ")
+    return incident.title if text.startswith("fails: ") else text.removeprefix("warns: ")

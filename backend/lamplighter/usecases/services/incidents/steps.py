@@ -10,7 +10,9 @@ from lamplighter.domain.learning.signature import LATER
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
+    FLAPS,
     EntryKind,
+    Flaps,
     Incident,
     IncidentMember,
     IncidentOutcome,
@@ -41,6 +43,8 @@ REPAIRS: Final = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)
 FailingChecks = Mapping[str, Sequence[CheckSeries]]
 """The failing checks of each failing service."""
 
+FLAPPING: Final = "Each failure ended by itself. The incident ends after 5 minutes without one"
+
 
 async def apply(
     db: Database,
@@ -48,15 +52,18 @@ async def apply(
     failing: FailingChecks,
     services: Services,
     *,
+    flaps: Mapping[str, Flaps] | None = None,
     repairs: bool = False,
     now: datetime,
 ) -> None:
     """Do what a plan says, in the transaction of the results that it is made of.
 
-    `repairs` says that a session of tier 3 may begin where the repair is known.
+    `repairs` says that a session of tier 3 may begin where the repair is known. Of a root that
+    flaps, a person is notified, and no session begins.
     """
     for group in plan.open:
-        await _open(db, group, failing, services, repairs=repairs, now=now)
+        flapped = (flaps or {}).get(group[0])
+        await _open(db, group, failing, services, flapped=flapped, repairs=repairs, now=now)
     for incident in await incidents.live(db):
         if failing.keys() & set(incident.services):
             incident = await _take_over(db, incident, failing, services, now=now)
@@ -229,27 +236,42 @@ async def _open(
     failing: FailingChecks,
     services: Services,
     *,
+    flapped: Flaps | None,
     repairs: bool,
     now: datetime,
 ) -> None:
-    root = group[0]
+    root, detail = group[0], evidence(failing[group[0]])
     since = min(each.changed_at or now for name in group for each in failing[name])
     incident = await open_incident(
         db,
         IncidentSource.CHECK,
         root,
         {name: evidence(failing[name]) for name in group},
-        title=f"{root} fails: {evidence(failing[root][:1])}",
+        title=f"{root} {flapped or 'fails'}: {evidence(failing[root][:1])}",
         started_at=since,
         configured=configuration_key(services.find(root)),
         now=now,
     )
-    found = await advice_on(db, services.find(root), evidence(failing[root]), now=now)
+    if flapped:
+        await _note_flaps(db, incident, group, flapped, now=now)
+        return
+    found = await advice_on(db, services.find(root), detail, now=now)
     if found.fix and repairs:
         await _repair_at_once(db, incident, sorted(group), found.fix, now=now)
         return
     incident = await _call_person(db, incident, failing, services, now=now)
     await _investigate(db, incident, sorted(group), failing, now=now)
+
+
+async def _note_flaps(
+    db: Database, incident: Incident, group: Sequence[str], flapped: Flaps, *, now: datetime
+) -> None:
+    """Leave a root that flaps to a person; if it fails for good, its rest is waited for."""
+    await incidents.add_entry(
+        db, incident.id, EntryKind.FLAPPING, FLAPPING, service=group[0], now=now
+    )
+    await incidents.update_members(db, incident.id, group, failures=flapped.count)
+    await incidents.update(db, incident.id, requested_at=flapped.started_at, now=now)
 
 
 async def _repair_at_once(
@@ -328,6 +350,8 @@ async def join(
     for name, detail in joined.items():
         await incidents.add_entry(db, incident.id, EntryKind.JOINED, detail, service=name, now=now)
     found = await incidents.add_members(db, incident, joined, root=root, now=now)
+    if await incidents.flapping(db, [incident]):  # no session begins for these either
+        await incidents.update_members(db, incident.id, names, failures=FLAPS)
     if root == incident.service:
         return found
     title = shorten(one_line(f"{root} fails: {evidence(failing[root][:1])}"), TITLE_CHARS)

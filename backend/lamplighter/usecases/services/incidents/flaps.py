@@ -1,0 +1,60 @@
+"""Services that fail and recover by themselves, again and again: each failure is too short."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.services.incident import (
+    FLAPS,
+    Flaps,
+    count_failures,
+    is_due,
+)
+from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.repository import Database
+from lamplighter.repository.services import incidents, series
+from lamplighter.repository.sessions import escalations
+from lamplighter.usecases.services.incidents.steps import FailingChecks
+
+AT_ONCE: Final = 50
+"""So many services are looked up in one transaction, the longest rested first."""
+
+
+async def flapping(
+    db: Database,
+    last_detected: Mapping[str, datetime],
+    failing: FailingChecks,
+    *,
+    now: datetime,
+) -> dict[str, Flaps]:
+    """Return how often services that flap have failed, since the incident that they wait for.
+
+    That must be an incident of its own: what another service explains waits for that one. A
+    service that a person was asked to take on does not count: that person knows.
+    """
+    resting = [name for name, at in last_detected.items() if not is_due(at, now)]
+    if not resting:
+        return {}
+    asked = {normalize_service_name(e.service) for e in await escalations.open_for_people(db)}
+    rooted = await incidents.last_as_root(db, resting)
+    own = [
+        name
+        for name in resting
+        if rooted.get(name) == last_detected[name] and normalize_service_name(name) not in asked
+    ]
+    some = sorted(own, key=lambda name: last_detected[name])[:AT_ONCE]
+    spans = {
+        each.id: (last_detected[name], now + timedelta(seconds=1))
+        for name in some
+        for each in failing[name]
+    }
+    found = await series.all_points(db, spans)
+    counts = {
+        name: max(count_failures([one.state for one in found[each.id]]) for each in failing[name])
+        for name in some
+    }
+    return {
+        name: Flaps(count, last_detected[name], now)
+        for name, count in counts.items()
+        if count >= FLAPS
+    }

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from lamplighter.domain.learning.hours import hour_words
 from lamplighter.domain.learning.outcome import ActionCounts, beta_interval, robust_interval
 from lamplighter.domain.learning.patterns import time_words
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
@@ -15,6 +16,7 @@ from lamplighter.domain.memory.frames import (
     FIXES,
     HEALTHY_AFTER,
     NO_HELP,
+    SLOW_AT,
     Frame,
 )
 from lamplighter.domain.memory.intents import (
@@ -46,12 +48,13 @@ MIN_MEASURED: Final = 3
 
 class FactKind(StrEnum):
     """What a learned fact is about: a repair, the cause of failures, a time to be healthy or of
-    failures."""
+    failures, the hours in which a check is slow."""
 
     REPAIR = "repair"
     CAUSE = "cause"
     START_UP = "start_up"
     PATTERN = "pattern"
+    SLOW_HOURS = "slow_hours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +63,9 @@ class LearnedFact:
 
     Of a repair, `cause` quotes the evidence, and `signature` is the key of the failure; of a
     cause it is the service that failed first. A pattern has the second of the day in `seconds`,
-    its days in `action`, and the evidence and signature of the failure. Nothing before the
-    outcome or incident `counted_from` counts.
+    its days in `action`, and the evidence and signature of the failure. Slow hours name their
+    check in `signature`; `seconds` are their start and end in the day, the latency in them and
+    the usual one. Nothing before the outcome, incident or day `counted_from` counts.
     """
 
     memory_id: int = 0
@@ -103,7 +107,10 @@ _FRAMES: Final = {
     FactKind.CAUSE: FAILS_WITH,
     FactKind.START_UP: HEALTHY_AFTER,
     FactKind.PATTERN: FAILS_AT,
+    FactKind.SLOW_HOURS: SLOW_AT,
 }
+BY_TIME: Final = (FactKind.PATTERN, FactKind.SLOW_HOURS)
+"""Claims of a time, which evidence either agrees with or not."""
 
 
 def _subject(fact: LearnedFact) -> tuple[str, ...]:
@@ -121,9 +128,14 @@ def render(fact: LearnedFact) -> LearnedFact:
         service=fact.service,
         counts=f"{fact.worked} of {fact.tried}{_healthy_words(fact)}",
         time=_time(fact),
-        range=_range(fact.seconds) or "measured once",
+        range=_figures(fact) or "measured once",
+        check=fact.signature,
     )
     return replace(fact, sentence=sentence)
+
+
+def _latency(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{max(1, round(seconds * 1_000))} ms"
 
 
 def _healthy_words(fact: LearnedFact) -> str:
@@ -136,7 +148,16 @@ def _healthy_words(fact: LearnedFact) -> str:
 def _time(fact: LearnedFact) -> str:
     if fact.kind is FactKind.PATTERN:
         return time_words(fact.seconds[0], fact.action)
+    if fact.kind is FactKind.SLOW_HOURS:
+        return hour_words(*fact.seconds[:2])
     return _middle(fact.seconds)
+
+
+def _figures(fact: LearnedFact) -> str:
+    if fact.kind is FactKind.SLOW_HOURS:
+        slow, usual = fact.seconds[2:]
+        return f"{_latency(slow)} instead of {_latency(usual)}"
+    return _range(fact.seconds)
 
 
 def _middle(seconds: Sequence[float]) -> str:
@@ -180,19 +201,19 @@ def decide_fact(
     memory: Memory | None,
     *,
     helped: bool,
-    incident_id: int,
+    source: str,
     fading: bool,
     now: datetime,
 ) -> list[Intent] | None:
-    """Return what an incident's evidence writes; None where a person has taken the memory over.
+    """Return what new evidence writes; None where a person has taken the memory over.
 
     `before` are the fields as they were, and `memory` is theirs: None where it was deleted.
-    `helped` is what the incident shows. A claim that holds is reinforced, another one
+    `helped` is what the evidence of `source` shows. A claim that holds is reinforced, another one
     contradicted; the counts are rendered with it.
     """
 
     def why(cause: str, reason: str) -> ChangeOrigin:
-        words = f"incident {incident_id}: {reason}"
+        words = f"{source}: {reason}"
         session = candidate.session_id
         return ChangeOrigin(cause=cause, actor="supervisor", reason=words, session_id=session)
 
@@ -203,7 +224,7 @@ def decide_fact(
     due = apply_decay(memory, now=now) if fading else memory
     faded: list[Intent] = [*decay_changes([memory], now=now)] if fading else []
     if not due.active:
-        if due.inactive_reason is not InactiveReason.LOW:
+        if due.inactive_reason is not InactiveReason.LOW or (fact.kind in BY_TIME and not helped):
             return None
         new = NewMemory(candidate, why("learned", f"repeats memory {memory.id}"))
         return [*faded, new, MemoryLink(NEW, memory.id, REVIVES, candidate.session_id)]
@@ -220,6 +241,6 @@ def confirms(fact: LearnedFact, before: LearnedFact, *, helped: bool) -> bool:
     if fact.kind is FactKind.REPAIR:
         return helped is (before.frame is not NO_HELP)
     claimed = robust_interval(before.seconds)
-    if fact.kind in (FactKind.CAUSE, FactKind.PATTERN) or claimed is None:
+    if fact.kind in (FactKind.CAUSE, *BY_TIME) or claimed is None:
         return helped
     return claimed[1] * 0.5 - 1 <= fact.seconds[-1] <= claimed[2] * 1.25 + 1

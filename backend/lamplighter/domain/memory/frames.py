@@ -92,6 +92,12 @@ HEALTHY_AFTER: Final = Frame(
 FAILS_AT: Final = Frame(
     Category.TIMING, "Fails with '{cause}' at about {time}", "time", tail=" ({counts} failures)"
 )
+SLOW_AT: Final = Frame(
+    Category.TIMING,
+    "The {check} check is slow from {time}",
+    "time",
+    tail=": {range} ({counts} days)",
+)
 FIRST_FAILS: Final = Frame(
     Category.REMEDIATION, "The first {action} fails and the second one works"
 )
@@ -103,5 +109,6 @@ FRAMES: Final = (
     FLAPS,
     HEALTHY_AFTER,
     FAILS_AT,
+    SLOW_AT,
     FIRST_FAILS,
 )

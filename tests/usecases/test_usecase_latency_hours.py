@@ -14,7 +14,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import outcomes, series
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.services.latency_hours import learn_hours
+from lamplighter.usecases.services.incidents.latency_hours import learn_hours
 
 from happening import NOON  # isort: skip
 

@@ -6,11 +6,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from lamplighter.domain.learning.changes import duration_words
 from lamplighter.domain.learning.hours import hour_words
 from lamplighter.domain.learning.outcome import ActionCounts, beta_interval, robust_interval
 from lamplighter.domain.learning.patterns import time_words
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
 from lamplighter.domain.memory.frames import (
+    FAILS_AFTER,
     FAILS_AT,
     FAILS_WITH,
     FIXES,
@@ -48,13 +50,14 @@ MIN_MEASURED: Final = 3
 
 class FactKind(StrEnum):
     """What a learned fact is about: a repair, the cause of failures, a time to be healthy or of
-    failures, the hours in which a check is slow."""
+    failures, the hours in which a check is slow, a change that failures follow."""
 
     REPAIR = "repair"
     CAUSE = "cause"
     START_UP = "start_up"
     PATTERN = "pattern"
     SLOW_HOURS = "slow_hours"
+    CHANGE = "change"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +68,8 @@ class LearnedFact:
     cause it is the service that failed first. A pattern has the second of the day in `seconds`,
     its days in `action`, and the evidence and signature of the failure. Slow hours name their
     check in `signature`; `seconds` are their start and end in the day, the latency in them and
-    the usual one. Nothing before the outcome, incident or day `counted_from` counts.
+    the usual one. A change has its kind in `action` and the changed service in `cause`. Nothing
+    before the outcome, incident or day `counted_from` counts.
     """
 
     memory_id: int = 0
@@ -108,13 +112,14 @@ _FRAMES: Final = {
     FactKind.START_UP: HEALTHY_AFTER,
     FactKind.PATTERN: FAILS_AT,
     FactKind.SLOW_HOURS: SLOW_AT,
+    FactKind.CHANGE: FAILS_AFTER,
 }
 BY_TIME: Final = (FactKind.PATTERN, FactKind.SLOW_HOURS)
 """Claims of a time, which evidence either agrees with or not."""
 
 
 def _subject(fact: LearnedFact) -> tuple[str, ...]:
-    cause = fact.cause if fact.kind is FactKind.CAUSE else ""
+    cause = fact.cause if fact.kind in (FactKind.CAUSE, FactKind.CHANGE) else ""
     action = "" if fact.kind is FactKind.PATTERN else fact.action
     return fact.kind, normalize_service_name(fact.service), action, fact.signature, cause
 
@@ -157,6 +162,8 @@ def _figures(fact: LearnedFact) -> str:
     if fact.kind is FactKind.SLOW_HOURS:
         slow, usual = fact.seconds[2:]
         return f"{_latency(slow)} instead of {_latency(usual)}"
+    if fact.kind is FactKind.CHANGE:
+        return duration_words(max(fact.seconds, default=0.0))
     return _range(fact.seconds)
 
 
@@ -240,7 +247,12 @@ def confirms(fact: LearnedFact, before: LearnedFact, *, helped: bool) -> bool:
     """Whether the newest evidence agrees with what was claimed before it."""
     if fact.kind is FactKind.REPAIR:
         return helped is (before.frame is not NO_HELP)
-    claimed = robust_interval(before.seconds)
-    if fact.kind in (FactKind.CAUSE, *BY_TIME) or claimed is None:
+    if fact.kind in (FactKind.CAUSE, FactKind.CHANGE, *BY_TIME) or not before.seconds:
         return helped
-    return claimed[1] * 0.5 - 1 <= fact.seconds[-1] <= claimed[2] * 1.25 + 1
+    return confirms_time(before.seconds, fact.seconds[-1])
+
+
+def confirms_time(claimed: Sequence[float], seconds: float) -> bool:
+    """Whether a time lies within what some measured times claim."""
+    found = robust_interval(claimed)
+    return found is None or found[1] * 0.5 - 1 <= seconds <= found[2] * 1.25 + 1

@@ -71,6 +71,7 @@ class EntryKind(StrEnum):
     RECOVERED = "recovered"
     KNOWN_FIX = "known_fix"
     NO_FIX = "no_fix"
+    CHANGED = "changed"
     STATE = "state"
     ALERT = "alert"
     ACKNOWLEDGED = "acknowledged"

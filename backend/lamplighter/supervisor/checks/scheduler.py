@@ -21,9 +21,10 @@ from lamplighter.usecases.services import (
     check_folding,
     check_runs,
     lasting_warnings,
-    latency_hours,
 )
 from lamplighter.usecases.services.check_folding import CheckRetention
+from lamplighter.usecases.services.incidents import latency_hours
+from lamplighter.usecases.services.incidents.changes import record_declarations
 from lamplighter.usecases.sessions.halt import HaltControl
 
 logger = logging.getLogger(__name__)
@@ -112,7 +113,10 @@ class CheckScheduler:
         if not self.interval:
             self._checks, self._loaded = {}, None
             return 0
+        before = self._services
         self._reload(now)
+        if self._services is not before and before.items:
+            await self._record_changes(before)
         due = [each for each in self._checks.values() if each.due <= now]
         halted = bool(due) and await self._is_halted(now)
         for each in due:
@@ -185,6 +189,12 @@ class CheckScheduler:
                     held = ScheduledCheck(service.name, check, interval, now + delay)
                 held.check = check
                 self._checks[name] = held
+
+    async def _record_changes(self, before: Services) -> None:
+        try:
+            await record_declarations(self.here.db, before, self._services, now=self.here.now())
+        except (Error, TimeoutError) as error:
+            logger.log(severity(error), "A changed declaration could not be recorded: %s", error)
 
     async def _run_check(self, scheduled: ScheduledCheck, due: float) -> None:
         check = scheduled.check

@@ -45,6 +45,7 @@ export const incidents = {
   kind_recovered: "Healthy",
   kind_known_fix: "Known fix",
   kind_no_fix: "No known fix",
+  kind_changed: "Changed before",
   kind_state: "State",
   kind_alert: "Alert",
   kind_acknowledged: "Acknowledged",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lamplighter.domain.errors import Invalid
+from lamplighter.domain.learning.extract import agrees, extract_claim
 from lamplighter.domain.learning.facts import (
     LearnedFact,
     decide_fact,
@@ -112,10 +113,14 @@ async def _adopted(db: Database, fact: LearnedFact) -> LearnedFact | None:
     taken = {each.memory_id for each in await outcomes.facts_of(db, fact.service)}
     for memory in found.items:
         free = memory.id not in taken and memory.trust is not Trust.UNVERIFIED
-        if (
-            free
-            and memory.source is Source.MARKER
-            and fact.frame.is_same_subject(memory.observation, fact.sentence)
-        ):
+        if free and memory.source is Source.MARKER and _claims(memory.observation, fact):
             return replace(fact, memory_id=memory.id, sentence=memory.observation)
     return None
+
+
+def _claims(observation: str, fact: LearnedFact) -> bool:
+    """Whether a sentence claims a fact: in its form, or with its fields in other words."""
+    if fact.frame.is_same_subject(observation, fact.sentence):
+        return True
+    claim = extract_claim(fact.service, observation)
+    return claim is not None and agrees(claim, fact) is True

@@ -6,7 +6,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final
 
-from lamplighter.domain.learning.advice import circumstances_of
+from lamplighter.domain.learning.advice import circumstances_of, configuration_key
+from lamplighter.domain.learning.changes import ChangeBefore
 from lamplighter.domain.learning.outcome import (
     ActionResult,
     OutcomeActor,
@@ -27,11 +28,11 @@ from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.text import shorten
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import exposures
-from lamplighter.repository.services import cooldowns, incidents, outcomes
+from lamplighter.repository.services import cooldowns, events, incidents, outcomes
 from lamplighter.repository.sessions import escalations
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services.incidents import fact_writes, lessons
+from lamplighter.usecases.services.incidents import changes, fact_writes, lessons
 from lamplighter.usecases.services.incidents.lessons import EndedIncident
 
 logger = logging.getLogger(__name__)
@@ -83,6 +84,7 @@ async def _learn_from(
     found += await lessons.start_ups(here.db, ended)
     found += await lessons.causes(here.db, ended)
     found += await lessons.patterns(here.db, ended)
+    found += await lessons.changes(here.db, ended)
     for lesson in found:
         await fact_writes.remember(here, f"incident {incident.id}", lesson, fading=fading)
 
@@ -95,6 +97,7 @@ async def _records(
     services: Services,
 ) -> list[OutcomeRecord]:
     """Return what each action of an incident came to; where none was tried, one record."""
+    change = await changes.change_before(db, services, incident.service, incident.started_at)
     detail = next((each.detail for each in members if each.service == incident.service), "")
     signatures = signatures_of(incident.service, detail or incident.title)
     main, reported = signatures[0], incident.source is not IncidentSource.CHECK
@@ -109,7 +112,7 @@ async def _records(
         exit_code=main.exit_code,
         signatures=(failure_key(signatures, reported=reported),),
         circumstances=incident.configured,
-        context=_context(incident, members, services),
+        context=_context(incident, members, services, change),
         target=incident.service,
         result=ActionResult.NONE,
         ended=incident.outcome,
@@ -121,12 +124,30 @@ async def _records(
     )
     asked = await escalations.of_sessions(db, ids) if ids else []
     person = any(each.state in (EscalationState.PERSON, EscalationState.CLOSED) for each in asked)
-    deployed = await cooldowns.last_deployment(db, incident.service, before=incident.detected_at)
+    deployed = await changes.version_of(db, incident.service, before=incident.detected_at)
     uses = await cooldowns.of_sessions(db, ids) if ids else []
-    return [
-        _of_action(record, some, deployed=deployed, person_asked=person)
-        for some in _by_action(uses)
-    ] or [replace(record, circumstances=circumstances_of(incident.configured, deployed, None))]
+    found = []
+    for some in _by_action(uses):
+        later = await _since_change(db, incident, some)
+        if later:  # what was done before does not count against what is configured now
+            key = configuration_key(services.find(incident.service))
+            now = replace(record, circumstances=key)
+            version = await changes.version_of(db, incident.service, before=later[0].created_at)
+            found.append(_of_action(now, later, deployed=version, person_asked=person))
+        else:
+            found.append(_of_action(record, some, deployed=deployed, person_asked=person))
+    return found or [
+        replace(record, circumstances=circumstances_of(incident.configured, deployed, None))
+    ]
+
+
+async def _since_change(
+    db: Database, incident: Incident, uses: Sequence[CooldownUse]
+) -> list[CooldownUse]:
+    """Return the uses after the last change of the root during an incident; empty without one."""
+    until = max(use.created_at for use in uses)
+    last = await events.last_change(db, [incident.service], since=incident.detected_at, until=until)
+    return [use for use in uses if last is not None and use.created_at > last.created_at]
 
 
 def _by_action(uses: Sequence[CooldownUse]) -> Iterator[list[CooldownUse]]:
@@ -144,7 +165,7 @@ def _of_action(
     record: OutcomeRecord,
     uses: Sequence[CooldownUse],
     *,
-    deployed: int | None,
+    deployed: str | None,
     person_asked: bool,
 ) -> OutcomeRecord:
     last = uses[-1]
@@ -164,7 +185,10 @@ def _of_action(
 
 
 def _context(
-    incident: Incident, members: Sequence[IncidentMember], services: Services
+    incident: Incident,
+    members: Sequence[IncidentMember],
+    services: Services,
+    change: ChangeBefore | None,
 ) -> Mapping[str, Any]:
     """Return the circumstances in which an incident began."""
     root = services.find(incident.service)
@@ -179,6 +203,7 @@ def _context(
         "affected": sorted(failing - {incident.service}),
         "hour": incident.started_at.hour,
         "weekday": incident.started_at.isoweekday(),
+        "change": change.as_json() if change else None,
     }
 
 

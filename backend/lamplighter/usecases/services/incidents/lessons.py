@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from heapq import nlargest
 from typing import Final
 
+from lamplighter.domain.learning.changes import MIN_FAILURES
+from lamplighter.domain.learning.changes import MIN_SHARE as MIN_CHANGES
 from lamplighter.domain.learning.facts import (
     MIN_CAUSED,
     MIN_MEASURED,
@@ -25,7 +28,7 @@ from lamplighter.domain.services.incident import (
 from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
-from lamplighter.repository.services import incidents, outcomes
+from lamplighter.repository.services import events, incidents, outcomes
 from lamplighter.usecases.services.incidents import fact_writes
 from lamplighter.usecases.services.incidents.fact_writes import Lesson
 
@@ -195,3 +198,37 @@ async def patterns(db: Database, ended: EndedIncident) -> list[Lesson]:
         counted_from=after,
     )
     return [Lesson(fact, before, helped, newest.by_session, newest.tier)] if held or helped else []
+
+
+async def changes(db: Database, ended: EndedIncident) -> list[Lesson]:
+    """Return how often the root cause failed soon after such a change; one change is chance."""
+    newest, change = ended.records[0], ended.records[0].context.get("change")
+    if change is None:
+        return []
+    kind, where = str(change["kind"]), str(change["service"])
+    fact = LearnedFact(
+        kind=FactKind.CHANGE, service=newest.service, action=kind, cause=where, at=newest.at
+    )
+    before, after = await fact_writes.before(db, fact, (), newest.id - 1)
+    followed = {
+        found["event"]: (each.started_at, float(found["seconds"]))
+        for each in ended.history
+        if each.id > after and each.at >= newest.at - SPAN
+        if (found := each.context.get("change"))
+        and (found["kind"], found["service"]) == (kind, where)
+    }
+    first = min(at - timedelta(seconds=seconds) for at, seconds in followed.values())
+    until = ended.incident.started_at
+    tried = await events.count_changes(db, where, kind, since=first, until=until)
+    worked = len(followed)
+    helped = worked >= MIN_FAILURES and worked >= MIN_CHANGES * tried
+    if not helped and before is None:
+        return []
+    fact = replace(
+        fact,
+        worked=worked,
+        tried=max(worked, tried),
+        seconds=tuple(seconds for _, seconds in followed.values())[-KEPT_TIMES:],
+        counted_from=after,
+    )
+    return [Lesson(fact, before, helped, newest.by_session, newest.tier)]

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 from acting import RESTART, acted
+from chains import SERVICES as CHAINED
+from chains import finished, said
 from examples import session
 from happening import (
     HOUR,
@@ -26,7 +28,8 @@ from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import EntryKind
 from lamplighter.domain.services.series import PointState
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.session import Status
+from lamplighter.domain.sessions.environment import build_env_context
+from lamplighter.domain.sessions.session import SessionPlan, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import cooldowns, events, incidents, outcomes
 from lamplighter.repository.sessions import requests
@@ -36,6 +39,7 @@ from lamplighter.usecases.services.incidents.changes import record_declarations
 from lamplighter.usecases.services.incidents.follow import follow
 from lamplighter.usecases.services.incidents.lasting import refused_actions
 from lamplighter.usecases.services.incidents.learn import learn
+from lamplighter.usecases.sessions import chain
 from lamplighter.usecases.sessions.sessions import SessionEnd, finish
 
 NAMES = ("Web", "db", "cache")
@@ -96,11 +100,28 @@ async def test_failures_after_deployments_are_learned_from_the_second_on(db: Dat
     assert (sentence.format("4 min", "4 of 9"), 0.6) in await held(db)
 
 
-async def test_one_deployment_before_two_failures_teaches_nothing(db: Database) -> None:
+async def test_one_deployment_before_two_failures_counts_once(db: Database) -> None:
     await reported(db, "Deployed Web 2.1", -1)
     await happened(db, NOON)
     await happened(db, NOON + 10 * MINUTE)
     assert not [text for text, _ in await held(db) if text.startswith("Fails after")]
+
+    await reported(db, "Deployed Web 2.2", 58)
+    for minutes in (60, 70):
+        await happened(db, NOON + minutes * MINUTE)
+    learned = ("Fails after a deployment of Web: within 2 min, 2 of 2 times", 0.7)
+    assert learned in await held(db)
+
+
+async def test_the_next_tier_reads_the_last_change_of_what_a_service_needs(db: Database) -> None:
+    await reported(db, "Deployed db 2.1", -3, "db")
+    by = await session(db, tier=1)
+    await said(db, by, "[ESCALATE:Web] refused")
+    by = await finished(db, by)
+    found = await chain.handoff_from(db, by.id, services=CHAINED, now=NOON)
+    assert found is not None
+    text = build_env_context(SessionPlan(tier=2), (), handoff=found, now=NOON)
+    assert "- change: deployment of db at 11:57 UTC: Deployed db 2.1" in text
 
 
 async def test_a_reported_deployment_reopens_the_question_of_what_helps(db: Database) -> None:

@@ -238,11 +238,11 @@ class CheckScheduler:
             try:
                 await self.fold()
                 await lasting_warnings.detect(self.here, self._services)
-                await self._learn_hours()
+                await self.learn_hours()
             except (Error, TimeoutError) as error:
                 logger.log(severity(error), "Check results could not be folded: %s", error)
 
-    async def _learn_hours(self) -> None:
+    async def learn_hours(self) -> None:
         """Learn once a day at which hours checks are slow, when the day before is folded."""
         now = self.here.now()
         if self._hours_learned != now.date() and now - span_start(now, DAY) >= HOURS_AFTER:

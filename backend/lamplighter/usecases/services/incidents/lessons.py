@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from heapq import nlargest
 from typing import Final
 
@@ -210,14 +210,17 @@ async def changes(db: Database, ended: EndedIncident) -> list[Lesson]:
         kind=FactKind.CHANGE, service=newest.service, action=kind, cause=where, at=newest.at
     )
     before, after = await fact_writes.before(db, fact, (), newest.id - 1)
-    followed = {
-        found["event"]: (each.started_at, float(found["seconds"]))
-        for each in ended.history
-        if each.id > after and each.at >= newest.at - SPAN
-        if (found := each.context.get("change"))
-        and (found["kind"], found["service"]) == (kind, where)
-    }
-    first = min(at - timedelta(seconds=seconds) for at, seconds in followed.values())
+    followed: dict[int, tuple[int, datetime, float]] = {}
+    for each in ended.history:
+        found = each.context.get("change") or {}
+        if each.id <= after or each.at < newest.at - SPAN or found.get("event") is None:
+            continue
+        if (found["kind"], found["service"]) == (kind, where):
+            first_one = each.incident_id, each.started_at, float(found["seconds"])
+            followed.setdefault(found["event"], first_one)
+    if followed[change["event"]][0] != newest.incident_id:
+        return []  # an incident before this one followed the same change
+    first = min(at - timedelta(seconds=seconds) for _, at, seconds in followed.values())
     until = ended.incident.started_at
     tried = await events.count_changes(db, where, kind, since=first, until=until)
     worked = len(followed)
@@ -228,7 +231,7 @@ async def changes(db: Database, ended: EndedIncident) -> list[Lesson]:
         fact,
         worked=worked,
         tried=max(worked, tried),
-        seconds=tuple(seconds for _, seconds in followed.values())[-KEPT_TIMES:],
+        seconds=tuple(seconds for *_, seconds in followed.values())[-KEPT_TIMES:],
         counted_from=after,
     )
     return [Lesson(fact, before, helped, newest.by_session, newest.tier)]

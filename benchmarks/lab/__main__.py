@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks import known_fix
 from benchmarks.lab import baselines, faults, judge, report, trial
 from benchmarks.lab.baselines import Baseline
 from benchmarks.lab.faults import Fault
@@ -299,6 +300,7 @@ def main() -> int:
     parser.add_argument("--at-once", type=int, default=6)
     parser.add_argument("--spacing", type=float, default=SPACING)
     parser.add_argument("--baselines", default=",".join(baselines.NAMES))
+    parser.add_argument("--model", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--page", type=Path)
     words = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -320,6 +322,9 @@ def main() -> int:
         ),
         publish,
     )
+    if words.model and not stopped.is_set():
+        found["model"] = known_fix.run()
+        found["goals"]["tokens_percent"] = found["model"]["tokens_percent"]
     print(json.dumps(found, indent=1))
     publish(found)
     return 0

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -10,16 +11,27 @@ from contexts import OPEN
 from lamplighter import clock
 from lamplighter.domain.errors import LeadershipLost
 from lamplighter.domain.services.check import TcpCheck
-from lamplighter.domain.services.series import PointState
+from lamplighter.domain.services.series import (
+    BUCKET,
+    DAY,
+    Aggregate,
+    CheckRun,
+    PointState,
+    SeriesResolution,
+    span_start,
+)
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.repository import Database
-from lamplighter.repository.services import series
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.repository.services import events, series
+from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.sessions.halt import HaltControl
 
 CLOSED = TcpCheck(name="tcp", host="127.0.0.1", port=1, retries=0, interval=1.0)
+SECOND = timedelta(seconds=1)
 SERVICES = Services((Service(name="db", checks=(CLOSED,)),))
 
 
@@ -74,3 +86,51 @@ async def test_an_interval_of_0_runs_no_checks_until_it_changes(db: Database) ->
     found.interval = 0.0
     assert await found.step(20_000.0) == 0
     await found._stop()
+
+
+async def test_a_changed_declaration_is_an_event_of_its_service(db: Database) -> None:
+    running = scheduler(db)
+    declared = [
+        SERVICES,
+        Services((replace(SERVICES.items[0], checks=(replace(CLOSED, port=2),)),)),
+    ]
+    running.load = lambda: declared[0]
+    for _ in range(2):
+        await running.step(0.0)
+    assert (await events.page(db, EventSelection(), limit=9)).items == []
+
+    del declared[0]
+    for _ in range(2):
+        await running.step(0.0)
+    [event] = (await events.page(db, EventSelection(), limit=9)).items
+    assert (event.service, event.change) == ("db", "declaration change")
+
+
+async def test_slow_hours_are_learned_once_a_day_after_midnight(db: Database) -> None:
+    midnight = span_start(clock.now(), DAY)
+    async with writing(db):
+        run = CheckRun(service="db", check="tcp", kind="tcp", at=midnight, state=PointState.PASSED)
+        held = await series.create(db, run)
+        found = [
+            Aggregate(
+                at=midnight - (day + 1) * DAY + time_ * BUCKET,
+                count=5,
+                failures=0,
+                warnings=0,
+                p50_ms=900.0 if 36 <= time_ < 38 else 100.0,
+            )
+            for day in range(5)
+            for time_ in range(DAY // BUCKET)
+        ]
+        await series.fold(db, SeriesResolution.FINE, {held.id: found}, to=midnight)
+    moments = [midnight + 30 * SECOND, midnight + 300 * SECOND]
+    running = scheduler(db)
+    running.here = Context(db=db, now=lambda: moments[0], redact=OPEN)
+    await running.step(0.0)
+
+    await running.learn_hours()
+    assert await memories.list_by_ids(db, [1]) == []
+    del moments[0]
+    await running.learn_hours()
+    [memory] = await memories.list_by_ids(db, [1])
+    assert memory.observation.startswith("The tcp check is slow from 03:00 to 03:10 UTC")

@@ -1,43 +1,18 @@
 """What an incident teaches changes the next one: real supervisor, real service, real restarts."""
 
-import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import psutil
 import pytest
+from benchmarks.known_fix import investigates
 from homes import Home
 
 import direct_writes
 from lamplighter.repository.store.database import sqlite_url
-from living import free_port
-
-SERVER = """
-import socket, sys
-plug = socket.socket()
-plug.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-plug.bind(("127.0.0.1", int(sys.argv[1])))
-plug.listen(64)
-while True:
-    plug.accept()[0].close()
-"""
-TOUCH = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
-SERVICES = """
-services:
-  app:
-    checks:
-      - tcp: 127.0.0.1:{port}
-        interval: 1s
-        timeout: 500ms
-        retries: 0
-    actions:
-      - restart: [{python}, -c, "{touch}", {file}]
-        wait: 2s
-"""
-
+from messages_api import MessagesApi
+from restarted_service import TOUCH, Init, declare
 
 REDEPLOY = """
       - redeployment: [{python}, -c, "{touch}", {file}]
@@ -45,48 +20,15 @@ REDEPLOY = """
 """
 
 
-class Init:
-    """Starts a service each time that a file asks for it, as an init system does."""
-
-    def __init__(self, home: Home) -> None:
-        self.port, self.asked, self.deployed = free_port(), home.path / "start", home.path / "new"
-        self.broken, self.crashes_after = False, 0.0
-        self.running: subprocess.Popen[bytes] | None = None
-        self.stopped = threading.Event()
-        self.thread = threading.Thread(target=self._follow)
-        self.asked.touch()
-
-    def _follow(self) -> None:
-        while not self.stopped.wait(0.02):
-            asked = [each for each in (self.asked, self.deployed) if each.exists()]
-            for each in asked:
-                each.unlink()
-            if asked and (self.deployed in asked or not self.broken):
-                self.kill()
-                self.running = subprocess.Popen([sys.executable, "-c", SERVER, str(self.port)])
-                if self.crashes_after:
-                    threading.Timer(self.crashes_after, self.running.kill).start()
-
-    def kill(self) -> None:
-        if self.running is not None:
-            self.running.kill()
-            self.running.wait()
-
-
 @pytest.fixture
 def init(home: Home) -> Iterator[Init]:
-    found = Init(home)
+    found = Init(home.path)
     found.thread.start()
     home.env |= {"LAMPLIGHTER_CHECK_INTERVAL": "1s"}
     yield found
     found.stopped.set()
     found.thread.join()
     found.kill()
-
-
-def declare(home: Home, init: Init, repairs: Path) -> None:
-    words = SERVICES.format(port=init.port, python=sys.executable, touch=TOUCH, file=repairs)
-    (home.path / "services.yaml").write_text(words)
 
 
 def passing(home: Home) -> bool:
@@ -123,7 +65,7 @@ def repaired(home: Home, number: int) -> bool:
 
 
 def test_a_known_fix_repairs_the_second_incident_at_once(home: Home, init: Init) -> None:
-    declare(home, init, init.asked)
+    declare(home.path, init, init.asked)
     home.start("supervisor")
     for number in (1, 2):
         incident(home, init, number, partial(repaired, home, number), rest=False)
@@ -150,7 +92,7 @@ def test_a_known_fix_repairs_the_second_incident_at_once(home: Home, init: Init)
 
 
 def test_a_useless_action_is_not_repeated_and_a_person_is_asked(home: Home, init: Init) -> None:
-    declare(home, init, home.path / "elsewhere")
+    declare(home.path, init, home.path / "elsewhere")
     home.start("supervisor")
     waiting = "SELECT 1 FROM incidents WHERE id = ? AND state = 'needs_person'"
     for number in (1, 2):
@@ -166,7 +108,7 @@ def test_a_useless_action_is_not_repeated_and_a_person_is_asked(home: Home, init
 
 
 def test_a_known_fix_that_does_not_help_is_investigated(home: Home, init: Init) -> None:
-    declare(home, init, init.asked)
+    declare(home.path, init, init.asked)
     redeploy = REDEPLOY.format(python=sys.executable, touch=TOUCH, file=init.deployed)
     with (home.path / "services.yaml").open("a") as file:
         file.write(redeploy.lstrip("\n"))
@@ -191,7 +133,7 @@ def sessions_of(home: Home, trigger: str) -> object:
 
 
 def test_a_service_that_crashes_after_each_restart_needs_a_person(home: Home, init: Init) -> None:
-    declare(home, init, init.asked)
+    declare(home.path, init, init.asked)
     home.start("supervisor")
     home.until(lambda: passing(home))
 
@@ -208,4 +150,24 @@ def test_a_service_that_crashes_after_each_restart_needs_a_person(home: Home, in
     home.until(lambda: home.value("SELECT 1 FROM incidents WHERE learned_at IS NOT NULL"))
     assert home.rows("SELECT observation FROM memories") == [
         ("Restart does not help against 'connection refused' on app: 0 of 1",)
+    ]
+
+
+def test_a_known_fix_asks_no_model(home: Home, init: Init) -> None:
+    declare(home.path, init, init.asked)
+    with MessagesApi({"model": investigates}) as api:
+        home.env |= {"LAMPLIGHTER_ENGINE": "messages", "ANTHROPIC_BASE_URL": api.url("model")}
+        home.start("supervisor")
+        for number in (1, 2):
+            incident(home, init, number, partial(repaired, home, number), rest=False)
+
+    used = home.rows(
+        "SELECT i.incident_id, s.tier, s.engine, COALESCE(s.input_tokens, 0) > 0 FROM sessions s "
+        "JOIN incident_sessions i ON i.session_id = s.id ORDER BY s.id"
+    )
+    assert used == [
+        (1, 1, "messages", 1),
+        (1, 2, "messages", 1),
+        (1, 3, "messages", 1),
+        (2, 3, "probe", 0),
     ]

@@ -177,6 +177,19 @@ async def test_a_check_that_the_action_did_not_repair_says_nothing_of_it(db: Dat
     assert (await now_of(db, incident)).live
 
 
+@pytest.mark.parametrize(("seconds", "lost"), [((30, 31), True), ((), False)])
+async def test_an_unconfirmed_action_did_not_last_if_its_service_passed_briefly(
+    db: Database, seconds: Sequence[int], *, lost: bool
+) -> None:
+    _, by = await restarted(db, outcome=UseOutcome.UNCONFIRMED)
+
+    await checked(db, *((each, PASSED) for each in seconds), (90, FAILED))
+
+    [use] = await cooldowns.of_sessions(db, [by.id])
+    assert use.did_not_last is lost
+    assert use.outcome is (UseOutcome.FAILURE if lost else UseOutcome.UNCONFIRMED)
+
+
 async def test_a_repair_that_lasted_stays_one_while_its_incident_is_open(db: Database) -> None:
     incident, by = await restarted(db, "db", "api")
     await checked(db, *((each, PASSED) for each in range(6, 12)), service="api")
@@ -218,13 +231,13 @@ async def test_what_did_not_last_is_refused_on_every_service_of_the_incident(db:
 async def test_a_service_is_acted_upon_once_what_it_needs_has_recovered(db: Database) -> None:
     incident, _ = await restarted(db, "api", "db")
     await checked(db, (6, PASSED), (7, FAILED), (8, PASSED), service="db")
-    need, why = await lost_need(db, SERVICES, API)
+    need, why = await lost_need(db, SERVICES, API, now=NOON)
     assert (need, why.startswith("restart of db: done; did not last")) == ("db", True)
 
     await checked(db, (30, PASSED), service="db")
 
     assert (await now_of(db, incident)).live, "api still fails"
-    assert await lost_need(db, SERVICES, API) == ("", "")
+    assert await lost_need(db, SERVICES, API, now=NOON) == ("", "")
 
 
 @pytest.mark.parametrize(

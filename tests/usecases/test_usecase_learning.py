@@ -34,6 +34,7 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.learning.outcome import ActionResult, OutcomeActor
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Trust
 from lamplighter.domain.relate import builtin_lexicon
+from lamplighter.domain.relate.reconcile import ReconcileOutcome
 from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.incident import EntryKind, IncidentOutcome
 from lamplighter.domain.services.notice import NoticePolicy
@@ -437,3 +438,33 @@ async def test_a_known_fix_that_was_refused_waits_as_any_investigation(
     assert bool(await incidents.live(db)) is not asked
     await checked(db, PointState.FAILED, at + 6 * MINUTE, "Web")
     assert await incidents.live(db)
+
+
+async def reported(db: Database, words: str) -> ReconcileOutcome:
+    by = await session(db, tier=2)
+    candidate = Candidate(
+        category=Category.REMEDIATION, service="Web", observation=words, tier=2, session_id=by.id
+    )
+    return (await remember(learning(db), candidate, now=NOON + HOUR)).outcome
+
+
+async def test_what_a_session_reports_in_its_own_words_joins_the_fact_with_its_fields(
+    db: Database,
+) -> None:
+    await happened(db, NOON, seconds=None)
+    again = "Restarting Web resolved the connection refused error"
+    assert await reported(db, again) is ReconcileOutcome.REINFORCED
+    assert await held(db) == [(FIXED.format("1 of 1"), 0.8)]
+    fact = await outcomes.fact_of(db, 1)
+    assert fact is not None
+    assert (fact.worked, fact.tried) == (1, 1), "only an outcome counts"
+
+    otherwise = "A restart does not help against connection refused"
+    assert await reported(db, otherwise) is ReconcileOutcome.LEARNED
+    assert await held(db) == [(FIXED.format("1 of 1"), 0.6), (otherwise, 0.7)]
+
+
+async def test_what_a_session_reported_before_in_its_own_words_is_adopted(db: Database) -> None:
+    await reported(db, "Restarting Web fixes connection refused")
+    await happened(db, NOON, seconds=None)
+    assert await held(db) == [(FIXED.format("1 of 1"), 0.8)]

@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from lamplighter.domain.learning.extract import agrees, extract_claim
+from lamplighter.domain.learning.facts import is_attached
 from lamplighter.domain.memory.intents import (
     CONTRADICTS,
     NEW,
@@ -17,7 +19,7 @@ from lamplighter.domain.memory.intents import (
 )
 from lamplighter.domain.memory.memory import Candidate, InactiveReason, Memory, MemoryId
 from lamplighter.domain.memory.review import MAX_POSSIBLE, POSSIBLE_FULL, ReviewKind, ReviewState
-from lamplighter.domain.relate import Analysis, Lexicon, RelationVerdict, analyze
+from lamplighter.domain.relate import Analysis, Lexicon, Relation, RelationVerdict, analyze
 from lamplighter.domain.relate.nearest import lookup_terms
 from lamplighter.domain.relate.reconcile import (
     CandidateHistory,
@@ -30,9 +32,10 @@ from lamplighter.domain.services.service import GENERAL
 from lamplighter.domain.text import comparison_key
 from lamplighter.repository.memory import exposures, history, knowledge, links, memories, reviews
 from lamplighter.repository.search import analyses, searches
-from lamplighter.repository.services import checks, events
+from lamplighter.repository.services import checks, events, outcomes
 from lamplighter.repository.store.database import Database, writing
 
+FIELDS_PROBABILITY: Final = 0.99
 NEAREST: Final = 10
 """How many memories of a group a candidate is compared with."""
 
@@ -54,10 +57,11 @@ async def around(
     candidate = replace(candidate, service=service)
     analysis = analyze(candidate.observation, lexicon, service=service)
     terms = lookup_terms(analysis)
-    related = [
+    by_text = [
         (memory, verdict_on(candidate.observation, analysis, memory, known, lexicon))
         for memory, known in await _related(db, candidate, terms, lexicon)
     ]
+    related = await _by_fields(db, candidate, by_text)
     return Surroundings(
         candidate=candidate,
         analysis=analysis,
@@ -105,6 +109,33 @@ async def _related(
     analyses.drop_from_index(db, group, set(near) - active)
     said = comparison_key(candidate.observation)
     return [each for each in found if each[0].active or comparison_key(each[0].observation) == said]
+
+
+async def _by_fields(
+    db: Database, candidate: Candidate, related: list[tuple[Memory, RelationVerdict]]
+) -> list[tuple[Memory, RelationVerdict]]:
+    """Compare a candidate with what outcomes taught by their fields, where it has such fields."""
+    claim = extract_claim(candidate.service, candidate.observation)
+    if claim is None or candidate.service is None:
+        return related
+    facts = {
+        MemoryId(each.memory_id): (each, agrees(claim, each))
+        for each in await outcomes.facts_of(db, candidate.service)
+    }
+    held = await memories.by_ids(
+        db, [number for number, (_, same) in facts.items() if same is not None]
+    )
+    found = {memory.id: (memory, verdict) for memory, verdict in related}
+    for number, memory in held.items():
+        fact, same = facts[number]
+        if number in found and found[number][1].word_for_word:
+            continue
+        if memory.active and memory.category is candidate.category and is_attached(fact, memory):
+            relation = Relation.SAME if same else Relation.CONFLICTING
+            words = "the same fact" if same else "another result of the same fact"
+            reason = f"{words} by its fields: {fact.kind.replace('_', ' ')}"
+            found[number] = memory, RelationVerdict(relation, reason, FIELDS_PROBABILITY)
+    return list(found.values())
 
 
 async def _history(

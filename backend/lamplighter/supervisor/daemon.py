@@ -41,6 +41,7 @@ from lamplighter.supervisor.run.parking import ParkedChains
 from lamplighter.supervisor.run.tasks import known_fixes
 from lamplighter.supervisor.standby import RETRY_MESSAGE, Standby
 from lamplighter.usecases.clients import client_sessions
+from lamplighter.usecases.ingest.session_lines import PROBE
 from lamplighter.usecases.memory import fade, journal
 from lamplighter.usecases.services.silence import silences
 from lamplighter.usecases.sessions import chain, halt
@@ -309,7 +310,9 @@ class Supervisor:
         await self._read_services()
         if request.engine not in self.context.engines:
             request = replace(request, engine=None)
-        plan = request.plan(engine=self.context.active.engine_of(request.tier))
+        known = request.trigger is Trigger.KNOWN_FIX  # its action is known: no model is needed
+        engine = PROBE if known else self.context.active.engine_of(request.tier)
+        plan = request.plan(engine=engine)
         plan = replace(plan, dry_run=plan.dry_run or self.context.active.dry_run)
         await self.parking.work(partial(self._chain, plan, request))
 

@@ -6,7 +6,12 @@ from msgspec import Meta, Struct
 
 from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, public_shape
 from lamplighter.api.sessions.shapes import SessionOut
-from lamplighter.domain.services.incident import NOTE_CHARS, Incident, IncidentOutcome
+from lamplighter.domain.services.incident import (
+    NOTE_CHARS,
+    EntryKind,
+    Incident,
+    IncidentOutcome,
+)
 
 
 @public_shape(Incident)
@@ -49,20 +54,8 @@ class TimelineItemOut(Struct):
     """Something that happened; `ref` is the number of the event, the use or the approval."""
 
     at: str
-    kind: Literal[
-        "opened",
-        "joined",
-        "failed_again",
-        "recovered",
-        "known_fix",
-        "no_fix",
-        "flapping",
-        "state",
-        "alert",
-        "acknowledged",
-        "note",
-        "merged",
-        "resolved",
+    kind: Literal[  # type: ignore[valid-type]
+        *(each.value for each in EntryKind),
         "session_started",
         "session_ended",
         "action",

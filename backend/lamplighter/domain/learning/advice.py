@@ -43,7 +43,7 @@ def configuration_key(service: Service | None) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
-def circumstances_of(configured: str, deployed: int | None, kind: ActionKind | None) -> str:
+def circumstances_of(configured: str, deployed: str | None, kind: ActionKind | None) -> str:
     """Return what an outcome depends on: the configuration, and the last deployment.
 
     The outcome of a deployment does not depend on the one before it.
@@ -59,7 +59,7 @@ def advise(
     records: Sequence[OutcomeRecord],
     facts: Iterable[tuple[LearnedFact, Memory | None]],
     *,
-    deployed: int | None,
+    deployed: str | None,
     configured: str | None = None,
 ) -> RepairAdvice:
     """Return what is known of each declared action against what fails now.

@@ -6,15 +6,19 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from lamplighter.domain.learning.changes import duration_words
+from lamplighter.domain.learning.hours import hour_words
 from lamplighter.domain.learning.outcome import ActionCounts, beta_interval, robust_interval
 from lamplighter.domain.learning.patterns import time_words
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
 from lamplighter.domain.memory.frames import (
+    FAILS_AFTER,
     FAILS_AT,
     FAILS_WITH,
     FIXES,
     HEALTHY_AFTER,
     NO_HELP,
+    SLOW_AT,
     Frame,
 )
 from lamplighter.domain.memory.intents import (
@@ -46,12 +50,14 @@ MIN_MEASURED: Final = 3
 
 class FactKind(StrEnum):
     """What a learned fact is about: a repair, the cause of failures, a time to be healthy or of
-    failures."""
+    failures, the hours in which a check is slow, a change that failures follow."""
 
     REPAIR = "repair"
     CAUSE = "cause"
     START_UP = "start_up"
     PATTERN = "pattern"
+    SLOW_HOURS = "slow_hours"
+    CHANGE = "change"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +66,10 @@ class LearnedFact:
 
     Of a repair, `cause` quotes the evidence, and `signature` is the key of the failure; of a
     cause it is the service that failed first. A pattern has the second of the day in `seconds`,
-    its days in `action`, and the evidence and signature of the failure. Nothing before the
-    outcome or incident `counted_from` counts.
+    its days in `action`, and the evidence and signature of the failure. Slow hours name their
+    check in `signature`; `seconds` are their start and end in the day, the latency in them and
+    the usual one. A change has its kind in `action` and the changed service in `cause`. Nothing
+    before the outcome, incident or day `counted_from` counts.
     """
 
     memory_id: int = 0
@@ -103,11 +111,15 @@ _FRAMES: Final = {
     FactKind.CAUSE: FAILS_WITH,
     FactKind.START_UP: HEALTHY_AFTER,
     FactKind.PATTERN: FAILS_AT,
+    FactKind.SLOW_HOURS: SLOW_AT,
+    FactKind.CHANGE: FAILS_AFTER,
 }
+BY_TIME: Final = (FactKind.PATTERN, FactKind.SLOW_HOURS)
+"""Claims of a time, which evidence either agrees with or not."""
 
 
 def _subject(fact: LearnedFact) -> tuple[str, ...]:
-    cause = fact.cause if fact.kind is FactKind.CAUSE else ""
+    cause = fact.cause if fact.kind in (FactKind.CAUSE, FactKind.CHANGE) else ""
     action = "" if fact.kind is FactKind.PATTERN else fact.action
     return fact.kind, normalize_service_name(fact.service), action, fact.signature, cause
 
@@ -121,9 +133,14 @@ def render(fact: LearnedFact) -> LearnedFact:
         service=fact.service,
         counts=f"{fact.worked} of {fact.tried}{_healthy_words(fact)}",
         time=_time(fact),
-        range=_range(fact.seconds) or "measured once",
+        range=_figures(fact) or "measured once",
+        check=fact.signature,
     )
     return replace(fact, sentence=sentence)
+
+
+def _latency(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{max(1, round(seconds * 1_000))} ms"
 
 
 def _healthy_words(fact: LearnedFact) -> str:
@@ -136,7 +153,18 @@ def _healthy_words(fact: LearnedFact) -> str:
 def _time(fact: LearnedFact) -> str:
     if fact.kind is FactKind.PATTERN:
         return time_words(fact.seconds[0], fact.action)
+    if fact.kind is FactKind.SLOW_HOURS:
+        return hour_words(*fact.seconds[:2])
     return _middle(fact.seconds)
+
+
+def _figures(fact: LearnedFact) -> str:
+    if fact.kind is FactKind.SLOW_HOURS:
+        slow, usual = fact.seconds[2:]
+        return f"{_latency(slow)} instead of {_latency(usual)}"
+    if fact.kind is FactKind.CHANGE:
+        return duration_words(max(fact.seconds, default=0.0))
+    return _range(fact.seconds)
 
 
 def _middle(seconds: Sequence[float]) -> str:
@@ -180,19 +208,19 @@ def decide_fact(
     memory: Memory | None,
     *,
     helped: bool,
-    incident_id: int,
+    source: str,
     fading: bool,
     now: datetime,
 ) -> list[Intent] | None:
-    """Return what an incident's evidence writes; None where a person has taken the memory over.
+    """Return what new evidence writes; None where a person has taken the memory over.
 
     `before` are the fields as they were, and `memory` is theirs: None where it was deleted.
-    `helped` is what the incident shows. A claim that holds is reinforced, another one
+    `helped` is what the evidence of `source` shows. A claim that holds is reinforced, another one
     contradicted; the counts are rendered with it.
     """
 
     def why(cause: str, reason: str) -> ChangeOrigin:
-        words = f"incident {incident_id}: {reason}"
+        words = f"{source}: {reason}"
         session = candidate.session_id
         return ChangeOrigin(cause=cause, actor="supervisor", reason=words, session_id=session)
 
@@ -203,7 +231,7 @@ def decide_fact(
     due = apply_decay(memory, now=now) if fading else memory
     faded: list[Intent] = [*decay_changes([memory], now=now)] if fading else []
     if not due.active:
-        if due.inactive_reason is not InactiveReason.LOW:
+        if due.inactive_reason is not InactiveReason.LOW or (fact.kind in BY_TIME and not helped):
             return None
         new = NewMemory(candidate, why("learned", f"repeats memory {memory.id}"))
         return [*faded, new, MemoryLink(NEW, memory.id, REVIVES, candidate.session_id)]
@@ -219,7 +247,12 @@ def confirms(fact: LearnedFact, before: LearnedFact, *, helped: bool) -> bool:
     """Whether the newest evidence agrees with what was claimed before it."""
     if fact.kind is FactKind.REPAIR:
         return helped is (before.frame is not NO_HELP)
-    claimed = robust_interval(before.seconds)
-    if fact.kind in (FactKind.CAUSE, FactKind.PATTERN) or claimed is None:
+    if fact.kind in (FactKind.CAUSE, FactKind.CHANGE, *BY_TIME) or not before.seconds:
         return helped
-    return claimed[1] * 0.5 - 1 <= fact.seconds[-1] <= claimed[2] * 1.25 + 1
+    return confirms_time(before.seconds, fact.seconds[-1])
+
+
+def confirms_time(claimed: Sequence[float], seconds: float) -> bool:
+    """Whether a time lies within what some measured times claim."""
+    found = robust_interval(claimed)
+    return found is None or found[1] * 0.5 - 1 <= seconds <= found[2] * 1.25 + 1

@@ -92,6 +92,17 @@ HEALTHY_AFTER: Final = Frame(
 FAILS_AT: Final = Frame(
     Category.TIMING, "Fails with '{cause}' at about {time}", "time", tail=" ({counts} failures)"
 )
+FAILS_AFTER: Final = Frame(
+    Category.BEHAVIOR,
+    "Fails after a {action} of {cause}",
+    tail=": within {range}, {counts} times",
+)
+SLOW_AT: Final = Frame(
+    Category.TIMING,
+    "The {check} check is slow from {time}",
+    "time",
+    tail=": {range} ({counts} days)",
+)
 FIRST_FAILS: Final = Frame(
     Category.REMEDIATION, "The first {action} fails and the second one works"
 )
@@ -103,5 +114,7 @@ FRAMES: Final = (
     FLAPS,
     HEALTHY_AFTER,
     FAILS_AT,
+    FAILS_AFTER,
+    SLOW_AT,
     FIRST_FAILS,
 )

@@ -85,7 +85,8 @@ class CooldownUse:
 
     `name` is the declared action, empty where a session acted by itself and
     said so in a marker. `healthy_after` is how many seconds the service took to
-    be healthy. `cleared_by` is `healthy` or `operator`: it counts no more.
+    be healthy; `did_not_last` says that its checks passed after it and soon failed again.
+    `cleared_by` is `healthy` or `operator`: it counts no more.
     """
 
     id: int
@@ -104,16 +105,12 @@ class CooldownUse:
     cleared_by: Annotated[str | None, Field(options=("healthy", "operator"))] = None
     version: int = 1
     marked: Annotated[bool, Field(public=False)] = False
+    did_not_last: Annotated[bool, Field(public=False)] = False
 
     @property
     def was_cut_off(self) -> bool:
         """Whether it was stopped before its end: that says nothing of what it does."""
         return SESSION_ENDED in self.text or HALTED_MEANWHILE in self.text
-
-    @property
-    def did_not_last(self) -> bool:
-        """Whether the checks that failed before it passed after it, and soon failed again."""
-        return self.outcome is UseOutcome.FAILURE and DID_NOT_LAST in self.text
 
     @property
     def healthy_at(self) -> datetime:

@@ -1,9 +1,12 @@
 """The event: something that happened while operating."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
+
+from lamplighter.domain.fields import Field
 
 
 class Level(StrEnum):
@@ -19,10 +22,24 @@ _CRITICAL: Final = frozenset(
     {"critical", "crit", "error", "err", "failed", "failure", "fatal", "down"}
 )
 
+_CHANGES: Final = re.compile(
+    r"\b(?:deploy(?:ed|ment|s|ing)?|redeploy(?:ed|ment|s)?|releas(?:e|ed|es)|roll(?:ed)?\s?(?:out|back)|"
+    r"rollback|upgraded?|updated?\s+to|downgraded?|migrated|installed|reconfigured|"
+    r"(?:config(?:uration)?|settings?|manifest|compose|environment)\b.{0,40}\b(?:changed|updated|"
+    r"edited|reloaded|applied)|(?:changed|updated|edited|reloaded|applied)\b.{0,40}\bconfig\w*)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_CHANGE: Final = re.compile(
+    r"\b(?:not|never|failed\s+to|will|would|should|if|plan(?:ned)?|dry\s+run)\b|n['\u2019]t\b", re.I
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One event as it is kept. `source` is marker, supervisor, operator or alert."""
+    """One event as it is kept. `source` is marker, supervisor, operator or alert.
+
+    `change` is the kind of change of its service that it reports, empty for most.
+    """
 
     id: int
     level: Level
@@ -33,6 +50,7 @@ class Event:
     source: str
     created_at: datetime
     version: int = 1
+    change: Annotated[str, Field(public=False)] = ""
 
 
 def parse_level(word: str) -> Level:
@@ -45,3 +63,8 @@ def parse_level(word: str) -> Level:
     if folded in _CRITICAL:
         return Level.CRITICAL
     return Level.WARNING if folded in _WARNING else Level.INFO
+
+
+def reports_change(text: str) -> bool:
+    """Whether an event reports a deployment, or a change of a configuration."""
+    return bool(_CHANGES.search(text)) and not _NO_CHANGE.search(text)

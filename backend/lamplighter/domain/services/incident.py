@@ -77,6 +77,7 @@ class EntryKind(StrEnum):
     KNOWN_FIX = "known_fix"
     NO_FIX = "no_fix"
     FLAPPING = "flapping"
+    CHANGED = "changed"
     STATE = "state"
     ALERT = "alert"
     ACKNOWLEDGED = "acknowledged"

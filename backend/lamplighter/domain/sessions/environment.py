@@ -76,6 +76,9 @@ def _handoff_lines(handoff: Handoff) -> Iterator[str]:
         yield (
             f"- diagnosis: {found.service} fails at {found.stage}{cause}: {one_line(found.detail)}"
         )
+    for event in handoff.changed:
+        what = f"{event.change} of {event.service} at {event.created_at:%H:%M} UTC"
+        yield f"- change: {what}: {one_line(event.text)}"
     for use in handoff.tried:
         when = f"at {use.created_at:%H:%M} UTC"
         yield f"- action: {use.action} of {use.service} {when}, {use.outcome}: {one_line(use.text)}"

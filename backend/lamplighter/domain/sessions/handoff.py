@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from lamplighter.domain.services.cooldown import CooldownUse
+from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import MAX_TIER, Session, Status
 
@@ -71,7 +72,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handoff:
-    """All that the next tier is given: services and reasons, what was seen, found and tried."""
+    """All that the next tier is given: services and reasons, what was seen, found and tried.
+
+    `changed` is the last change of the services or of what they depend on.
+    """
 
     session_id: int
     tier: int
@@ -79,6 +83,7 @@ class Handoff:
     check_results: tuple[CheckResult, ...] = ()
     findings: tuple[Finding, ...] = ()
     tried: tuple[CooldownUse, ...] = ()
+    changed: tuple[Event, ...] = ()
 
     @property
     def services(self) -> tuple[str, ...]:

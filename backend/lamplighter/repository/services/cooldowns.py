@@ -234,17 +234,19 @@ async def recent(db: Database, service: str, *, limit: int) -> list[CooldownUse]
     return [_use(row) for row in await db.fetch_all(query)]
 
 
-async def last_deployment(db: Database, service: str, *, before: datetime) -> int | None:
+async def last_deployment(db: Database, service: str, *, before: datetime) -> CooldownUse | None:
     """Return the last deployment of a service that ended well before a moment."""
     query = (
-        sa.select(sa.func.max(cooldowns.c.id))
+        sa.select(cooldowns)
         .where(sa.func.lower(cooldowns.c.service) == service.lower())
         .where(cooldowns.c.action == ActionKind.REDEPLOYMENT)
         .where(cooldowns.c.outcome.in_((UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)))
         .where(cooldowns.c.created_at < before)
+        .order_by(cooldowns.c.id.desc())
+        .limit(1)
     )
-    found = await db.fetch_val(query)
-    return None if found is None else int(found)
+    row = await db.fetch_one(query)
+    return None if row is None else _use(row)
 
 
 async def spelling(db: Database, service: str) -> str | None:

@@ -51,8 +51,9 @@ async def insert(
     tier: int = 0,
     source: str,
     now: datetime,
+    **more: str,
 ) -> Event:
-    """Record an event, and send a notice where the settings say so."""
+    """Record an event, and send a notice where the settings say so; `more` may be its change."""
     statement = (
         sa.insert(events)
         .values(
@@ -63,6 +64,7 @@ async def insert(
             tier=tier,
             source=source,
             created_at=now,
+            **{"change": "", **more},
         )
         .returning(events)
     )
@@ -83,6 +85,47 @@ async def recorded_after(db: Database, text: str, service: str | None, at: datet
     if at is not None:
         query = query.where(events.c.created_at >= at)
     return await db.fetch_one(query) is not None
+
+
+async def last_change(
+    db: Database,
+    services: Sequence[str],
+    *,
+    kinds: Sequence[str] = (),
+    since: datetime | None = None,
+    until: datetime,
+) -> Event | None:
+    """Return the last event before a moment that reports a change of one of some services."""
+    query = (
+        sa.select(events)
+        .where(events.c.change != "")
+        .where(events.c.service.in_(list(services)))
+        .where(events.c.created_at < until)
+        .order_by(events.c.created_at.desc(), events.c.id.desc())
+        .limit(1)
+    )
+    if kinds:
+        query = query.where(events.c.change.in_(list(kinds)))
+    if since is not None:
+        query = query.where(events.c.created_at >= since)
+    row = await db.fetch_one(query)
+    return None if row is None else from_row(row)
+
+
+async def count_changes(
+    db: Database, service: str, change: str, *, since: datetime, until: datetime
+) -> int:
+    """Return how many events report a kind of change of a service within a span of time."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(events)
+        .where(events.c.change != "")
+        .where(events.c.change == change)
+        .where(events.c.service == service)
+        .where(events.c.created_at >= since)
+        .where(events.c.created_at < until)
+    )
+    return int(await db.fetch_val(query))
 
 
 async def get(db: Database, event_id: int) -> Event | None:

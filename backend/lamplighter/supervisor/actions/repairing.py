@@ -146,7 +146,7 @@ async def _lost_need(gate: "Gate", service: Service, action: Action) -> str:
     """
     if gate.session.trigger is Trigger.MANUAL or action.approve is ApprovalPolicy.ALWAYS:
         return ""
-    need, why = await lost_need(gate.here.db, gate.services, service)
+    need, why = await lost_need(gate.here.db, gate.services, service, now=gate.here.now())
     if need and not gate.session.dry_run:
         await chain.ask_person(gate.here.db, gate.session, need, why, now=gate.here.now())
     return f"{service.name} depends on {need}, whose repair did not last ({why})" if need else ""

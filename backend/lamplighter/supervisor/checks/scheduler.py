@@ -5,20 +5,26 @@ import logging
 import time
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.errors import LamplighterError, LeadershipLost
 from lamplighter.domain.services import schedule
 from lamplighter.domain.services.check import Check, CommandCheck, PushCheck
-from lamplighter.domain.services.series import CheckRun, PointState
+from lamplighter.domain.services.series import DAY, CheckRun, PointState, span_start
 from lamplighter.domain.services.service import Services
 from lamplighter.engines.checker import CheckReport
 from lamplighter.repository.store.driver import Error, severity
 from lamplighter.supervisor.checks.process import CheckProcessEnded, CheckProcesses
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services import check_folding, check_runs, lasting_warnings
+from lamplighter.usecases.services import (
+    check_folding,
+    check_runs,
+    lasting_warnings,
+)
 from lamplighter.usecases.services.check_folding import CheckRetention
+from lamplighter.usecases.services.incidents import latency_hours
+from lamplighter.usecases.services.incidents.changes import record_declarations
 from lamplighter.usecases.sessions.halt import HaltControl
 
 logger = logging.getLogger(__name__)
@@ -31,6 +37,9 @@ TICK_SECONDS: Final = 1.0
 FLUSH_SECONDS: Final = 0.5
 HALT_SECONDS: Final = 1.0
 FOLD_SECONDS: Final = 20.0
+HOURS_AFTER: Final = timedelta(minutes=2)
+"""So long after midnight (UTC) the day before is folded, and its slow hours are learned."""
+
 MAX_PENDING: Final = 20_000
 """Results in memory while the database takes none; beyond that new ones are dropped."""
 
@@ -74,6 +83,7 @@ class CheckScheduler:
     )
     _filled: asyncio.Event = field(default_factory=asyncio.Event)
     _unsure: bool = False
+    _hours_learned: date | None = None
     _halted: bool = False
     _halt_read_at: float = 0.0
 
@@ -103,7 +113,10 @@ class CheckScheduler:
         if not self.interval:
             self._checks, self._loaded = {}, None
             return 0
+        before = self._services
         self._reload(now)
+        if self._services is not before and before.items:
+            await self._record_changes(before)
         due = [each for each in self._checks.values() if each.due <= now]
         halted = bool(due) and await self._is_halted(now)
         for each in due:
@@ -177,6 +190,12 @@ class CheckScheduler:
                 held.check = check
                 self._checks[name] = held
 
+    async def _record_changes(self, before: Services) -> None:
+        try:
+            await record_declarations(self.here.db, before, self._services, now=self.here.now())
+        except (Error, TimeoutError) as error:
+            logger.log(severity(error), "A changed declaration could not be recorded: %s", error)
+
     async def _run_check(self, scheduled: ScheduledCheck, due: float) -> None:
         check = scheduled.check
         try:
@@ -219,8 +238,16 @@ class CheckScheduler:
             try:
                 await self.fold()
                 await lasting_warnings.detect(self.here, self._services)
+                await self.learn_hours()
             except (Error, TimeoutError) as error:
                 logger.log(severity(error), "Check results could not be folded: %s", error)
+
+    async def learn_hours(self) -> None:
+        """Learn once a day at which hours checks are slow, when the day before is folded."""
+        now = self.here.now()
+        if self._hours_learned != now.date() and now - span_start(now, DAY) >= HOURS_AFTER:
+            await latency_hours.learn_hours(self.here, self._services)
+            self._hours_learned = now.date()
 
     async def _stop(self) -> None:
         """End running checks without a result, and the check process."""

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.learning.changes import change_of
 from lamplighter.domain.memory.admit import validate_service
 from lamplighter.domain.services.density import MONDAY, TimeAxis, choose_axis, count_by_level
 from lamplighter.domain.services.event import Event, Level
@@ -45,6 +46,7 @@ async def report(
             text,
             service=service,
             source="operator" if session is None else "session",
+            change=(change_of(text) or "") if service and session is None else "",
             session_id=session.id if session else None,
             tier=session.tier if session else 0,
             now=here.now(),

@@ -7,6 +7,7 @@ from typing import Final
 
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.learning.changes import BEFORE
 from lamplighter.domain.services.cooldown import (
     HEALTHY_ROUNDS,
     CooldownUse,
@@ -95,6 +96,10 @@ async def handoff_from(
     named = [each.service for each in accepted]
     around = [*named, *services.neighbors(named)]
     seen = [result for each in ids for result in await checks.of_session(db, each, around)]
+    needs = services.with_needs([each for each in services if each.name in named])
+    changed = await events.last_change(
+        db, [each.name for each in needs] or named, since=now - BEFORE, until=now
+    )
     tried = await cooldowns.spent_since(db, now - cooldown_usage.LONGEST_WINDOW)
     return Handoff(
         session_id=parent_id,
@@ -103,6 +108,7 @@ async def handoff_from(
         check_results=tuple(_newest(seen)),
         findings=tuple(await findings.of_sessions(db, ids)),
         tried=tuple(use for use in tried if use.service in named),
+        changed=(changed,) if changed else (),
     )
 
 

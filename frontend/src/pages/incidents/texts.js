@@ -46,6 +46,7 @@ export const incidents = {
   kind_known_fix: "Known fix",
   kind_no_fix: "No known fix",
   kind_flapping: "Flapping",
+  kind_changed: "Changed before",
   kind_state: "State",
   kind_alert: "Alert",
   kind_acknowledged: "Acknowledged",

@@ -9,8 +9,9 @@ from lamplighter.domain.services.incident import IncidentSource
 from lamplighter.domain.services.service import Service
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
-from lamplighter.repository.services import cooldowns, incidents, outcomes
+from lamplighter.repository.services import incidents, outcomes
 from lamplighter.usecases.services import cooldown_usage
+from lamplighter.usecases.services.incidents import changes
 
 
 async def open_evidence(db: Database, service: str) -> str:
@@ -51,5 +52,5 @@ async def advice_on(
         signatures_of(service.name, evidence),
         await outcomes.of_service(db, service.name),
         [(each, held.get(MemoryId(each.memory_id))) for each in facts],
-        deployed=await cooldowns.last_deployment(db, service.name, before=now),
+        deployed=await changes.version_of(db, service.name, before=now),
     )

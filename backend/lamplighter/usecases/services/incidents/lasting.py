@@ -19,6 +19,7 @@ WHY_CHARS: Final = 200
 POINTS_READ: Final = 20
 """So many results before a failure are read: more than a repair needs to last."""
 
+MAY_FAIL_AGAIN: Final = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)
 PASSED: Final = (PointState.PASSED, PointState.WARNED)
 
 
@@ -50,10 +51,12 @@ async def refused_actions(
     """
     found = await advice_on(db, service, evidence, now=now)
     known = {name: str(each) for name, each in found.useless.items()}
-    return known | await _not_lasting(db, service.name)
+    return known | await _not_lasting(db, service.name, now=now)
 
 
-async def lost_need(db: Database, services: Services, service: Service) -> tuple[str, str]:
+async def lost_need(
+    db: Database, services: Services, service: Service, *, now: datetime
+) -> tuple[str, str]:
     """Return what a failing service depends on whose repair did not last, and why; else empty.
 
     To act on the service does not help then, even while its dependency passes for a moment: until
@@ -63,19 +66,28 @@ async def lost_need(db: Database, services: Services, service: Service) -> tuple
     found = await incidents.members(db, [each.id for each in live])
     ill = {each.service for some in found.values() for each in some if not each.recovered_at}
     for need in services.with_needs([service]):
-        if need is not service and need.name in ill and (lost := await _not_lasting(db, need.name)):
+        if need is service or need.name not in ill:
+            continue
+        if lost := await _not_lasting(db, need.name, now=now):
             return need.name, "; ".join(lost.values())
     return "", ""
 
 
-async def _not_lasting(db: Database, service: str) -> dict[str, str]:
-    """Return the actions that did not last in the open incident of a service, and why not."""
+async def _not_lasting(db: Database, service: str, *, now: datetime) -> dict[str, str]:
+    """Return the actions that did not last in the open incident of a service, and why not.
+
+    A deployment or a change of its configuration since then calls for another try.
+    """
+    last = await events.last_change(db, [service], until=now)
+    changed = last.created_at if last else None
     live = [each.id for each in await incidents.live(db) if is_member(each, service)]
     folded = normalize_service_name(service)
     return {
         use.name: f"{use.name} of {service}: {use.text}"
         for _, use in await cooldowns.of_incidents(db, live)
-        if use.did_not_last and normalize_service_name(use.service) == folded
+        if use.did_not_last
+        and normalize_service_name(use.service) == folded
+        and (changed is None or use.created_at > changed)
     }
 
 
@@ -97,7 +109,7 @@ async def _fails_after(
 ) -> CheckSeries | None:
     """Return the check that shows that a repair did not last."""
     service = services.find(use.service)
-    if service is None or use.outcome is not UseOutcome.SUCCESS:
+    if service is None or use.outcome not in MAY_FAIL_AGAIN:
         return None
     declared = {each.name: each for each in service.checks}
     for each in failing.get(service.name, ()):
@@ -106,6 +118,8 @@ async def _fails_after(
             continue
         found = await series.points(db, each.id, start=use.healthy_at, end=since, limit=POINTS_READ)
         passed = [one for one in found if one.state in PASSED]
+        if use.outcome is UseOutcome.UNCONFIRMED and not passed:
+            continue  # it never passed after the action: that is no repair
         seen = not passed and await _saw_it_pass(db, use, service, each)
         if fails_after(use, each, declared[each.check], passed, seen=seen):
             return each
@@ -128,7 +142,13 @@ async def _fail(
     why = shorten(f"{after.check}: {one_line(after.detail) or 'failed'}", WHY_CHARS)
     text = f"{use.text}; {DID_NOT_LAST}: {why}" if use.text else f"{DID_NOT_LAST}: {why}"
     await cooldowns.change(
-        db, use.id, outcome=UseOutcome.FAILURE, healthy_after=None, text=text, now=now
+        db,
+        use.id,
+        outcome=UseOutcome.FAILURE,
+        healthy_after=None,
+        did_not_last=True,
+        text=text,
+        now=now,
     )
     words = f"{(use.name or use.action).capitalize()} {DID_NOT_LAST}: {why}"
     await incidents.add_entry(
@@ -144,4 +164,6 @@ async def _fail(
         source="supervisor",
         now=now,
     )
-    return replace(use, outcome=UseOutcome.FAILURE, healthy_after=None, text=text)
+    return replace(
+        use, outcome=UseOutcome.FAILURE, healthy_after=None, did_not_last=True, text=text
+    )

@@ -12,8 +12,8 @@ from lamplighter.domain.services.service import Service, Services
 from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
-from lamplighter.repository.services import cooldowns, incidents, outcomes
-from lamplighter.usecases.services.incidents import view
+from lamplighter.repository.services import incidents, outcomes
+from lamplighter.usecases.services.incidents import changes, view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ async def _advice(
         signatures_of(service.name, evidence),
         records,
         [(each, held.get(MemoryId(each.memory_id))) for each in facts],
-        deployed=await cooldowns.last_deployment(db, service.name, before=incident.started_at),
+        deployed=await changes.version_of(db, service.name, before=incident.started_at),
         configured=incident.configured or None,
     )
 

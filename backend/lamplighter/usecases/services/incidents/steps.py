@@ -32,6 +32,7 @@ from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database
 from lamplighter.repository.services import cooldowns, incidents, notices
 from lamplighter.repository.sessions import escalations, requests, sessions
+from lamplighter.usecases.services.incidents import changes
 from lamplighter.usecases.services.incidents.advise import advice_on
 from lamplighter.usecases.services.incidents.lasting import refused_actions
 
@@ -252,6 +253,10 @@ async def _open(
         configured=configuration_key(services.find(root)),
         now=now,
     )
+    if change := await changes.change_before(db, services, root, since):
+        await incidents.add_entry(
+            db, incident.id, EntryKind.CHANGED, change.sentence, service=change.service, now=now
+        )
     if flapped:
         await _note_flaps(db, incident, group, flapped, now=now)
         return
@@ -420,9 +425,14 @@ async def _investigate(
 ) -> None:
     """Request a session for members of an incident; a warning needs no tier 1 to notice it."""
     checks = ", ".join(f"{name}/{each.check}" for name in names for each in failing[name])
+    noted = await incidents.entries(db, incident.id)
+    before = "".join(f" {each.text}." for each in noted if each.kind is EntryKind.CHANGED)
     tier, what = (2, "Lasting warnings") if incident.is_warning else (1, "Failing checks")
     session = SessionPlan(
-        tier=tier, trigger=Trigger.CHECK, services=tuple(names), prompt=f"{what}: {checks}."
+        tier=tier,
+        trigger=Trigger.CHECK,
+        services=tuple(names),
+        prompt=f"{what}: {checks}.{before}",
     )
     await _request(db, incident, names, session, now=now)
 

@@ -1,0 +1,74 @@
+"""Changes before a failure: a deployment, or a change of configuration."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
+
+from lamplighter.domain.services.event import reports_change
+
+BEFORE: Final = timedelta(minutes=30)
+"""A change so long before a failure is noted with it."""
+
+MIN_FAILURES: Final = 2
+"""From so many failures after a change of its kind on it is worth a memory."""
+
+MIN_SHARE: Final = 0.5
+"""So many of all changes of the kind a failure must have followed."""
+
+_CONFIGURATION: Final = re.compile(
+    r"config|\b(?:settings?|manifest|compose|environment|declaration)\b", re.IGNORECASE
+)
+
+
+class ServiceChange(StrEnum):
+    """What changed: the version of a service, its configuration, or services.yaml."""
+
+    DEPLOYMENT = "deployment"
+    CONFIGURATION = "configuration change"
+    DECLARATION = "declaration change"
+
+
+def change_of(text: str) -> ServiceChange | None:
+    """Return the change that an event reports; None for any other event.
+
+    >>> str(change_of("Deployed app 2.1")), str(change_of("config reloaded in nginx.conf"))
+    ('deployment', 'configuration change')
+    """
+    if not reports_change(text):
+        return None
+    if _CONFIGURATION.search(text):
+        return ServiceChange.CONFIGURATION
+    return ServiceChange.DEPLOYMENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeBefore:
+    """The last change before a failure, of the service or of one that it depends on."""
+
+    kind: ServiceChange
+    service: str
+    text: str
+    at: datetime
+    seconds: float
+    event_id: int
+
+    @property
+    def sentence(self) -> str:
+        """Return it as a sentence, for a timeline and a prompt."""
+        before = duration_words(self.seconds)
+        return f"{before} before: {self.kind} of {self.service}: {self.text}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as it is kept with an outcome."""
+        kind, seconds = self.kind.value, round(self.seconds, 1)
+        about = {"service": self.service, "text": self.text, "event": self.event_id}
+        return {"kind": kind, **about, "seconds": seconds}
+
+
+def duration_words(seconds: float) -> str:
+    """Return a time as people say it: whole seconds, or minutes rounded up."""
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    return f"{-(-seconds // 60):.0f} min"

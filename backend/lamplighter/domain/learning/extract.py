@@ -1,0 +1,129 @@
+"""Extraction: the fields of a fact from a sentence that a session wrote in its own words.
+
+A sentence has the fields only if nothing else is in it: a condition or an exception makes it
+another claim, which stays text.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.learning.facts import FactKind, LearnedFact, confirms_time
+from lamplighter.domain.memory.frames import NO_HELP
+from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.text import comparison_key
+
+_QUOTE: Final = r"['\"`]?"
+_NAME: Final = r"[a-z0-9](?:[\w.-]*\w)?"
+_NUMBER: Final = r"(?P<number>\d+(?:\.\d+)?) ?(?P<unit>s|sec|seconds?|m|min|minutes?)"
+_TAIL: Final = (
+    r"(?:[:,;]? ?\(?(?:\d+ of \d+(?: times)?)?"
+    r"(?:[,;]? ?(?:it is |and is |is )?(?:healthy|up|back)(?: again)? (?:after|within|in) "
+    r"(?:about |~)?\d[\d.]* ?(?:s|sec|seconds?|m|min|minutes?)(?: \([\d-]+\))?)?\)?)?"
+)
+_POSITIVE: Final = (
+    r"(?:fix|repair|resolve|cure|clear|solve)(?:s|es|ed|d)?|help(?:s|ed) (?:against|with)"
+)
+_NEGATIVE: Final = (
+    r"(?:does not|did not|doesn't|didn't|never|cannot|can't|will not|won't) "
+    r"(?:(?:fix|repair|resolve|cure|clear|solve)(?:s|es|ed|d)?|helps?(?:ed)? (?:against|with))"
+    r"|(?:has|had) no effect (?:on|against)|(?:is|was) useless against"
+)
+_REPAIR: Final = re.compile(
+    rf"(?:(?:a|an|the) )?(?P<action>{_NAME})(?:(?: of)?(?: the)? (?P<of>{_NAME}))?"
+    rf" (?:(?P<no>{_NEGATIVE})|(?:{_POSITIVE})) (?:the |an? )?{_QUOTE}(?P<cause>.+?){_QUOTE}"
+    rf"(?: (?:error|failure|problem)s?)?(?: (?:on|of|at|in|for) (?P<on>{_NAME}))?{_TAIL}"
+)
+_CAUSE: Final = re.compile(
+    rf"(?:it |(?P<of>{_NAME}) )?(?:fails|breaks|stops|goes down|is down)"
+    rf" (?:when|whenever|if|as soon as) (?:the )?(?P<cause>{_NAME})"
+    rf" (?:fails|breaks|stops|goes down|is down|is unavailable)"
+    rf"(?:[;,.:]? (?:and )?(?:so )?(?:repair|fix|restart) (?P<first>{_NAME}) first)?"
+    rf"(?: \(\d+ of \d+ failures\))?"
+)
+_START_UP: Final = re.compile(
+    rf"(?:it |(?P<of>{_NAME}) )?(?:takes|needs|is healthy|is up|is back)"
+    rf" (?:after |within |in )?(?:about |around |~)?{_NUMBER}"
+    rf"(?: (?:to|until it is|before it is) (?:be |become )?(?:healthy|start|up|ready|recover)"
+    rf"(?: up| again)?)?"
+    rf" (?:after|following) (?:a|an|the|each|every) (?P<action>{_NAME})(?: \([\d-]+ s\))?"
+)
+_PLACE: Final = re.compile(r" (?:at|from|by|to) \S+$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedClaim:
+    """What a sentence claims of its service, as fields; `helps` is the result of an action."""
+
+    kind: FactKind
+    action: str = ""
+    cause: str = ""
+    helps: bool = True
+    seconds: float | None = None
+
+
+def extract_claim(service: str | None, observation: str) -> ExtractedClaim | None:
+    """Return the fields of an observation; None where it is not of such a form."""
+    text = comparison_key(observation)
+    for kind, pattern in _PATTERNS:
+        found = pattern.fullmatch(text)
+        if found is None:
+            continue
+        groups = found.groupdict()
+        own = normalize_service_name(service or "")
+        named = [groups.get(name) for name in ("of", "on")]
+        if any(each and normalize_service_name(each) != own for each in named):
+            return None
+        if groups.get("first") and groups["first"] != groups["cause"]:
+            return None
+        return ExtractedClaim(
+            kind=kind,
+            action=groups.get("action") or "",
+            cause=groups.get("cause") or "",
+            helps=not groups.get("no"),
+            seconds=_seconds(groups),
+        )
+    return None
+
+
+def agrees(claim: ExtractedClaim, fact: LearnedFact) -> bool | None:
+    """Whether a claim agrees with a fact of its service; None of another subject."""
+    if claim.kind is not fact.kind or not _is_same_subject(claim, fact):
+        return None
+    if fact.kind is FactKind.REPAIR:
+        return claim.helps is (fact.frame is not NO_HELP)
+    if fact.kind is FactKind.START_UP:
+        return confirms_time(fact.seconds, claim.seconds or 0.0)
+    return True
+
+
+def _is_same_subject(claim: ExtractedClaim, fact: LearnedFact) -> bool:
+    if fact.kind is FactKind.CAUSE:
+        return normalize_service_name(claim.cause) == normalize_service_name(fact.cause)
+    if claim.action not in _forms(fact.action.casefold()):
+        return False
+    cause = comparison_key(fact.cause)
+    return fact.kind is FactKind.START_UP or cause in (
+        claim.cause,
+        _PLACE.sub("", claim.cause),  # an address is not part of the failure
+    )
+
+
+def _forms(action: str) -> set[str]:
+    """Return the words for an action: restart, restarts, restarting."""
+    stem = action.removesuffix("e")
+    return {action, f"{action}s", f"{action}ing", f"{stem}ing", f"{action}ed", f"{stem}ed"}
+
+
+def _seconds(groups: dict[str, str | None]) -> float | None:
+    number, unit = groups.get("number"), groups.get("unit")
+    if number is None or unit is None:
+        return None
+    return float(number) * (60 if unit.startswith("m") else 1)
+
+
+_PATTERNS: Final = (
+    (FactKind.REPAIR, _REPAIR),
+    (FactKind.CAUSE, _CAUSE),
+    (FactKind.START_UP, _START_UP),
+)

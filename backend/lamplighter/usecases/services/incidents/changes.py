@@ -1,0 +1,67 @@
+"""Changes of services: recorded as events, and what changed last before a failure."""
+
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.learning.advice import configuration_key
+from lamplighter.domain.learning.changes import BEFORE, ChangeBefore, ServiceChange
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.service import Services
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import cooldowns, events
+
+SOURCE: Final = "configuration"
+OF_VERSION: Final = (ServiceChange.DEPLOYMENT, ServiceChange.CONFIGURATION)
+"""Changes that the declaration of a service does not show."""
+
+
+async def record_declarations(
+    db: Database, before: Services, services: Services, *, now: datetime
+) -> list[str]:
+    """Record an event for each service that is declared otherwise than before; return them."""
+    changed = [
+        each.name
+        for each in services
+        if (old := before.find(each.name)) and configuration_key(old) != configuration_key(each)
+    ]
+    if changed:
+        async with writing(db):
+            for name in changed:
+                await events.insert(
+                    db,
+                    Level.INFO,
+                    f"The declaration of {name} in services.yaml has changed",
+                    service=name,
+                    source=SOURCE,
+                    change=ServiceChange.DECLARATION,
+                    now=now,
+                )
+    return changed
+
+
+async def change_before(
+    db: Database, services: Services, name: str, at: datetime
+) -> ChangeBefore | None:
+    """Return the last change of a service or of what it depends on, shortly before a failure."""
+    service = services.find(name)
+    names = [each.name for each in services.with_needs([service])] if service else [name]
+    found = await events.last_change(db, names, since=at - BEFORE, until=at)
+    if found is None or found.service is None:
+        return None
+    return ChangeBefore(
+        kind=ServiceChange(found.change),
+        service=found.service,
+        text=found.text,
+        at=found.created_at,
+        seconds=(at - found.created_at).total_seconds(),
+        event_id=found.id,
+    )
+
+
+async def version_of(db: Database, service: str, *, before: datetime) -> str | None:
+    """Return what names the version of a service at a moment: its last deployment, if any."""
+    use = await cooldowns.last_deployment(db, service, before=before)
+    event = await events.last_change(db, [service], kinds=OF_VERSION, until=before)
+    if event is not None and (use is None or event.created_at > use.created_at):
+        return f"e{event.id}"
+    return None if use is None else str(use.id)

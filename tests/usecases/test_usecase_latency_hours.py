@@ -1,0 +1,118 @@
+"""A check that is slow at the same hours of the day becomes a memory, compared by its fields."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+
+from contexts import context
+from lamplighter.domain.learning.hours import slow_hours
+from lamplighter.domain.services.check import HttpCheck
+from lamplighter.domain.services.series import BUCKET, DAY, Aggregate, CheckRun, SeriesResolution
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.repository.services import outcomes, series
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.services.incidents.latency_hours import learn_hours
+
+from happening import NOON  # isort: skip
+
+MIDNIGHT = NOON.replace(hour=0)
+SERVICES = Services(
+    (Service(name="web", checks=(HttpCheck(name="http", url="http://127.0.0.1:1/"),)),)
+)
+Latency = Callable[[int, int], float]
+"""The latency (ms) of a day and minute of that day."""
+
+
+def of_days(days: int, latency: Latency, *, first: int = 0) -> list[Aggregate]:
+    return [
+        Aggregate(
+            at=MIDNIGHT + day * DAY + minute * timedelta(minutes=1),
+            count=5,
+            failures=0,
+            warnings=0,
+            p50_ms=latency(day, minute),
+        )
+        for day in range(first, first + days)
+        for minute in range(0, 1_440, 5)
+    ]
+
+
+def backup(day: int, minute: int) -> float:
+    return 900.0 + day if 180 <= minute < 190 else 100.0 + minute // 5 % 3 * 10
+
+
+@pytest.mark.parametrize(
+    ("latency", "words"),
+    [
+        (backup, (180, 190, 6, 6)),
+        (lambda d, m: 300.0 if 9 * 60 <= m < 17 * 60 else 100.0, (540, 1_020, 6, 6)),
+        (lambda d, m: 900.0 if m >= 1_430 or m < 10 else 100.0, (1_430, 10, 7, 7)),
+        (lambda d, m: 100.0 + m % 40, None),  # the same all day
+        (lambda d, m: 140.0 if 180 <= m < 240 else 100.0, None),  # hardly slower
+        (lambda d, m: 9.0 if 180 <= m < 240 else 2.0, None),  # too little to notice
+        (lambda d, m: 900.0 if m == 180 else 100.0, None),  # one time alone
+        (lambda d, m: 900.0 if (d, m // 60) == (0, 3) else 100.0, None),  # one day alone
+        (lambda d, m: 900.0 if (d * 31 + m) % 60 < 10 or 180 <= m < 190 else 100.0, None),  # noise
+    ],
+)
+def test_only_hours_that_are_clearly_slower_each_day_are_slow(
+    latency: Latency, words: tuple[int, int, int, int] | None
+) -> None:
+    found = slow_hours(of_days(6, latency))
+    shown = found and (found.start / 60, found.end / 60, found.slow_days, found.days)
+    assert shown == words
+
+
+def test_four_days_are_too_few() -> None:
+    assert slow_hours(of_days(4, backup)) is None
+    assert slow_hours(of_days(5, backup)) is not None
+
+
+async def folded(db: Database, found: list[Aggregate]) -> None:
+    key = ("web", "http")
+    async with writing(db):
+        held = (await series.find(db, [key])).get(key) or await series.create(
+            db,
+            CheckRun(service="web", check="http", kind="http", at=NOON, state="passed"),  # type: ignore[arg-type]
+        )
+        to = found[-1].at + BUCKET
+        await series.fold(db, SeriesResolution.FINE, {held.id: found}, to=to)
+
+
+async def learned(db: Database, day: int, *, hour: int = 1) -> list[tuple[str, float]]:
+    now: datetime = MIDNIGHT + day * DAY + hour * timedelta(hours=1)
+    await learn_hours(context(db, now), SERVICES)
+    found = await memories.list_by_ids(db, range(1, 9))
+    return [(each.observation, each.confidence) for each in found if each.active]
+
+
+async def test_slow_hours_are_learned_and_judged_by_each_new_day(db: Database) -> None:
+    await folded(db, of_days(4, backup))
+    assert await learned(db, 4) == []
+
+    await folded(db, of_days(1, backup, first=4))
+    words = "The http check is slow from 03:00 to 03:10 UTC: {} ms instead of 110 ms ({} days)"
+    assert await learned(db, 5) == [(words.format(902, "5 of 5"), 0.7)]
+    assert await learned(db, 5, hour=9) == [(words.format(902, "5 of 5"), 0.7)], "once a day"
+    fact = await outcomes.fact_of(db, 1)
+    assert fact is not None
+    assert (fact.signature, fact.seconds[:2]) == ("http", (10_800.0, 11_400.0))
+
+    await folded(db, of_days(1, backup, first=5))
+    assert await learned(db, 6) == [(words.format(902, "6 of 6"), 0.8)]
+
+    await folded(db, of_days(1, lambda d, m: 110.0, first=6))
+    assert await learned(db, 7) == [(words.format(902, "6 of 7"), 0.6)]
+
+
+async def test_a_deleted_one_needs_new_days(db: Database) -> None:
+    await folded(db, of_days(6, backup))
+    assert len(await learned(db, 6)) == 1
+    await curate.delete(db, 1, version=None, now=MIDNIGHT + 6 * DAY)
+    await folded(db, of_days(1, backup, first=6))
+    assert await learned(db, 7) == []
+    await folded(db, of_days(5, backup, first=7))
+    assert len(await learned(db, 12)) == 1

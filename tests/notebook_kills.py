@@ -6,6 +6,7 @@ edit, nothing stored twice.
 """
 
 import asyncio
+import json
 import os
 import random
 import shutil
@@ -23,7 +24,7 @@ from typing import Any, Final
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, MemoryId
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.formats.notebook import parse
-from lamplighter.notebook.tree import NotebookTree
+from lamplighter.notebook.tree import NotebookTree, write_new
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import memories
 from lamplighter.repository.notebook import reviews
@@ -37,6 +38,7 @@ from postgres_server import PostgresServer
 SQLITE, POSTGRES = "sqlite", "postgres"
 ADDRESS, TEMPLATE, COPY = "address", "template", "copy"
 NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LINES_OF_A_WRITE: Final = 9
 TRACED: Final = ("/usecases/notebook/", "/lamplighter/notebook/", "/repository/notebook/")
 EXPECTED: Final = {
     "jellyfin: Takes 70s to start",
@@ -106,10 +108,10 @@ def main(directory: Path, kills: int, seed: int, database: str) -> None:
 
 def _disturb(homes: Homes, kills: int, seed: int) -> None:
     asyncio.run(_used(homes.create(), _prepare))
-    steps = _count(homes)
+    steps, of_files = _count(homes)
     chance = random.Random(seed)
     for number in range(kills):
-        at = chance.randrange(steps) + 1
+        at = chance.choice(of_files) if number % 2 else chance.randrange(steps) + 1
         _attempt(homes, at, _kill, EXPECTED, f"kill {number} at {at} of {steps}")
         at = chance.randrange(steps) + 1
         expected = EXPECTED | {"nas: Saved by an editor"}
@@ -159,29 +161,33 @@ async def _prepare(here: NotebookContext) -> None:
     (root / "projects/blog.md").write_text("# Blog\n\n- A whole new file\n")
 
 
-def _count(homes: Homes) -> int:
-    """Return how many lines a whole run has."""
+def _count(homes: Homes) -> tuple[int, list[int]]:
+    """Return how many lines a whole run has, and which of them write the last file."""
     home = homes.copy()
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        counted = _traced(lambda number: None)
+        of_files: list[int] = []
+        counted = _traced(
+            lambda number, name: of_files.append(number) if name == write_new.__name__ else None
+        )
         asyncio.run(_used(home, sync))
-        os.write(writer, str(counted[0]).encode())
+        os.write(writer, json.dumps([counted[0], of_files[-LINES_OF_A_WRITE:]]).encode())
         os._exit(0)
     os.waitpid(child, 0)
     homes.remove()
-    return int(os.read(reader, 20))
+    steps, of_files = json.loads(os.read(reader, 1_000))
+    return steps, of_files
 
 
-def _traced(act: Callable[[int], None]) -> list[int]:
-    """Call `act` with the number of each line of the notebook's code that is run."""
+def _traced(act: Callable[[int, str], None]) -> list[int]:
+    """Call `act` with the number and the function of each line of the notebook's code that runs."""
     count = [0]
 
     def line(frame: FrameType, event: str, argument: object) -> Any:
         if event == "line":
             count[0] += 1
-            act(count[0])
+            act(count[0], frame.f_code.co_name)
         return line
 
     def call(frame: FrameType, event: str, argument: object) -> Any:
@@ -202,7 +208,7 @@ def _attempt(
     home = homes.copy()
     child = os.fork()
     if not child:
-        _traced(lambda number: disturb(home) if number == at else None)
+        _traced(lambda number, _: disturb(home) if number == at else None)
         asyncio.run(_used(home, sync))
         os._exit(0)
     _, status = os.waitpid(child, 0)

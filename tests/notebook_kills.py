@@ -6,6 +6,7 @@ edit, nothing stored twice.
 """
 
 import asyncio
+import json
 import os
 import random
 import shutil
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -22,7 +24,7 @@ from typing import Any, Final
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, MemoryId
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.formats.notebook import parse
-from lamplighter.notebook.tree import NotebookTree
+from lamplighter.notebook.tree import NotebookTree, write_new
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import memories
 from lamplighter.repository.notebook import reviews
@@ -31,8 +33,12 @@ from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.notebook.sync import sync
+from postgres_server import PostgresServer
 
+SQLITE, POSTGRES = "sqlite", "postgres"
+ADDRESS, TEMPLATE, COPY = "address", "template", "copy"
 NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LINES_OF_A_WRITE: Final = 9
 TRACED: Final = ("/usecases/notebook/", "/lamplighter/notebook/", "/repository/notebook/")
 EXPECTED: Final = {
     "jellyfin: Takes 70s to start",
@@ -45,10 +51,10 @@ EXPECTED: Final = {
 }
 
 
-def run_kills(kills: int, seed: int, directory: str) -> str:
+def run_kills(kills: int, seed: int, directory: str, database: str = SQLITE) -> str:
     """Kill so many runs, and return what the program printed."""
     done = subprocess.run(
-        [sys.executable, __file__, directory, str(kills), str(seed)],
+        [sys.executable, __file__, directory, str(kills), str(seed), database],
         capture_output=True,
         text=True,
         timeout=3_600,
@@ -59,27 +65,69 @@ def run_kills(kills: int, seed: int, directory: str) -> str:
     return done.stdout
 
 
-def main(directory: Path, kills: int, seed: int) -> None:
+@dataclass(frozen=True)
+class Homes:
+    """Copies of one home and its database; `server` is None for SQLite."""
+
+    directory: Path
+    server: PostgresServer | None
+
+    def create(self) -> Path:
+        """Return the home that is copied."""
+        home = self.directory / TEMPLATE
+        home.mkdir()
+        if self.server:
+            (home / ADDRESS).write_text(self.server.create(TEMPLATE))
+        migrate.upgrade(_address(home))
+        return home
+
+    def copy(self) -> Path:
+        """Return a copy of it."""
+        home = self.directory / COPY
+        shutil.copytree(self.directory / TEMPLATE, home)
+        if self.server:
+            (home / ADDRESS).write_text(self.server.create(COPY, TEMPLATE))
+        return home
+
+    def remove(self) -> None:
+        """Remove the copy."""
+        shutil.rmtree(self.directory / COPY)
+        if self.server:
+            self.server.drop(COPY)
+
+
+def main(directory: Path, kills: int, seed: int, database: str) -> None:
     """Kill so many runs, and let an editor save in as many others."""
-    template = directory / "template"
-    template.mkdir()
-    migrate.upgrade(sqlite_url(template / "lamplighter.db"))
-    asyncio.run(_used(template, _prepare))
-    steps = _count(directory, template)
+    server = PostgresServer() if database == POSTGRES else None
+    try:
+        _disturb(Homes(directory, server), kills, seed)
+    finally:
+        if server:
+            server.remove()
+
+
+def _disturb(homes: Homes, kills: int, seed: int) -> None:
+    asyncio.run(_used(homes.create(), _prepare))
+    steps, of_files = _count(homes)
     chance = random.Random(seed)
     for number in range(kills):
-        at = chance.randrange(steps) + 1
-        _attempt(directory, template, at, _kill, EXPECTED, f"kill {number} at {at} of {steps}")
+        at = chance.choice(of_files) if number % 2 else chance.randrange(steps) + 1
+        _attempt(homes, at, _kill, EXPECTED, f"kill {number} at {at} of {steps}")
         at = chance.randrange(steps) + 1
         expected = EXPECTED | {"nas: Saved by an editor"}
         save = _save_in_place if number % 2 else _save_by_rename
-        name = f"{save.__name__} {number} at {at} of {steps}"
-        _attempt(directory, template, at, save, expected, name)
+        _attempt(homes, at, save, expected, f"{save.__name__} {number} at {at} of {steps}")
     print(f"{kills} kills and {kills} saves at {steps} steps")  # noqa: T201  # its result
 
 
+def _address(home: Path) -> str:
+    """Return the address of the database of a home."""
+    given = home / ADDRESS
+    return given.read_text() if given.exists() else sqlite_url(home / "lamplighter.db")
+
+
 async def _used(home: Path, work: Callable[[NotebookContext], Any]) -> Any:
-    db = Database(sqlite_url(home / "lamplighter.db"))
+    db = Database(_address(home))
     await db.connect()
     try:
         here = NotebookContext(db=db, now=lambda: NOW, redact=Redactor(), tree=NotebookTree(home))
@@ -113,29 +161,33 @@ async def _prepare(here: NotebookContext) -> None:
     (root / "projects/blog.md").write_text("# Blog\n\n- A whole new file\n")
 
 
-def _count(directory: Path, template: Path) -> int:
-    """Return how many lines a whole run has."""
-    home = directory / "counted"
-    shutil.copytree(template, home)
+def _count(homes: Homes) -> tuple[int, list[int]]:
+    """Return how many lines a whole run has, and which of them write the last file."""
+    home = homes.copy()
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        counted = _traced(lambda number: None)
+        of_files: list[int] = []
+        counted = _traced(
+            lambda number, name: of_files.append(number) if name == write_new.__name__ else None
+        )
         asyncio.run(_used(home, sync))
-        os.write(writer, str(counted[0]).encode())
+        os.write(writer, json.dumps([counted[0], of_files[-LINES_OF_A_WRITE:]]).encode())
         os._exit(0)
     os.waitpid(child, 0)
-    return int(os.read(reader, 20))
+    homes.remove()
+    steps, of_files = json.loads(os.read(reader, 1_000))
+    return steps, of_files
 
 
-def _traced(act: Callable[[int], None]) -> list[int]:
-    """Call `act` with the number of each line of the notebook's code that is run."""
+def _traced(act: Callable[[int, str], None]) -> list[int]:
+    """Call `act` with the number and the function of each line of the notebook's code that runs."""
     count = [0]
 
     def line(frame: FrameType, event: str, argument: object) -> Any:
         if event == "line":
             count[0] += 1
-            act(count[0])
+            act(count[0], frame.f_code.co_name)
         return line
 
     def call(frame: FrameType, event: str, argument: object) -> Any:
@@ -147,18 +199,16 @@ def _traced(act: Callable[[int], None]) -> list[int]:
 
 
 def _attempt(
-    directory: Path,
-    template: Path,
+    homes: Homes,
     at: int,
     disturb: Callable[[Path], None],
     expected: set[str],
     name: str,
 ) -> None:
-    home = directory / "home"
-    shutil.copytree(template, home)
+    home = homes.copy()
     child = os.fork()
     if not child:
-        _traced(lambda number: disturb(home) if number == at else None)
+        _traced(lambda number, _: disturb(home) if number == at else None)
         asyncio.run(_used(home, sync))
         os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -174,7 +224,7 @@ def _attempt(
             os._exit(1)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0, name
-    shutil.rmtree(home)
+    homes.remove()
 
 
 def _kill(home: Path) -> None:
@@ -213,4 +263,4 @@ async def _check(here: NotebookContext, expected: set[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -100,4 +100,6 @@ def test_a_message_is_one_line_and_a_list() -> None:
         message_of(["--- a/x.md", "-- Takes 5s ^m1", "+- tag"]).splitlines()[0] == "Remove Takes 5s"
     )
     assert message_of(["+title: x"]) == "Update pages"
+    titled = ["+- [decision] **Database** ^m4", "+  Use PostgreSQL 16", "+- Other ^m5"]
+    assert message_of(titled).splitlines()[2:] == ["+ Database: Use PostgreSQL 16", "+ Other"]
     assert len(message_of([f"+- {'x' * 300} ^m1"]).splitlines()[0]) == 72

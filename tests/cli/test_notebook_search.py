@@ -21,4 +21,5 @@ def test_a_command_finds_the_text_of_a_page_and_counts_its_review(tmp_path: Path
     assert found.returncode == 0
     assert "page services/jellyfin" in found.stdout
     assert "blue cupboard" in found.stdout
+    assert "MEMORY.md  index\n" in home.ask("notebook", "list").stdout
     assert "1 notebook page to review" in home.ask("reviews").stdout

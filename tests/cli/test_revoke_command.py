@@ -53,6 +53,12 @@ def test_a_revocation_is_previewed_done_and_undone(run, home: Path) -> None:  # 
     assert "Removed: 1\n" in run("revoke", "--session", "1").output
 
 
+def test_a_source_is_named_as_the_documentation_does(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    teach(home)
+
+    assert "Removed: 1\n  1  Use " in run("revoke", "--source", "client").output
+
+
 def test_what_is_wrong_is_named(run) -> None:  # type: ignore[no-untyped-def]
     assert run("revoke").exit_code == 2
     assert run("revoke", "--session", "1", "--agent", "x").exit_code == 2

@@ -2,10 +2,15 @@
 
 from pathlib import Path
 
-from notebook_kills import run_kills
+import pytest
+
+from notebook_kills import POSTGRES, SQLITE, run_kills
 
 KILLS, SEED = 500, 20_261_125
 
 
-def test_five_hundred_killed_runs(tmp_path: Path) -> None:
-    run_kills(KILLS, SEED, str(tmp_path))
+@pytest.mark.parametrize("database", [SQLITE, POSTGRES])
+def test_five_hundred_killed_runs(tmp_path: Path, database: str) -> None:
+    printed = run_kills(KILLS, SEED, str(tmp_path), database)
+
+    assert printed.startswith(f"{KILLS} kills and {KILLS} saves at ")

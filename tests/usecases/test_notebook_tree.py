@@ -201,6 +201,7 @@ async def test_a_directory_that_refuses_is_reported_once_and_memories_are_stored
 
     assert not await keep_in_step(here)
     assert not await keep_in_step(here)
+    assert not await keep_in_step(here_at(db, tmp_path)), "the other process of the home"
 
     [(level, text)] = await warnings(db)
     assert level is Level.WARNING

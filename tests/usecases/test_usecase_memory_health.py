@@ -94,6 +94,8 @@ async def test_drift_queues_what_was_corrected_and_contradicted_once_a_week(db: 
         text = Edit(observation=f"Takes {number + 30}s to start")
         await curate.edit(context(db), memory.id, text, version=None)
         ids.append(memory.id)
+    corrected_again = Edit(observation="Takes 31s to start")
+    await curate.edit(context(db), ids[0], corrected_again, version=None)
     await curate.edit(context(db), ids[0], Edit(confidence=0.9), version=None)
     report = replace(SLOW_START, observation="Takes 500s to start after restart", service="x")
     await remember(learning(db), report, now=NOON)

@@ -1,5 +1,6 @@
 """The notebook: pages follow the memories, and what a person writes in them becomes memories."""
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from lamplighter.domain.memory.memory import (
 )
 from lamplighter.domain.services.event import Level
 from lamplighter.notebook.tree import NotebookTree
-from lamplighter.repository import Database, reading
+from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.notebook import reviews
 from lamplighter.repository.services import events
@@ -278,6 +279,30 @@ async def test_a_conflict_is_a_review_and_neither_side_is_overwritten(
     assert list(found.for_review) == ["services/jellyfin"]
     assert "90s" in file(here).read_text()
     assert (await all_memories(here))[0].observation == "Takes 70s to start"
+
+
+async def test_a_memory_that_changes_while_its_line_is_read_is_a_review(
+    here: NotebookContext,
+) -> None:
+    memory = await learn(here, "Takes 60s to start")
+    await sync(here)
+    replace_in(file(here), "60s", "70s")
+    changing = asyncio.Event()
+
+    async def change() -> None:
+        async with writing(here.db):
+            await curate.edit(here, memory.id, Edit(observation="Takes 80s to start"), version=None)
+            changing.set()
+            await asyncio.sleep(0.3)
+
+    other = asyncio.create_task(change())
+    await changing.wait()
+    result = await sync(here)
+    await other
+
+    assert list(result.for_review) == ["services/jellyfin"]
+    assert [each.observation for each in await all_memories(here)] == ["Takes 80s to start"]
+    assert "70s" in file(here).read_text()
 
 
 async def test_an_operator_and_automation_on_one_page_lose_no_line(here: NotebookContext) -> None:

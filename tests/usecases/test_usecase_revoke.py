@@ -158,6 +158,7 @@ async def test_a_preview_changes_nothing_and_shows_the_prompt(db: Database) -> N
     assert found.act is None
     assert [each.scope for each in found.effects] == ["all services", "service jellyfin"]
     assert found.effects[0].difference.removed == (f"- [timing] {SLOW} (confidence: 0.7)",)
+    assert found.effects[0].difference.text.startswith("--- before\n+++ after\n")
     assert [await rows(db, name) for name in TABLES] == before
 
 

@@ -227,6 +227,25 @@ def trash(q: str, limit: int, *, as_json: bool) -> None:
 @click.argument("number", type=int)
 @JSON
 @report_errors
+def show(number: int, *, as_json: bool) -> None:
+    """Show a memory in full, and its page of the notebook."""
+    found = read("memories.read_memory", memory_id=number)
+    if as_json:
+        print_json(found)
+        return
+    state = "" if found["active"] else f"  {found['inactive_reason'] or 'inactive'}"
+    about = f"{_where(found)}/{found['category']}  {found['confidence']:.2f}  {found['trust']}"
+    click.echo(escape_terminal(f"#{number}  {about}{state}"))
+    for text in filter(None, (found["title"], *found["observation"].splitlines())):
+        click.echo(escape_terminal(f"    {text}"))
+    if found["page"]:
+        click.echo(escape_terminal(f"    on the page {found['page']}.md"))
+
+
+@click.command()
+@click.argument("number", type=int)
+@JSON
+@report_errors
 def history(number: int, *, as_json: bool) -> None:
     """Show who changed a memory, when and why, newest first."""
     found = read("history.list_changes", memory_id=number)
@@ -303,13 +322,18 @@ def _table(found: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _line(each: dict[str, Any], width: int) -> str:
     category = each["category"]
-    own = each["service"] or GENERAL if category in OPERATIONAL else each["project"]
-    where = shorten(one_line(own), WHERE_CHARS)
+    where = shorten(one_line(_where(each)), WHERE_CHARS)
     title = f"{each['title']}: " if each["title"] else ""
     aside = "" if each["active"] else f"({each['inactive_reason'] or 'inactive'}) "
     head = f"{each['id']:>6}  {each['confidence']:.2f}  {category:<12}  {where:<{WHERE_CHARS}}  "
     words = one_line(f"{aside}{title}{each['observation']}")
     return escape_terminal(head + shorten(words, max(LEAST_WIDTH, width - len(head))))
+
+
+def _where(each: dict[str, Any]) -> str:
+    """Return the service of an operational memory, the project of another one."""
+    project: str = each["project"]
+    return each["service"] or GENERAL if each["category"] in OPERATIONAL else project
 
 
 def _width() -> int:
@@ -339,7 +363,7 @@ def _value(value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else one_line(str(value or "none"))
 
 
-COMMANDS: Final = (list_, add, edit, confirm, delete, restore, trash, history, why)
+COMMANDS: Final = (list_, add, edit, confirm, delete, restore, trash, show, history, why)
 
 
 LINE_BYTES: Final = 1024 * 1024

@@ -1,5 +1,6 @@
 """The history of the notebook in git: a commit after each change, saying what was learned."""
 
+import itertools
 import os
 import re
 import shutil
@@ -23,6 +24,8 @@ _OPTIONS: Final = (
 _MARK: Final = re.compile(r"\s\^m\d+\s*$")
 _LINE: Final = re.compile(rf"[+-]- .*{_MARK.pattern}")
 """A line of a memory that came or went: the mark at its end names the memory."""
+
+_TITLE: Final = re.compile(r"\*\*(.+)\*\*")
 
 MISSING: Final = "git is not installed. Install it, or set LAMPLIGHTER_NOTEBOOK_GIT=no."
 
@@ -80,18 +83,30 @@ def message_of(diff: Sequence[str]) -> str:
     >>> message_of(["+- [timing] Takes 60s ^m4", "-- [timing] Takes 5s ^m4"]).splitlines()[0]
     'Takes 60s'
     """
-    lines = [line for line in diff if _LINE.match(line)]
-    new = [_fact(line) for line in lines if line.startswith("+")]
-    old = [_fact(line) for line in lines if line.startswith("-")]
-    if not lines:
+    facts = _facts(diff)
+    new = [fact for sign, fact in facts if sign == "+"]
+    if not facts:
         return "Update pages"
     more = f" (and {len(new) - 1} more)" if len(new) > 1 else ""
-    first = new[0] if new else f"Remove {old[0]}"
+    first = new[0] if new else f"Remove {facts[0][1]}"
     room = SUBJECT_CHARS - len(more)
     subject = f"{first if len(first) <= room else f'{first[: room - 1].rstrip()}…'}{more}"
-    listed = [f"{line[0]} {_fact(line)}" for line in lines[:LISTED_LINES]]
-    left = len(lines) - len(listed)
+    listed = [f"{sign} {fact}" for sign, fact in facts[:LISTED_LINES]]
+    left = len(facts) - len(listed)
     return "\n".join([subject, "", *listed, *([f"and {left} more"] if left > 0 else [])])
+
+
+def _facts(diff: Sequence[str]) -> list[tuple[str, str]]:
+    """Return what came (+) and went (-); the text of a titled memory is on the line below."""
+    found = []
+    for line, below in itertools.zip_longest(diff, diff[1:], fillvalue=""):
+        if _LINE.match(line):
+            fact = _fact(line)
+            title = _TITLE.fullmatch(fact)
+            if title and below.startswith(f"{line[0]}  "):
+                fact = f"{title[1]}: {below[1:].strip()}"
+            found.append((line[0], fact))
+    return found
 
 
 def _fact(line: str) -> str:

@@ -24,6 +24,9 @@ from lamplighter.notebook.exchange import exchange
 DIRECTORY: Final = "notebook"
 LOCK: Final = "notebook.lock"
 ENDING: Final = ".md"
+PART: Final = ".part"
+"""A new file while it is written; it is called `.new` once all of it is on disk."""
+
 NEW: Final = ".new"
 OLD: Final = ".old"
 RECOVERED: Final = ".recovered"
@@ -135,15 +138,18 @@ class NotebookTree:
         section, name = _split(path)
         content = text.encode("utf-8", "surrogatepass")
         temporary = f".{name}.{digest_of(content)[:DIGEST_CHARS]}{NEW}"
+        part = temporary.removesuffix(NEW) + PART
         with self._opened(section, make=True) as directory:
             if directory is None:  # it was removed as soon as it was made
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), section)
             if expected and _digest(name + ENDING, directory) != expected:
                 return False
             try:
-                write_new(temporary, content, directory)
+                write_new(part, content, directory)
+                os.rename(part, temporary, src_dir_fd=directory, dst_dir_fd=directory)
                 return _put(temporary, name + ENDING, expected, directory)
             finally:
+                remove_file(part, directory)
                 remove_file(temporary, directory)
                 os.fsync(directory)
 
@@ -167,15 +173,18 @@ class NotebookTree:
                 if directory is None:
                     continue
                 for entry in sorted(os.listdir(directory)):
-                    if entry.startswith(".") and entry.endswith((NEW, OLD)):
+                    if entry.startswith(".") and entry.endswith((NEW, OLD, PART)):
                         prefix = f"{section}/" if section else ""
                         self._recover_one(entry, prefix, expected, directory)
 
     def _recover_one(
         self, entry: str, prefix: str, expected: Callable[[str], str], directory: int
     ) -> None:
-        name, _, ours = entry[1:-4].rpartition(".")
+        name, _, ours = entry[1:].rpartition(".")[0].rpartition(".")
         if not name or not _is_page_name(prefix, name):
+            return
+        if entry.endswith(PART):
+            remove_file(entry, directory)
             return
         held, file = expected(prefix + name), name + ENDING
         if entry.endswith(OLD):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lamplighter.cli.common import JSON, load_settings, print_json, report_errors
+from lamplighter.domain.notebook.place import INDEX
 from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def list_pages(query: str, *, as_json: bool) -> None:
         return
     for each in found:
         noun = "memory" if each.memories == 1 else "memories"
-        click.echo(escape_terminal(f"{each.path}.md  {each.memories:,} {noun}"))
+        many = "index" if each.path == INDEX else f"{each.memories:,} {noun}"
+        click.echo(escape_terminal(f"{each.path}.md  {many}"))
         if each.excerpt:
             click.echo(escape_terminal(f"    {each.excerpt}"))
         for reason in each.reasons:

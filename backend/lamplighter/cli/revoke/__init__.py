@@ -16,7 +16,9 @@ MAX_LINES: Final = 20
 @click.command()
 @click.option("--session", type=click.IntRange(1), help="Number of a session.")
 @click.option("--agent", help="Name of an agent: all its sessions.")
-@click.option("--source", type=click.Choice([*Source]), help="How the memories came in.")
+@click.option(
+    "--source", type=click.Choice([each.value for each in Source]), help="How the memories came in."
+)
 @click.option("--yes", is_flag=True, help="Revoke now; without it, only show what would change.")
 @click.option("--undo", type=click.IntRange(1), metavar="ACT", help="Undo a revocation.")
 @JSON

@@ -276,6 +276,7 @@ def _unified_diff(old: Sequence[str], new: Sequence[str], against: str) -> str:
         gone, come = _extra_lines(old, new), _extra_lines(new, old)
         lines = [*(f"-{line}" for line in gone), *(f"+{line}" for line in come)]
     else:
-        name = against if against == "now" else f"session {against}"
-        lines = list(unified_diff(old, new, name, "what if", lineterm=""))
+        name = f"session {against}" if against.isdecimal() else against
+        other = "after" if against == "before" else "what if"
+        lines = list(unified_diff(old, new, name, other, lineterm=""))
     return "".join(f"{line}\n" for line in lines)

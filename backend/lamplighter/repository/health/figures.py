@@ -81,8 +81,12 @@ async def has_memories(db: Database) -> bool:
 
 
 async def count_drift(db: Database, *, since: datetime) -> DriftCounts:
-    """Count what disagrees with memories and what agrees since a moment."""
-    edited = await db.fetch_val(sa.select(sa.func.count()).select_from(_corrections(since)))
+    """Count what disagrees with memories and what agrees since a moment.
+
+    A memory that a person corrected counts once: an editor saves a line again and again.
+    """
+    corrected = _corrections(since).c.memory_id
+    edited = await db.fetch_val(sa.select(sa.func.count(corrected.distinct())))
     causes = await _group(
         db,
         history.c.cause,

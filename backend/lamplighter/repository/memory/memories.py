@@ -285,7 +285,7 @@ async def by_ids(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory
 async def list_by_ids(db: Database, ids: Sequence[int]) -> list[Memory]:
     """Return those of some memories that are there, in the order of their ids."""
     rows = await db.fetch_all(_BY_IDS(ids=json.dumps(list(ids))))
-    return [from_row(row) for row in rows if is_readable(dict(row))]
+    return [from_fields(fields) for fields in map(dict, rows) if is_readable(fields)]
 
 
 async def service_name(db: Database, service: str | None, declared: Sequence[str]) -> str | None:

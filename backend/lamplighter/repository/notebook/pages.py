@@ -16,7 +16,7 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import from_row, visible_to
 from lamplighter.repository.store.database import Database, home_of
 from lamplighter.repository.store.dialect import AmongIds
-from lamplighter.repository.store.statements import Statement, prepare_insert
+from lamplighter.repository.store.statements import Statement, prepare_insert, prepare_upsert
 from lamplighter.repository.store.tables import (
     memories,
     notebook_lines,
@@ -31,8 +31,8 @@ NEWEST_ROWS: Final = 200
 """Among how many of the rows that changed last the recent memories are looked for first."""
 
 _INSERT_LINE: Final = prepare_insert(notebook_lines, "home", "memory_id", "path")
-_INSERT_PAGE: Final = prepare_insert(notebook_pages, *notebook_pages.c.keys())
-_INSERT_POSITION: Final = prepare_insert(notebook_positions, *notebook_positions.c.keys())
+_PUT_PAGE: Final = prepare_upsert(notebook_pages)
+_PUT_POSITION: Final = prepare_upsert(notebook_positions)
 _HOME: Final = sa.bindparam("home", type_=sa.Text)
 _IDS: Final = AmongIds(notebook_lines.c.memory_id, sa.bindparam("ids", type_=sa.Text))
 _PATHS: Final = Statement(
@@ -48,9 +48,6 @@ _DELETE_PAGE: Final = Statement(
     sa.delete(notebook_pages)
     .where(notebook_pages.c.home == _HOME)
     .where(notebook_pages.c.path == sa.bindparam("path", type_=sa.Text))
-)
-_DELETE_POSITION: Final = Statement(
-    sa.delete(notebook_positions).where(notebook_positions.c.home == _HOME)
 )
 _POSITION: Final = Statement(
     sa.select(
@@ -162,8 +159,7 @@ async def stored(db: Database, paths: Collection[str]) -> dict[str, StoredPage]:
 async def save(db: Database, pages: Iterable[StoredPage]) -> None:
     """Store pages as they now are; call it within `writing`."""
     rows = [{**asdict(page), "home": home_of(db), "pending": int(page.pending)} for page in pages]
-    await db.run_many(_DELETE_PAGE, [{"home": each["home"], "path": each["path"]} for each in rows])
-    await db.run_many(_INSERT_PAGE, rows)
+    await db.run_many(_PUT_PAGE, rows)
 
 
 async def forget(db: Database, paths: Collection[str]) -> None:
@@ -293,5 +289,4 @@ async def position(db: Database) -> NotebookPosition:
 
 async def move_position(db: Database, at: NotebookPosition) -> None:
     """Store how far the change feed was followed; call it within `writing`."""
-    await db.execute(_DELETE_POSITION(home=home_of(db)))
-    await db.execute(_INSERT_POSITION(home=home_of(db), seq=at.seq, memory_id=at.memory_id))
+    await db.execute(_PUT_POSITION(home=home_of(db), seq=at.seq, memory_id=at.memory_id))

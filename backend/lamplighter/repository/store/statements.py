@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.util import LRUCache
 
@@ -105,6 +106,17 @@ def prepare_insert(table: sa.Table, *names: str, returning: bool = False) -> Sta
     """Prepare an insert of these columns; `returning` gives the whole row back."""
     statement: Any = sa.insert(table)
     return Statement(statement.returning(table) if returning else statement, names)
+
+
+def prepare_upsert(table: sa.Table) -> Statement:
+    """Prepare an insert of whole rows; one with the same primary key is replaced.
+
+    Both dialects of SQLAlchemy compile this insert: each has the clause that this one adds.
+    """
+    insert = postgresql_insert(table)
+    fresh = {each.name: insert.excluded[each.name] for each in table.c if not each.primary_key}
+    names = [each.name for each in table.primary_key]
+    return Statement(insert.on_conflict_do_update(index_elements=names, set_=fresh), table.c.keys())
 
 
 def one_of(column: sa.ColumnElement[Any], values: Iterable[Any]) -> sa.ColumnElement[bool]:

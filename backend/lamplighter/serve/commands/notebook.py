@@ -62,7 +62,6 @@ def _run(settings: Settings, work: Callable[[NotebookContext], Awaitable[T]]) ->
         try:
             return await work(here)
         except OSError as error:
-            where = here.tree.root / str(error.filename or "")
-            raise Unavailable(f"{where} cannot be used: {error.strerror}.") from error
+            raise Unavailable(f"{here.tree.root} cannot be used: {error.strerror}.") from error
 
     return home.run(settings, ask)

@@ -40,6 +40,7 @@ QUERIES: Final = frozenset(
         "graph.graph",
         "graph.why",
         "memories.list_memories",
+        "memories.read_memory",
         "trash.list_trash",
         "reviews.list_open_reviews",
         "search.search",

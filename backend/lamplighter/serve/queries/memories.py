@@ -68,6 +68,17 @@ async def list_memories(here: "QueryContext", **options: Any) -> dict[str, Any]:
     return {"items": [serialize.memory(each) for each in found.items], "total": total}
 
 
+async def read_memory(here: "QueryContext", *, memory_id: int) -> dict[str, Any]:
+    """Return a memory in full, and its page of the notebook; raises NotFound."""
+    from lamplighter.repository.notebook import pages  # a list needs no notebook
+    from lamplighter.usecases.memory import lookup
+
+    async with reading(here.db):
+        found = serialize.memory(await lookup.get(here.db, memory_id))
+        page = (await pages.paths_of(here.db, [memory_id])).get(memory_id)
+    return {**found, "page": page}
+
+
 async def _service_name(here: "QueryContext", service: str) -> str:
     known = here.services.last_good().names
     name = GENERAL if normalize_service_name(service) == GENERAL else service

@@ -34,7 +34,7 @@ from lamplighter.domain.services.event import Level
 from lamplighter.domain.text import shorten
 from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.tree import NotebookTree, PageFile
-from lamplighter.repository import Database, reading, writing
+from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.notebook import pages, reviews, runs
@@ -89,9 +89,8 @@ async def read_edits(
             await _review(here, waiting, result)
         return result
     held = _read_index(changed)
-    found = await _compare(here, changed, accepted)
-    act = await _store(here, changed, found, result)
-    result.act, result.edits = act, len(found.edits)
+    found = await _store(here, changed, accepted, result)
+    result.edits = len(found.edits)
     result.for_review = {**held, **found.for_review}
     result.needs_review = needs = {**waiting, **result.for_review, **_unknown(found)}
     if needs or open_before is not None:
@@ -117,9 +116,8 @@ async def _changed_pages(
         and (path in accepted or digests.get(path, "") != _digest(files.get(path)))
     ]
     found = {path: files.get(path) for path in sorted(paths)}
-    async with reading(here.db):
-        stored = await pages.stored(here.db, paths)
-        concerns = await _concerns(here.db, found, stored, by_person)
+    stored = await pages.stored(here.db, paths)
+    concerns = await _concerns(here.db, found, stored, by_person)
     return _Changed(found, stored, concerns)
 
 
@@ -182,43 +180,61 @@ def _read_index(changed: _Changed) -> dict[str, tuple[str, ...]]:
     return {} if head in heads else {INDEX: (INDEX_CHANGED,)}
 
 
-async def _compare(
-    here: NotebookContext, changed: _Changed, accepted: Collection[str]
-) -> NotebookReading:
-    """Compare the changed pages; a page with a line that may not enter is held."""
-    parsed = [
+def _parse(here: NotebookContext, changed: _Changed) -> list[ChangedPage]:
+    """Return the changed pages as they were written, and as their files are."""
+    return [
         ChangedPage(
             path,
             markdown.parse(changed.stored[path].text) if path in changed.stored else None,
             markdown.parse(file.text) if file else None,
             changed.concerns.get(path, ""),
-            _previous(here, changed.stored.get(path)),
+            _previous(here, changed.stored.get(path), file),
         )
         for path, file in changed.files.items()
         if path != INDEX
     ]
-    sides = [side for each in parsed for side in (each.written, each.file) if side]
+
+
+async def _compare(
+    here: NotebookContext, pages_read: Sequence[ChangedPage], accepted: Collection[str]
+) -> NotebookReading:
+    """Compare the changed pages with the rows; a page with a line that may not enter is held.
+
+    Call it within `writing`: a row that changes after it was compared would be overwritten.
+    """
+    sides = [side for each in pages_read for side in (each.written, each.file) if side]
     numbers = {line.number for side in sides for line in side.lines if line.number}
-    async with reading(here.db):
-        rows = await memories.by_ids(here.db, [MemoryId(each) for each in numbers])
-        places = await pages.paths_of(here.db, sorted(numbers))
-    elsewhere = {number for number, path in places.items() if path not in changed.files}
+    rows = await memories.by_ids(here.db, [MemoryId(each) for each in numbers])
+    places = await pages.paths_of(here.db, sorted(numbers))
+    read = {each.path for each in pages_read}
+    elsewhere = {number for number, path in places.items() if path not in read}
     known: dict[int, Memory] = dict(rows.items())
     while True:
-        found = compare(parsed, known, elsewhere, accepted=accepted)
+        found = compare(pages_read, known, elsewhere, accepted=accepted)
         refused = _refused(here, found, rows)
         if not refused:
             return found
         accepted = [path for path in accepted if path not in refused]
-        parsed = [replace(each, concern=refused.get(each.path, each.concern)) for each in parsed]
+        pages_read = [
+            replace(each, concern=refused.get(each.path, each.concern)) for each in pages_read
+        ]
 
 
-def _previous(here: NotebookContext, page: StoredPage | None) -> NotebookPage | None:
-    """Return the version before the last one, if an editor may have had it open since then."""
+def _previous(
+    here: NotebookContext, page: StoredPage | None, file: PageFile | None
+) -> NotebookPage | None:
+    """Return the version before the last one, if an editor may have had it open since then.
+
+    None also where the file has every line that the last write brought, and none that it took.
+    """
     if page is None or page.written_at is None or not page.previous:
         return None
-    recent = here.now() - page.written_at <= EDITING
-    return markdown.parse(page.previous) if recent else None
+    if here.now() - page.written_at > EDITING:
+        return None
+    before, after = (set(each.splitlines()) for each in (page.previous, page.text))
+    now = set(file.text.splitlines()) if file else set()
+    is_current = after - before <= now and not (before - after) & now
+    return None if is_current else markdown.parse(page.previous)
 
 
 def _refused(
@@ -247,17 +263,21 @@ def _name(found: NotebookReading, path: str) -> str:
 
 
 async def _store(
-    here: NotebookContext, changed: _Changed, found: NotebookReading, result: SyncResult
-) -> int | None:
-    """Store the edits and the state of their pages in one transaction; return the act."""
+    here: NotebookContext, changed: _Changed, accepted: Collection[str], result: SyncResult
+) -> NotebookReading:
+    """Store the edits and the state of their pages in one transaction."""
+    read = _parse(here, changed)
     recorded.set(None)
     async with recording(here.db, ACTION, now=here.now()) as act:
+        found = await _compare(here, read, accepted)
         numbered: dict[tuple[str, int], PageLine] = {}
         for each in found.edits:
             await _apply(here, each, found, act, numbered, result)
         await _save_pages(here, changed, found, numbered)
-        await take_step(here.db)  # the pages are pending when the edits are stored
-    return recorded.get()
+        at = await pages.position(here.db)
+        await take_step(here.db, at)  # the pages are pending when the edits are stored
+    result.act = recorded.get()
+    return found
 
 
 async def _apply(

@@ -13,6 +13,7 @@ from lamplighter.repository.graph.position import memory_ids_after
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.trash import TRASH
 from lamplighter.repository.notebook import pages
+from lamplighter.repository.notebook.pages import NotebookPosition
 
 CHANGES_AT_ONCE: Final = 500
 MEMORIES_AT_ONCE: Final = 500
@@ -21,15 +22,15 @@ _ENTITIES: Final = (memories.ENTITY, TRASH)
 
 async def follow(db: Database) -> bool:
     """Take one step, and say whether there may be more to do."""
-    if (await pages.position(db)).is_last:
+    at = await pages.position(db)
+    if at.is_last:
         return False
     async with writing(db):
-        return await take_step(db)
+        return await take_step(db, at)
 
 
-async def take_step(db: Database) -> bool:
-    """Do the same within `writing`."""
-    at = await pages.position(db)
+async def take_step(db: Database, at: NotebookPosition) -> bool:
+    """Do the same from a position, within `writing`: only who holds the notebook moves it."""
     if at.memory_id is not None:
         ids = await memory_ids_after(db, at.memory_id, limit=MEMORIES_AT_ONCE)
         at, more = replace(at, memory_id=ids[-1] if ids else None), True

@@ -12,7 +12,7 @@ from lamplighter.domain.notebook.place import INDEX, PagePlace, owner_of, place_
 from lamplighter.domain.search.search import NotebookText
 from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.tree import digest_of
-from lamplighter.repository import reading, writing
+from lamplighter.repository import writing
 from lamplighter.repository.notebook import pages, texts
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
@@ -60,9 +60,8 @@ async def _write_files(
     here: NotebookContext, paths: Sequence[str], result: SyncResult
 ) -> list[tuple[StoredPage, NotebookText | None]]:
     """Write files, but for those that hold an edit that was not read yet."""
-    async with reading(here.db):
-        stored = await pages.stored(here.db, paths)
-        rows = await pages.memories_on(here.db, paths)
+    stored = await pages.stored(here.db, paths)
+    rows = await pages.memories_on(here.db, paths)
     done = await asyncio.to_thread(
         lambda: [_write(here, stored[path], rows[path], result) for path in paths]
     )

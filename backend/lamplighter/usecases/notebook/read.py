@@ -42,19 +42,21 @@ async def read_page(db: Database, path: str, project: str | None = None) -> Read
         stored = (await pages.stored(db, [path])).get(path)
         found = (await pages.memories_on(db, [path]))[path] if stored else []
     if stored is None or not stored.text:
-        raise _missing(path)
+        raise _missing(path, project)
     if project is None or _is_of(path, stored.text, project):
         return ReadablePage(path, stored.text, found)
     visible = [each for each in found if is_visible(project, each)]
     if not visible:
-        raise _missing(path)
+        raise _missing(path, project)
     heading = PageText(f"# {path}\n\n")
     text = markdown.render(NotebookPage((heading, *map(line_of, visible))))
     return ReadablePage(path, text, visible)
 
 
-def _missing(path: str) -> NotFound:
-    return NotFound(f"The notebook has no page {path[:MAX_SHOWN]!r}. Read MEMORY for its pages.")
+def _missing(path: str, project: str | None) -> NotFound:
+    reader = "" if project is None else f" for the project {project}"
+    text = f"The notebook has no page {path[:MAX_SHOWN]!r}{reader}."
+    return NotFound(text if path == INDEX else f"{text} Read MEMORY for its pages.")
 
 
 def _is_of(path: str, text: str, project: str) -> bool:
@@ -71,7 +73,7 @@ async def _index(db: Database, project: str | None) -> str:
         facts = await index_facts(db)
         text = stored.text if stored else index_text(facts, "", cap=INDEX_BYTES)
     if not text:
-        raise _missing(INDEX)
+        raise _missing(INDEX, project)
     return text
 
 

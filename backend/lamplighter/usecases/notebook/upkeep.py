@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection
+from datetime import timedelta
 from typing import Final
 
 from lamplighter.domain.errors import LamplighterError
@@ -14,6 +15,9 @@ from lamplighter.usecases.notebook.edits import SOURCE
 from lamplighter.usecases.notebook.sync import sync
 
 logger = logging.getLogger(__name__)
+
+ONE_REPORT: Final = timedelta(minutes=1)
+"""Both processes of a home keep the notebook in step: the second one reports nothing new."""
 
 UNWRITABLE: Final = "The notebook cannot be written: {}. Memories are stored as before."
 WRITABLE: Final = "The notebook can be written again."
@@ -41,8 +45,10 @@ async def _report(here: NotebookContext, problem: str) -> None:
     level = Level.WARNING if problem else Level.INFO
     text = UNWRITABLE.format(problem) if problem else WRITABLE
     logger.log(logging.WARNING if problem else logging.INFO, "%s", text)
+    now = here.now()
     try:
         async with writing(here.db):
-            await events.insert(here.db, level, text, source=SOURCE, now=here.now())
+            if not await events.recorded_after(here.db, text, None, now - ONE_REPORT):
+                await events.insert(here.db, level, text, source=SOURCE, now=now)
     except (Error, TimeoutError) as error:
         logger.warning("An event cannot be recorded now: %s", error)

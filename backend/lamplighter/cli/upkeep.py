@@ -20,6 +20,8 @@ COUNTS: Final = (
     ("facts", "new facts"),
     ("known_facts", "facts that were known"),
     ("conflicts", "facts that contradict a memory: see `lamplighter reviews`"),
+    ("model_facts", "new facts that only the model selected"),
+    ("model_skipped", "batches without a selection of the model"),
 )
 _LINE_CHARS: Final = 160
 
@@ -119,6 +121,12 @@ def _print_counts(counts: dict[str, int]) -> None:
     for name, words in COUNTS:
         if counts.get(name):
             click.echo(f"  {counts[name]:>6,} {words}")
+    if counts.get("model_requests"):
+        dollars = counts.get("model_microdollars", 0) / 1_000_000
+        click.echo(
+            f"  {counts['model_requests']:>6,} requests to the model: "
+            f"{counts.get('model_tokens', 0):,} tokens, ${dollars:.4f}"
+        )
 
 
 def _ids(numbers: list[int]) -> str:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.organize.run import COUNTED, OrganizerRun, RunState
+from lamplighter.domain.organize.run import COUNTED, MODEL_COUNTED, OrganizerRun, RunState
 from lamplighter.repository.access.journal import UNDO
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
@@ -108,6 +108,8 @@ async def record(
         raise Conflict(f"Another process continues run {run.id}.")
     held = row["counts"]
     counts = {name: held.get(name, 0) + added[name] for name in COUNTED}
+    used = {name: held.get(name, 0) + added[name] for name in MODEL_COUNTED}
+    counts |= {name: number for name, number in used.items() if number}
     statement = (
         sa.update(organizer_runs)
         .where(organizer_runs.c.id == run.id)

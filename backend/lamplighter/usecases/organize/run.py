@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from lamplighter.domain.errors import Conflict
@@ -38,12 +38,16 @@ from lamplighter.domain.organize.run import (
     OrganizerRun,
     is_due,
 )
+from lamplighter.domain.organize.selection import BATCH, NO_SELECTION, Selection
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.memory import memories
 from lamplighter.repository.organize import runs
 from lamplighter.repository.writes import store
 from lamplighter.usecases.context import Context
+
+if TYPE_CHECKING:
+    from lamplighter.usecases.organize.model import SentenceSelector
 
 ORGANIZE: Final = "organize"
 PAIRS: Final = 50
@@ -70,6 +74,7 @@ class _Work:
     here: Context
     names: frozenset[str]
     progress: Progress
+    selector: "SentenceSelector | None" = None
     run: OrganizerRun | None = None
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
@@ -93,19 +98,25 @@ async def organize(
     trigger: str,
     names: frozenset[str] = frozenset(),
     progress: Progress = no_progress,
+    selector: "SentenceSelector | None" = None,
 ) -> OrganizerRun:
     """Run the organizer, or continue a run whose process has ended; raises Conflict.
 
-    `names` are further names in small letters that tell two texts apart, such as services.
+    `names` are further names in small letters that tell two texts apart, such as services. A
+    `selector` lets a model select sentences; it is closed at the end.
     """
     run = await _begin(here.db, trigger, now=here.now())
-    work = _Work(here, names, progress, run, facts=KnownFacts(names))
+    work = _Work(here, names, progress, selector, run, facts=KnownFacts(names))
+    if selector is not None:
+        selector.used.update(run.counts)
     beating = asyncio.create_task(_beat(here, run))
     try:
         await _work(work)
         return await _finish(here, work)
     finally:
         beating.cancel()
+        if selector is not None:
+            await selector.close()
 
 
 async def preview(
@@ -206,7 +217,8 @@ async def _work(work: _Work) -> None:
     whole, done = sum(len(each.episodes) for each in waiting), 0
     for bundle in waiting:
         while bundle.episodes:
-            first = replace(bundle, episodes=bundle.episodes[:MAX_EPISODES])
+            most = MAX_EPISODES if work.selector is None else BATCH
+            first = replace(bundle, episodes=bundle.episodes[:most])
             plan = await _compress(work, first)
             taken = {each.id for each in (plan.bundle if plan else first).episodes}
             left = tuple(each for each in bundle.episodes if each.id not in taken)
@@ -272,11 +284,24 @@ async def _compress(work: _Work, bundle: Bundle) -> BundlePlan | None:
             for (project, key), memory in work.planned.items()
             if project == bundle.project
         }
-    plan = await asyncio.to_thread(plan_bundle, bundle, work.facts, earlier)
+    selection = await _select(work, bundle)
+    plan = await asyncio.to_thread(plan_bundle, bundle, work.facts, earlier, selection)
     if work.run is None:
         _preview_bundle(work, plan)
         return plan
     return await _store_bundle(work, work.run, plan)
+
+
+async def _select(work: _Work, bundle: Bundle) -> Selection:
+    """Return what a model selects of a bundle; what it used is recorded at once."""
+    if work.selector is None or work.run is None:
+        return NO_SELECTION
+    selection, used = await work.selector.select(bundle)
+    if used:
+        db, now = work.here.db, work.here.now()
+        async with writing(db):
+            work.run = await runs.record(db, work.run, used, now=now)
+    return selection
 
 
 def _preview_bundle(work: _Work, plan: BundlePlan) -> None:

@@ -6,6 +6,7 @@ export const organizer = {
   digests: { one: "wrote {n} digest", other: "wrote {n} digests" },
   facts: { one: "found {n} fact", other: "found {n} facts" },
   conflicts: { one: "found {n} contradiction", other: "found {n} contradictions" },
+  model_requests: { one: "sent {n} request to the model", other: "sent {n} requests to the model" },
   nothing: "Nothing to organize.",
   would_nothing: "A run would change nothing now.",
   would_duplicates: { one: "merge {n} duplicate", other: "merge {n} duplicates" },

@@ -66,7 +66,7 @@ async def final_state(url: str) -> tuple[Counter[Any], list[dict[str, int]]]:
     return Counter(tuple(row) for row in rows), [dict(each.counts) for each in found]
 
 
-def kill_runs(url: str, kills: int, seed: int, longest: float) -> int:
+def kill_runs(url: str, kills: int, seed: int, longest: float, program: str = WORKS) -> int:
     """Kill runs at random moments until one completes; return how many were killed at work.
 
     Each process has a later clock, so that none waits for the heartbeat of the one before it.
@@ -75,7 +75,7 @@ def kill_runs(url: str, kills: int, seed: int, longest: float) -> int:
     for number in range(kills + 1):
         now = NOON + timedelta(seconds=16 * number)
         process = subprocess.Popen(
-            [sys.executable, "-c", WORKS, url, now.isoformat()], stdout=subprocess.PIPE
+            [sys.executable, "-c", program, url, now.isoformat()], stdout=subprocess.PIPE
         )
         assert process.stdout is not None
         try:

@@ -19,6 +19,8 @@ COUNTS: Final = (
     ("digests", "new digests"),
     ("facts", "new facts"),
     ("known_facts", "facts that were known"),
+    ("scanned", "sessions, events and incidents read"),
+    ("scanned_facts", "facts in them"),
     ("conflicts", "facts that contradict a memory: see `lamplighter reviews`"),
     ("model_facts", "new facts that only the model selected"),
     ("model_skipped", "batches without a selection of the model"),
@@ -96,7 +98,8 @@ def show(number: int, *, as_json: bool) -> None:
     for each in found["replacements"]:
         memory = each["memory"]
         text = "deleted" if memory is None else memory["observation"]
-        head = f"{each['id']} {each['what'].replace('_', ' ')} {_ids(each['replaced'])}"
+        origin = _ids(each["replaced"]) or (memory or {}).get("source_ref", "").partition(", ")[2]
+        head = f"{each['id']} {each['what'].replace('_', ' ')} {origin}"
         click.echo(escape_terminal(f"{head}: {shorten(text, _LINE_CHARS)}"))
     if found["undone_by"]:
         click.echo(f"Undone by act {found['undone_by']}.")

@@ -34,10 +34,12 @@ from lamplighter.domain.organize.run import (
     COUNTED,
     HEARTBEAT_SECONDS,
     OPERATOR,
+    OPTIONAL_COUNTED,
     SCHEDULE,
     OrganizerRun,
     is_due,
 )
+from lamplighter.domain.organize.scan import keys_of
 from lamplighter.domain.organize.selection import BATCH, NO_SELECTION, Selection
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.access import journal
@@ -45,11 +47,15 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.organize import runs
 from lamplighter.repository.writes import store
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.organize.scan import SourceScan
 
 if TYPE_CHECKING:
     from lamplighter.usecases.organize.model import SentenceSelector
 
 ORGANIZE: Final = "organize"
+CHANGING: Final = ("duplicates", "compressed", "scanned_facts")
+"""What of its counts shows that a run changed something."""
+
 PAIRS: Final = 50
 """How many near-duplicates are written at a time."""
 
@@ -130,6 +136,7 @@ async def preview(
     for memory in work.planned.values():
         work.show("digests", memory.observation)
     counted = {name: work.counts[name] for name in COUNTED} | {"raw": raw}
+    counted |= {name: work.counts[name] for name in OPTIONAL_COUNTED if work.counts[name]}
     counted["raw_after"] = raw + work.counts["digests"] + work.counts["facts"]
     counted["raw_after"] -= work.counts["compressed"] + work.counts["duplicates"]
     return OrganizerReport(counts=counted, examples=work.examples)
@@ -196,7 +203,7 @@ async def _finish(here: Context, work: _Work) -> OrganizerRun:
         run = await runs.record(db, run, Counter(), now=now)
         assert run.act_id is not None
         act: int | None = run.act_id
-        changed = sum(run.counts.get(each, 0) for each in ("duplicates", "compressed"))
+        changed = sum(run.counts.get(each, 0) for each in CHANGING)
         if changed:
             await journal.finish(db, run.act_id, changed)
         else:
@@ -213,6 +220,7 @@ async def _work(work: _Work) -> None:
     await _merge_duplicates(work, pairs)
     rows = [each for each in rows if each.id not in older]
     work.facts.add_all(rows)
+    await _scan(work, rows)
     waiting = make_bundles(rows, work.here.now())
     whole, done = sum(len(each.episodes) for each in waiting), 0
     for bundle in waiting:
@@ -226,6 +234,14 @@ async def _work(work: _Work) -> None:
             done += len(taken)
             work.progress("compress", done, whole)
             await asyncio.sleep(REST_SECONDS if work.run else 0)
+
+
+async def _scan(work: _Work, rows: Sequence[Memory]) -> None:
+    """Read sessions, events and incidents; the counts of a dry run are those of the scan."""
+    scan = SourceScan(work.here, work.facts, keys_of(rows), work.run, work.show)
+    await scan.scan(work.progress)
+    work.run = scan.run
+    work.counts += scan.counts
 
 
 async def _active(db: Database) -> AsyncIterator[list[Memory]]:

@@ -41,6 +41,7 @@ export const organizer = {
   from: { one: "from {n} episode", other: "from {n} episodes" },
   sources: { one: "{n} episode", other: "{n} episodes" },
   more_sources: { one: "and {n} more", other: "and {n} more" },
+  origin: "From {source}",
   memory: "memory {id}",
   review: "Review {id}",
   resolved: "resolved",

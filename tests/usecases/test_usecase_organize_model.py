@@ -11,7 +11,11 @@ import pytest
 from examples import NOON, rows
 
 from contexts import context
-from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust, new_memory
+from lamplighter.domain.organize.digest import Bundle
+from lamplighter.domain.organize.facts import Fact
+from lamplighter.domain.organize.plan import KnownFacts, plan_bundle
+from lamplighter.domain.organize.selection import Selection
 from lamplighter.domain.sessions.cost import Price
 from lamplighter.engines.messages import retries
 from lamplighter.engines.messages.model import Model
@@ -88,7 +92,7 @@ INVALID = {
     "unknown_sentence": text({"facts": [{"sentence": 99, "category": "decision"}], "summary": []}),
     "operational": text({"facts": [{"sentence": 1, "category": "remediation"}], "summary": []}),
     "own_text": text({"facts": [{"text": ATTACK, "category": "decision"}], "summary": [ATTACK]}),
-    "long_summary": text({"facts": [], "summary": [1, 2, 3, 4, 5, 1, 2]}),
+    "long_summary": text({"facts": [], "summary": [1, 2, 3] * 7}),
     "cut_off": text('{"facts": [{"sentence": 1, "cate'),
 }
 SCENARIOS = INVALID | {
@@ -241,6 +245,32 @@ async def test_a_run_stays_within_its_dollars(db: Database, api: MessagesApi) ->
     assert counts["compressed"] == 205
     sizes = [asked.user.count("\n") + 1 for asked in api.requests("fenced")[before:]]
     assert max(sizes) == 50
+
+
+async def test_small_bundles_of_one_project_share_a_request(db: Database, api: MessagesApi) -> None:
+    before = len(api.requests("fenced"))
+    async with writing(db):
+        for project in ("billing", "shop"):
+            for number, service in enumerate(("web", "mailer", "search")):
+                each = replace(EPISODE, project=project, service=service)
+                text = f"Looked at {service} of {project} again, part{number}."
+                at = NOON - timedelta(days=10 + 7 * number)
+                await memories.insert(db, replace(each, observation=text), now=at)
+
+    counts = await run(db, selector(api, "fenced"))
+
+    asked = [each.user.count("\n") + 1 for each in api.requests("fenced")[before:]]
+    assert (asked, counts["model_requests"], counts["compressed"]) == ([3, 3], 2, 6)
+
+
+def test_an_episode_that_changed_since_it_was_read_has_no_selected_fact() -> None:
+    held = new_memory(replace(EPISODE, observation="Now other words."), now=NOON)
+    bundle = Bundle("shop", None, "project", NOON.date(), (held,))
+    selection = Selection({held.id: (Fact(Category.BUGFIX, FACT),)})
+
+    plan = plan_bundle(bundle, KnownFacts(), {}, selection)
+
+    assert plan.facts == ()
 
 
 async def test_a_continued_run_counts_what_was_spent_before(db: Database, api: MessagesApi) -> None:

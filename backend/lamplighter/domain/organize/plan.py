@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.graph.extract import TextContext
+from lamplighter.domain.graph.extract import TextContext, split_sentences
 from lamplighter.domain.memory.intents import (
     NEW,
     ChangeOrigin,
@@ -173,10 +173,11 @@ def _episode_facts(
     about = TextContext(project=episode.project, service=episode.service)
     ruled = find_facts(episode.observation, about, episode.category)
     texts = {comparison_key(each.text) for each in ruled}
+    sentences = split_sentences(episode.observation)  # it may have changed since
     selected = [
         each
         for each in selection.facts.get(episode.id, ())
-        if comparison_key(each.text) not in texts
+        if comparison_key(each.text) not in texts and each.text in sentences
     ]
     for fact in (*ruled, *selected):
         unstored = own.compare(fact, episode)

@@ -1,18 +1,19 @@
 """What a model may select: sentences of old episodes, by their numbers. It writes no text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from lamplighter.domain.graph.extract import split_sentences
-from lamplighter.domain.memory.memory import OPERATIONAL, Category, MemoryId
-from lamplighter.domain.organize.digest import SENTENCES, Bundle
+from lamplighter.domain.memory.memory import OPERATIONAL, Category, Memory, MemoryId
+from lamplighter.domain.organize.digest import Bundle
 from lamplighter.domain.organize.facts import LEAST_FACT_WORDS, MAX_FACT_CHARS, Fact
 
 BATCH: Final = 50
 """How many episodes a model reads at a time (four-tier-memory-schema)."""
 
 MAX_SENTENCES: Final = 10
+MAX_SUMMARY: Final = 20
 MAX_CHARS: Final = 60_000
 SELECTABLE: Final = tuple(each for each in Category if each not in OPERATIONAL)
 SYSTEM: Final = f"""\
@@ -23,7 +24,7 @@ Select by number:
 - "facts": sentences that stay true beyond their day, such as decisions with their reasons,
   preferences, causes and lessons. Most sentences are none. Each fact has a category:
   {", ".join(SELECTABLE)}.
-- "summary": at most {SENTENCES} sentences that a colleague would want to read about these notes.
+- "summary": at most {MAX_SUMMARY} sentences that a colleague would want to read about these notes.
 
 Answer with one JSON object and nothing else:
 {{"facts": [{{"sentence": 3, "category": "decision"}}], "summary": [3, 7]}}
@@ -49,11 +50,21 @@ class Selection:
 NO_SELECTION: Final = Selection()
 
 
-def offer_sentences(bundle: Bundle) -> list[OfferedSentence]:
-    """Return the sentences of a bundle that a model may select: each once, in their order."""
+def make_batch(bundle: Bundle, upcoming: Iterable[Bundle]) -> list[Memory]:
+    """Return the episodes of a bundle, and of the next ones of its project: at most 50."""
+    found = list(bundle.episodes)
+    for each in upcoming:
+        if each.project != bundle.project or len(found) >= BATCH:
+            break
+        found += each.episodes
+    return found[:BATCH]
+
+
+def offer_sentences(episodes: Sequence[Memory]) -> list[OfferedSentence]:
+    """Return the sentences of episodes that a model may select: each once, in their order."""
     found: dict[str, OfferedSentence] = {}
     chars = 0
-    for episode in bundle.episodes:
+    for episode in episodes:
         for text in split_sentences(episode.observation)[:MAX_SENTENCES]:
             few = len(text.split()) < LEAST_FACT_WORDS
             if few or len(text) > MAX_FACT_CHARS or text in found:
@@ -76,7 +87,7 @@ def select_sentences(
     """Return what the numbers of an answer select; raises ValueError where it is no answer."""
     if unknown := [each for each in (*facts, *summary) if not 1 <= each <= len(offered)]:
         raise ValueError(f"it selects sentence {unknown[0]}, which was not offered")
-    if len(facts) > BATCH or len(summary) > SENTENCES:
+    if len(facts) > BATCH or len(summary) > MAX_SUMMARY:
         raise ValueError("it selects more than it may")
     found: dict[MemoryId, tuple[Fact, ...]] = {}
     for number, category in sorted(facts.items()):

@@ -7,16 +7,18 @@ import asyncio
 import logging
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.organize.digest import Bundle
 from lamplighter.domain.organize.selection import (
     NO_SELECTION,
     SYSTEM,
     OfferedSentence,
     Selection,
+    make_batch,
     offer_sentences,
     render_offer,
 )
@@ -49,10 +51,25 @@ class SentenceSelector:
     """The counts of the run so far, in which an earlier process of the run may have had a part."""
     _failed: int = 0
     _stopped: bool = False
+    _asked: set[MemoryId] = field(default_factory=set)
+    _selected: Selection = NO_SELECTION
 
-    async def select(self, bundle: Bundle) -> tuple[Selection, Counter[str]]:
-        """Return what a model selects of a bundle, and what that adds to the counts of the run."""
-        offered = offer_sentences(bundle)
+    async def select(
+        self, bundle: Bundle, upcoming: Iterable[Bundle]
+    ) -> tuple[Selection, Counter[str]]:
+        """Return what a model selects of a bundle, and what that adds to the counts of the run.
+
+        One request is about 50 episodes, also of the upcoming bundles of its project.
+        """
+        if all(each.id in self._asked for each in bundle.episodes):
+            return self._selected, Counter()
+        batch = make_batch(bundle, upcoming)
+        self._asked = {each.id for each in batch}
+        self._selected, added = await self._select(batch)
+        return self._selected, added
+
+    async def _select(self, batch: Sequence[Memory]) -> tuple[Selection, Counter[str]]:
+        offered = offer_sentences(batch)
         added: Counter[str] = Counter()
         found = None
         if offered and not self._stopped:

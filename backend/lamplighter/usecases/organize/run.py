@@ -223,11 +223,11 @@ async def _work(work: _Work) -> None:
     await _scan(work, rows)
     waiting = make_bundles(rows, work.here.now())
     whole, done = sum(len(each.episodes) for each in waiting), 0
-    for bundle in waiting:
+    for at, bundle in enumerate(waiting):
         while bundle.episodes:
             most = MAX_EPISODES if work.selector is None else BATCH
             first = replace(bundle, episodes=bundle.episodes[:most])
-            plan = await _compress(work, first)
+            plan = await _compress(work, first, waiting[at + 1 :])
             taken = {each.id for each in (plan.bundle if plan else first).episodes}
             left = tuple(each for each in bundle.episodes if each.id not in taken)
             bundle = replace(bundle, episodes=left)
@@ -279,7 +279,7 @@ async def _store_duplicates(
         work.run = await runs.record(db, run, Counter(duplicates=len(current)), now=now)
 
 
-async def _compress(work: _Work, bundle: Bundle) -> BundlePlan | None:
+async def _compress(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> BundlePlan | None:
     """Compress a bundle, or the first part of it; None where nothing of it is left to do."""
     db = work.here.db
     async with reading(db):
@@ -300,7 +300,7 @@ async def _compress(work: _Work, bundle: Bundle) -> BundlePlan | None:
             for (project, key), memory in work.planned.items()
             if project == bundle.project
         }
-    selection = await _select(work, bundle)
+    selection = await _select(work, bundle, upcoming)
     plan = await asyncio.to_thread(plan_bundle, bundle, work.facts, earlier, selection)
     if work.run is None:
         _preview_bundle(work, plan)
@@ -308,11 +308,11 @@ async def _compress(work: _Work, bundle: Bundle) -> BundlePlan | None:
     return await _store_bundle(work, work.run, plan)
 
 
-async def _select(work: _Work, bundle: Bundle) -> Selection:
+async def _select(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> Selection:
     """Return what a model selects of a bundle; what it used is recorded at once."""
     if work.selector is None or work.run is None:
         return NO_SELECTION
-    selection, used = await work.selector.select(bundle)
+    selection, used = await work.selector.select(bundle, upcoming)
     if used:
         db, now = work.here.db, work.here.now()
         async with writing(db):

@@ -25,6 +25,16 @@ _FILES: Final = (
     "Makefile",
     "docs/setup.md",
 )
+_LOGGED: Final = (
+    "Ran `pytest -q`: {n} passed.",
+    "Ran `ruff check`: {n} files, no findings.",
+    "Edited {file}: {n} lines changed.",
+    "Read {file}, {n} lines.",
+    "Committed {hash}.",
+    "Pushed {hash} to the branch.",
+    "Started the development server on process {n}.",
+    "The type check took {n} ms.",
+)
 _REPEATED: Final = (
     "The build of {project} took {n} seconds.",
     "Ran the tests of {area}: {n} passed.",
@@ -82,6 +92,21 @@ def generate(
         yield episode
 
 
+def session_logs(count: int, *, now: datetime, days: int = 7, seed: int = 7) -> Iterator[Episode]:
+    """Yield a week of what tool hooks capture in sessions of one project; 3 in 100 state a fact."""
+    chance = random.Random(seed)
+    facts = list(_facts(chance))
+    chance.shuffle(facts)
+    for number in range(count):
+        at = now - timedelta(days=days) * (1 - number / count)
+        if number % 33 == 17:
+            text, answer = facts.pop()
+            yield Episode(PROJECTS[0], None, at, text, (answer,))
+            continue
+        form = chance.choice(_LOGGED if chance.random() < 0.9 else _ONCE)
+        yield Episode(PROJECTS[0], None, at, _fill(form, PROJECTS[0], None, chance))
+
+
 def _facts(chance: random.Random) -> Iterator[tuple[str, str]]:
     for tool in _TOOLS:
         for area in _AREAS:
@@ -89,7 +114,7 @@ def _facts(chance: random.Random) -> Iterator[tuple[str, str]]:
             yield f"We decided to use {tool} for {area} because {person} knows it.", tool
             number = chance.randrange(20, 900)
             yield f"From now on keep {area} logs of {tool} for {number} days.", str(number)
-            yield f"{person} maintains the {tool} cluster.", f"{person} maintains the {tool}"
+            yield f"{person} maintains the {tool} cluster.", person
 
 
 def _fill(form: str, project: str, service: str | None, chance: random.Random) -> str:

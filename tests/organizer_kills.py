@@ -12,9 +12,11 @@ from typing import Any, Final
 from benchmarks.episodes import generate
 
 from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
+from lamplighter.domain.services.event import Level
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.organize import runs
+from lamplighter.repository.services import events
 
 NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WORKS: Final = """
@@ -46,8 +48,11 @@ EPISODE: Final = Candidate(
 
 
 async def fill(url: str, count: int) -> None:
-    """Keep a month of episodes."""
+    """Keep a month of episodes, and some events that state facts."""
     async with Database(url) as db, writing(db):
+        for number in range(5):
+            text = f"From now on rotate the keys of part{number} every {number + 5} days."
+            await events.insert(db, Level.INFO, text, source="operator", now=NOON)
         for each in generate(count, now=NOON):
             candidate = replace(
                 EPISODE, observation=each.text, service=each.service, project=each.project
@@ -66,7 +71,7 @@ async def final_state(url: str) -> tuple[Counter[Any], list[dict[str, int]]]:
     return Counter(tuple(row) for row in rows), [dict(each.counts) for each in found]
 
 
-def kill_runs(url: str, kills: int, seed: int, longest: float) -> int:
+def kill_runs(url: str, kills: int, seed: int, longest: float, program: str = WORKS) -> int:
     """Kill runs at random moments until one completes; return how many were killed at work.
 
     Each process has a later clock, so that none waits for the heartbeat of the one before it.
@@ -75,7 +80,7 @@ def kill_runs(url: str, kills: int, seed: int, longest: float) -> int:
     for number in range(kills + 1):
         now = NOON + timedelta(seconds=16 * number)
         process = subprocess.Popen(
-            [sys.executable, "-c", WORKS, url, now.isoformat()], stdout=subprocess.PIPE
+            [sys.executable, "-c", program, url, now.isoformat()], stdout=subprocess.PIPE
         )
         assert process.stdout is not None
         try:

@@ -100,6 +100,8 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
         "profile_project": 15,
         "profile_decisions": 10,
         "organize": 21_600.0,
+        "organize_models": (),
+        "organize_dollars": 0.5,
         "memory_health": 604_800.0,
         "profile_decision_age": 604_800.0,
         "profile_budget": 4_000,

@@ -19,7 +19,11 @@ COUNTS: Final = (
     ("digests", "new digests"),
     ("facts", "new facts"),
     ("known_facts", "facts that were known"),
+    ("scanned", "sessions, events and incidents read"),
+    ("scanned_facts", "facts in them"),
     ("conflicts", "facts that contradict a memory: see `lamplighter reviews`"),
+    ("model_facts", "new facts that only the model selected"),
+    ("model_skipped", "batches without a selection of the model"),
 )
 _LINE_CHARS: Final = 160
 
@@ -94,7 +98,8 @@ def show(number: int, *, as_json: bool) -> None:
     for each in found["replacements"]:
         memory = each["memory"]
         text = "deleted" if memory is None else memory["observation"]
-        head = f"{each['id']} {each['what'].replace('_', ' ')} {_ids(each['replaced'])}"
+        origin = _ids(each["replaced"]) or (memory or {}).get("source_ref", "").partition(", ")[2]
+        head = f"{each['id']} {each['what'].replace('_', ' ')} {origin}"
         click.echo(escape_terminal(f"{head}: {shorten(text, _LINE_CHARS)}"))
     if found["undone_by"]:
         click.echo(f"Undone by act {found['undone_by']}.")
@@ -119,6 +124,12 @@ def _print_counts(counts: dict[str, int]) -> None:
     for name, words in COUNTS:
         if counts.get(name):
             click.echo(f"  {counts[name]:>6,} {words}")
+    if counts.get("model_requests"):
+        dollars = counts.get("model_microdollars", 0) / 1_000_000
+        click.echo(
+            f"  {counts['model_requests']:>6,} requests to the model: "
+            f"{counts.get('model_tokens', 0):,} tokens, ${dollars:.4f}"
+        )
 
 
 def _ids(numbers: list[int]) -> str:

@@ -15,6 +15,7 @@ from lamplighter.config.readers import (
     host,
     hosts,
     model,
+    models,
     path,
     per_tier,
     retention,
@@ -357,6 +358,19 @@ SETTINGS: Final = (
         "6h",
         window,
         "How often the supervisor runs the organizer: 6h; 0 runs it only when a person asks.",
+    ),
+    Setting(
+        "organize_models",
+        "",
+        models,
+        "The model that selects facts for the organizer, and its fallbacks, separated by commas; "
+        "default: none.",
+    ),
+    Setting(
+        "organize_dollars",
+        "0.50",
+        dollars,
+        "The maximum cost of the models in one run of the organizer; none sets no limit.",
     ),
     Setting(
         "memory_health",

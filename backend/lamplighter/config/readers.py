@@ -237,6 +237,11 @@ def model(text: str) -> str:
     return text.strip()
 
 
+def models(text: str) -> tuple[str, ...]:
+    """Read names of models, separated by blanks or commas."""
+    return tuple(map(model, split_words(text)))
+
+
 RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     duration: "100ms to 366d",
     flag: "yes or no",
@@ -254,6 +259,7 @@ RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     split_words: "addresses",
     displayed: "comma-separated names",
     model: "the name of a model",
+    models: "comma-separated models",
 }
 
 

@@ -103,6 +103,8 @@ class Settings:
     trash_retention: float
     episode_lifetime: float
     organize: float
+    organize_models: tuple[str, ...]
+    organize_dollars: float | None
     memory_health: float
     semantic_lifetime: float
     project_lifetime: float

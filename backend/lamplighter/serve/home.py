@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lamplighter.domain.services.notice import NoticePolicy
     from lamplighter.engines import Engine
     from lamplighter.usecases.context import Context
+    from lamplighter.usecases.organize.model import SentenceSelector
     from lamplighter.usecases.sessions.halt import HaltControl
 
 logger = logging.getLogger(__name__)
@@ -137,6 +138,27 @@ def engines(settings: Settings) -> "tuple[Engine, ...]":
                 )
             ),
         ),
+    )
+
+
+def selector(settings: Settings) -> "SentenceSelector | None":
+    """Return the models that help one run of the organizer; None without any."""
+    if not settings.organize_models:
+        return None
+    from lamplighter.config import prices
+    from lamplighter.engines.messages import MessagesEngine
+    from lamplighter.engines.messages.model import Model
+    from lamplighter.engines.messages.request import AnswerLimits
+    from lamplighter.usecases.organize.model import SentenceSelector
+
+    if why_not := MessagesEngine().probe():
+        logger.warning("The organizer works without a model. %s", why_not)
+        return None
+    limits = AnswerLimits(settings.output_tokens[0], settings.answer_timeout[0])
+    return SentenceSelector(
+        models=[Model(name, os.environ, limits) for name in settings.organize_models],
+        dollars=settings.organize_dollars,
+        prices=prices.active_prices(settings),
     )
 
 

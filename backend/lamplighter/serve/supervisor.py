@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -278,7 +279,7 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         sender = Sender(
             db, outlets, clock.now, web_url(settings), listener.version, services.last_good
         )
-        organizer = OrganizerSchedule(here, _interval(settings.organize), services.last_good)
+        organizer = build_organizer(settings, here, context, services)
         measuring = HealthSchedule(here, _interval(settings.memory_health), services.last_good)
         verifier = build_verifier(settings, context, services)
         follower = IncidentFollower(here, services.last_good, listener.version)
@@ -293,6 +294,7 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
             outlets.addresses.urls = found.notify
             engines.update({each.name: each for each in home.engines(found)})
             organizer.interval = _interval(found.organize)
+            organizer.selector = partial(home.selector, found)
             measuring.interval = _interval(found.memory_health)
             verifier.interval = found.verify_interval
             keeper.retention = build_retention(found)
@@ -385,12 +387,26 @@ def readable(settings: Settings) -> Readable:
 def build_verifier(settings: Settings, context: SessionContext, services: ServicesFile) -> Verifier:
     """Return what verifies memories beside the rounds; nothing of it runs while halted."""
     tools = build_tools(settings, services)
-
-    async def halted() -> bool:
-        return await context.halt_control.pulled(context.db) is not None
-
     here = Context(db=context.db, now=context.now, redact=context.redact)
+    halted = partial(_is_halted, context)
     return Verifier(here, tools.sources, tools.run_command, settings.verify_interval, halted)
+
+
+def build_organizer(
+    settings: Settings, here: Context, context: SessionContext, services: ServicesFile
+) -> OrganizerSchedule:
+    """Return what organizes the memories beside the rounds; no model is asked while halted."""
+    return OrganizerSchedule(
+        here,
+        _interval(settings.organize),
+        services.last_good,
+        partial(home.selector, settings),
+        partial(_is_halted, context),
+    )
+
+
+async def _is_halted(context: SessionContext) -> bool:
+    return await context.halt_control.pulled(context.db) is not None
 
 
 def _lease(url: str) -> Lease:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -11,6 +11,7 @@ from lamplighter.domain.errors import Conflict
 from lamplighter.domain.services.service import Services
 from lamplighter.repository.store.driver import Error, severity
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.organize.model import SentenceSelector
 from lamplighter.usecases.organize.run import due, organize
 
 POLL_SECONDS: Final = 5.0
@@ -21,11 +22,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class OrganizerSchedule:
-    """Runs the organizer as long as its supervisor leads; `interval` None runs queued ones only."""
+    """Runs the organizer as long as its supervisor leads; `interval` None runs queued ones only.
+
+    A run that begins while Lamplighter is halted asks no model.
+    """
 
     context: Context
     interval: timedelta | None
     services: Callable[[], Services]
+    selector: Callable[[], SentenceSelector | None] = lambda: None
+    halted: Callable[[], Awaitable[bool]] | None = None
 
     async def run(self) -> None:
         """Begin or continue each run that is due, until cancelled."""
@@ -42,7 +48,13 @@ class OrganizerSchedule:
         trigger = await due(here.db, self.interval, now=here.now())
         if trigger is None:
             return False
-        done = await organize(here, trigger=trigger, names=self.services().folded_names)
+        halted = self.halted is not None and await self.halted()
+        done = await organize(
+            here,
+            trigger=trigger,
+            names=self.services().folded_names,
+            selector=None if halted else self.selector(),
+        )
         counts = done.counts
         if done.act_id is not None:
             logger.info(

@@ -100,10 +100,13 @@ def make_bundles(memories: Iterable[Memory], now: datetime) -> list[Bundle]:
     ]
 
 
-def make_digests(bundle: Bundle, earlier: dict[str, Memory]) -> list[Digest]:
+def make_digests(
+    bundle: Bundle, earlier: dict[str, Memory], chosen: frozenset[str] = frozenset()
+) -> list[Digest]:
     """Return what becomes of a bundle: one digest for each repetition, one for the rest.
 
-    `earlier` are existing digests by their topic keys: their counts go on.
+    `earlier` are existing digests by their topic keys: their counts go on. `chosen` are the
+    sentences that the digest of the rest has, where it has any of them.
     """
     forms: dict[str, list[Memory]] = defaultdict(list)
     for episode in bundle.episodes:
@@ -119,7 +122,7 @@ def make_digests(bundle: Bundle, earlier: dict[str, Memory]) -> list[Digest]:
     ]
     rest = [each for form, some in forms.items() if form not in repeated for each in some]
     if rest:
-        found.append(_week(bundle, rest, earlier.get(_week_key(bundle))))
+        found.append(_week(bundle, rest, earlier.get(_week_key(bundle)), chosen))
     return found
 
 
@@ -172,7 +175,9 @@ def _repetition(
     )
 
 
-def _week(bundle: Bundle, rest: Sequence[Memory], earlier: Memory | None) -> Digest:
+def _week(
+    bundle: Bundle, rest: Sequence[Memory], earlier: Memory | None, chosen: frozenset[str]
+) -> Digest:
     counts = _counts(rest, earlier)
     title = f"Notes of the week of {bundle.monday.isoformat()}"
     if bundle.service:
@@ -180,6 +185,8 @@ def _week(bundle: Bundle, rest: Sequence[Memory], earlier: Memory | None) -> Dig
     held = _MORE.sub("", earlier.observation).removeprefix(f"{title}: ") if earlier else ""
     ordered = sorted(rest, key=lambda each: (each.created_at, each.id))
     said = [part for each in ordered for part in _parts(each.observation)]
+    wanted = {part for each in chosen for part in _parts(each)}
+    said = [part for part in said if part in wanted] or said
     parts = _choose([*(_parts(held) if held else ()), *said])
     more = counts["episodes"] - len(parts)
     text = f"{title}: {' '.join(parts)}"

@@ -1,5 +1,6 @@
 """Facts in episodes: decisions, preferences, corrections, and what depends on what; no model."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +18,13 @@ MAX_FACT_CHARS: Final = 400
 LEAST_FACT_WORDS: Final = 3
 STATED: Final = (Category.DECISION, Category.PREFERENCE)
 """What a rule has captured as such is a fact as a whole."""
+
+_RESPONSIBLE: Final = re.compile(
+    r"(?!(?:It|This|That|There|He|She|They|We|You|Who|Nobody|Somebody|Someone)\b)"
+    r"[A-Z]\w+(?:(?:, | and )[A-Z]\w+)* (?:maintains?|owns?|looks? after"
+    r"|(?:is|are) (?:responsible for|in charge of|on call for)) (?!nothing\b)\w"
+)
+"""Who is responsible for what, also where the graph has no name for it."""
 
 _CATEGORIES: Final = {
     RelationshipKind.DECIDED_BY: Category.DECISION,
@@ -59,3 +67,5 @@ def _facts(text: str, about: TextContext, category: Category) -> Iterator[Fact]:
             yield Fact(_CATEGORIES.get(kind, Category.DISCOVERY), sentence)
         elif stated.entities:
             yield Fact(Category.DECISION, sentence)
+        elif _RESPONSIBLE.match(sentence):
+            yield Fact(Category.DISCOVERY, sentence)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.graph.extract import TextContext
+from lamplighter.domain.graph.extract import TextContext, split_sentences
 from lamplighter.domain.memory.intents import (
     NEW,
     ChangeOrigin,
@@ -34,6 +34,7 @@ from lamplighter.domain.organize.duplicates import (
     is_duplicate,
 )
 from lamplighter.domain.organize.facts import Fact, find_facts
+from lamplighter.domain.organize.selection import NO_SELECTION, Selection
 from lamplighter.domain.relate import Relation, relate
 from lamplighter.domain.stemming import stem
 from lamplighter.domain.text import comparison_key, content_hash
@@ -58,6 +59,8 @@ class PlannedFact:
     episode: Memory
     existing: Memory | None = None
     contradicts: str = ""
+    selected: bool = False
+    """Whether a model has selected it, and no rule has found it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class BundlePlan:
             facts=sum(each.existing is None for each in self.facts),
             known_facts=sum(bool(each.existing) and not each.contradicts for each in self.facts),
             conflicts=sum(bool(each.contradicts) for each in self.facts),
+            model_facts=sum(each.existing is None and each.selected for each in self.facts),
         )
 
 
@@ -135,7 +139,12 @@ class KnownFacts:
         return [found[each] for each in nearest if common[each] >= least][:NEAREST]
 
 
-def plan_bundle(bundle: Bundle, known: KnownFacts, earlier: Mapping[str, Memory]) -> BundlePlan:
+def plan_bundle(
+    bundle: Bundle,
+    known: KnownFacts,
+    earlier: Mapping[str, Memory],
+    selection: Selection = NO_SELECTION,
+) -> BundlePlan:
     """Return what becomes of a bundle; `known` is not changed.
 
     Where an episode contradicts an earlier one of the bundle, the plan is of those before it:
@@ -144,7 +153,7 @@ def plan_bundle(bundle: Bundle, known: KnownFacts, earlier: Mapping[str, Memory]
     own = KnownFacts(known.names)
     facts: list[PlannedFact] = []
     for at, episode in enumerate(bundle.episodes):
-        found = _episode_facts(episode, known, own)
+        found = _episode_facts(episode, known, own, selection)
         if found is None:
             bundle = replace(bundle, episodes=bundle.episodes[:at])
             break
@@ -152,20 +161,30 @@ def plan_bundle(bundle: Bundle, known: KnownFacts, earlier: Mapping[str, Memory]
         for each in found:
             if each.existing is None:
                 own.add(replace(episode, observation=each.fact.text))
-    digests = make_digests(bundle, dict(earlier))
+    digests = make_digests(bundle, dict(earlier), selection.summary)
     return BundlePlan(bundle, tuple(digests), tuple(facts), earlier)
 
 
-def _episode_facts(episode: Memory, known: KnownFacts, own: KnownFacts) -> list[PlannedFact] | None:
+def _episode_facts(
+    episode: Memory, known: KnownFacts, own: KnownFacts, selection: Selection
+) -> list[PlannedFact] | None:
     """Return the facts of an episode; None where one contradicts a fact that is not stored."""
     planned: list[PlannedFact] = []
     about = TextContext(project=episode.project, service=episode.service)
-    for fact in find_facts(episode.observation, about, episode.category):
+    ruled = find_facts(episode.observation, about, episode.category)
+    texts = {comparison_key(each.text) for each in ruled}
+    sentences = split_sentences(episode.observation)  # it may have changed since
+    selected = [
+        each
+        for each in selection.facts.get(episode.id, ())
+        if comparison_key(each.text) not in texts and each.text in sentences
+    ]
+    for fact in (*ruled, *selected):
         unstored = own.compare(fact, episode)
         if unstored.contradicts:
             return None
         if unstored.existing is None:
-            planned.append(known.compare(fact, episode))
+            planned.append(replace(known.compare(fact, episode), selected=fact in selected))
     return planned
 
 

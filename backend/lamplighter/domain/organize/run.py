@@ -30,6 +30,21 @@ COUNTED: Final = (
 compressed episodes, digests, extracted facts, facts that were known, and facts that contradict;
 and those that are distilled after it."""
 
+OPTIONAL_COUNTED: Final = (
+    "scanned",
+    "scanned_facts",
+    "model_requests",
+    "model_failures",
+    "model_rejected",
+    "model_skipped",
+    "model_facts",
+    "model_tokens",
+    "model_microdollars",
+)
+"""What a run counts where there is any: texts of other sources that it read and facts in them;
+requests to a model, those without an answer, invalid answers, batches without a selection, facts
+that only the model selected, and what that used."""
+
 GROWTH: Final = 100
 """How many more memories that are not distilled make a run due before its time."""
 

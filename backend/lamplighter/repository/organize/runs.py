@@ -9,14 +9,14 @@ import sqlalchemy as sa
 
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.organize.run import COUNTED, OrganizerRun, RunState
+from lamplighter.domain.organize.run import COUNTED, OPTIONAL_COUNTED, OrganizerRun, RunState
 from lamplighter.repository.access.journal import UNDO
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import organizer_runs
-from lamplighter.repository.store.tables import KNOWLEDGE, acts, links, memories
+from lamplighter.repository.store.tables import KNOWLEDGE, acts, history, links, memories
 from lamplighter.repository.store.unreadable import is_readable
 
 PAGE_ROWS: Final = 1_000
@@ -108,6 +108,8 @@ async def record(
         raise Conflict(f"Another process continues run {run.id}.")
     held = row["counts"]
     counts = {name: held.get(name, 0) + added[name] for name in COUNTED}
+    used = {name: held.get(name, 0) + added[name] for name in OPTIONAL_COUNTED}
+    counts |= {name: number for name, number in used.items() if number}
     statement = (
         sa.update(organizer_runs)
         .where(organizer_runs.c.id == run.id)
@@ -152,6 +154,14 @@ async def links_of_act(db: Database, act_id: int, what: str) -> list[tuple[int, 
         .order_by(links.c.id)
     )
     return [(row["memory_id"], row["target_id"]) for row in await db.fetch_all(query)]
+
+
+async def created_by_act(db: Database, act_id: int) -> list[int]:
+    """Return the memories that an act made."""
+    query = sa.select(history.c.memory_id).where(
+        history.c.act_id == act_id, history.c.cause == "created"
+    )
+    return [row["memory_id"] for row in await db.fetch_all(query.order_by(history.c.id))]
 
 
 async def count_knowledge(db: Database) -> tuple[int, int]:

@@ -131,6 +131,17 @@ organizer_runs = sa.Table(
     sa.Column("counts", Json, nullable=False),
 )
 
+organizer_sources = sa.Table(
+    "organizer_sources",
+    metadata,
+    sa.Column("source", sa.Text, primary_key=True),
+    sa.Column("ref", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("version", NUMBER, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("run_id", NUMBER, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+)
+
 notebook_pages = sa.Table(
     "notebook_pages",
     metadata,

@@ -27,7 +27,13 @@ def organize(settings: Settings, *, dry_run: bool, progress: Progress) -> dict[s
         if dry_run:
             found = await organizer.preview(here, names=names, progress=progress)
             return {"dry_run": True, "counts": found.counts, "examples": found.examples}
-        done = await organizer.organize(here, trigger="operator", names=names, progress=progress)
+        done = await organizer.organize(
+            here,
+            trigger="operator",
+            names=names,
+            progress=progress,
+            selector=home.selector(settings),
+        )
         return {"dry_run": False, **as_json.run(done)}
 
     return home.run(settings, work)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from lamplighter.domain.errors import Conflict
@@ -34,18 +34,28 @@ from lamplighter.domain.organize.run import (
     COUNTED,
     HEARTBEAT_SECONDS,
     OPERATOR,
+    OPTIONAL_COUNTED,
     SCHEDULE,
     OrganizerRun,
     is_due,
 )
+from lamplighter.domain.organize.scan import keys_of
+from lamplighter.domain.organize.selection import BATCH, NO_SELECTION, Selection
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.memory import memories
 from lamplighter.repository.organize import runs
 from lamplighter.repository.writes import store
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.organize.scan import SourceScan
+
+if TYPE_CHECKING:
+    from lamplighter.usecases.organize.model import SentenceSelector
 
 ORGANIZE: Final = "organize"
+CHANGING: Final = ("duplicates", "compressed", "scanned_facts")
+"""What of its counts shows that a run changed something."""
+
 PAIRS: Final = 50
 """How many near-duplicates are written at a time."""
 
@@ -70,6 +80,7 @@ class _Work:
     here: Context
     names: frozenset[str]
     progress: Progress
+    selector: "SentenceSelector | None" = None
     run: OrganizerRun | None = None
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
@@ -93,19 +104,25 @@ async def organize(
     trigger: str,
     names: frozenset[str] = frozenset(),
     progress: Progress = no_progress,
+    selector: "SentenceSelector | None" = None,
 ) -> OrganizerRun:
     """Run the organizer, or continue a run whose process has ended; raises Conflict.
 
-    `names` are further names in small letters that tell two texts apart, such as services.
+    `names` are further names in small letters that tell two texts apart, such as services. A
+    `selector` lets a model select sentences; it is closed at the end.
     """
     run = await _begin(here.db, trigger, now=here.now())
-    work = _Work(here, names, progress, run, facts=KnownFacts(names))
+    work = _Work(here, names, progress, selector, run, facts=KnownFacts(names))
+    if selector is not None:
+        selector.used.update(run.counts)
     beating = asyncio.create_task(_beat(here, run))
     try:
         await _work(work)
         return await _finish(here, work)
     finally:
         beating.cancel()
+        if selector is not None:
+            await selector.close()
 
 
 async def preview(
@@ -119,6 +136,7 @@ async def preview(
     for memory in work.planned.values():
         work.show("digests", memory.observation)
     counted = {name: work.counts[name] for name in COUNTED} | {"raw": raw}
+    counted |= {name: work.counts[name] for name in OPTIONAL_COUNTED if work.counts[name]}
     counted["raw_after"] = raw + work.counts["digests"] + work.counts["facts"]
     counted["raw_after"] -= work.counts["compressed"] + work.counts["duplicates"]
     return OrganizerReport(counts=counted, examples=work.examples)
@@ -185,7 +203,7 @@ async def _finish(here: Context, work: _Work) -> OrganizerRun:
         run = await runs.record(db, run, Counter(), now=now)
         assert run.act_id is not None
         act: int | None = run.act_id
-        changed = sum(run.counts.get(each, 0) for each in ("duplicates", "compressed"))
+        changed = sum(run.counts.get(each, 0) for each in CHANGING)
         if changed:
             await journal.finish(db, run.act_id, changed)
         else:
@@ -202,18 +220,28 @@ async def _work(work: _Work) -> None:
     await _merge_duplicates(work, pairs)
     rows = [each for each in rows if each.id not in older]
     work.facts.add_all(rows)
+    await _scan(work, rows)
     waiting = make_bundles(rows, work.here.now())
     whole, done = sum(len(each.episodes) for each in waiting), 0
-    for bundle in waiting:
+    for at, bundle in enumerate(waiting):
         while bundle.episodes:
-            first = replace(bundle, episodes=bundle.episodes[:MAX_EPISODES])
-            plan = await _compress(work, first)
+            most = MAX_EPISODES if work.selector is None else BATCH
+            first = replace(bundle, episodes=bundle.episodes[:most])
+            plan = await _compress(work, first, waiting[at + 1 :])
             taken = {each.id for each in (plan.bundle if plan else first).episodes}
             left = tuple(each for each in bundle.episodes if each.id not in taken)
             bundle = replace(bundle, episodes=left)
             done += len(taken)
             work.progress("compress", done, whole)
             await asyncio.sleep(REST_SECONDS if work.run else 0)
+
+
+async def _scan(work: _Work, rows: Sequence[Memory]) -> None:
+    """Read sessions, events and incidents; the counts of a dry run are those of the scan."""
+    scan = SourceScan(work.here, work.facts, keys_of(rows), work.run, work.show)
+    await scan.scan(work.progress)
+    work.run = scan.run
+    work.counts += scan.counts
 
 
 async def _active(db: Database) -> AsyncIterator[list[Memory]]:
@@ -251,7 +279,7 @@ async def _store_duplicates(
         work.run = await runs.record(db, run, Counter(duplicates=len(current)), now=now)
 
 
-async def _compress(work: _Work, bundle: Bundle) -> BundlePlan | None:
+async def _compress(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> BundlePlan | None:
     """Compress a bundle, or the first part of it; None where nothing of it is left to do."""
     db = work.here.db
     async with reading(db):
@@ -272,11 +300,24 @@ async def _compress(work: _Work, bundle: Bundle) -> BundlePlan | None:
             for (project, key), memory in work.planned.items()
             if project == bundle.project
         }
-    plan = await asyncio.to_thread(plan_bundle, bundle, work.facts, earlier)
+    selection = await _select(work, bundle, upcoming)
+    plan = await asyncio.to_thread(plan_bundle, bundle, work.facts, earlier, selection)
     if work.run is None:
         _preview_bundle(work, plan)
         return plan
     return await _store_bundle(work, work.run, plan)
+
+
+async def _select(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> Selection:
+    """Return what a model selects of a bundle; what it used is recorded at once."""
+    if work.selector is None or work.run is None:
+        return NO_SELECTION
+    selection, used = await work.selector.select(bundle, upcoming)
+    if used:
+        db, now = work.here.db, work.here.now()
+        async with writing(db):
+            work.run = await runs.record(db, work.run, used, now=now)
+    return selection
 
 
 def _preview_bundle(work: _Work, plan: BundlePlan) -> None:

@@ -10,9 +10,9 @@ from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.memory.review import Review
 from lamplighter.domain.organize.plan import COMPRESSES, EXTRACTED_FROM, REPEATS
 from lamplighter.domain.organize.run import MemorySubstitute, OrganizerRun, RunState
-from lamplighter.repository import Database, reading
+from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import memories, reviews
-from lamplighter.repository.organize import runs
+from lamplighter.repository.organize import runs, sources
 from lamplighter.usecases.memory import journal
 
 SAMPLES: Final = 3
@@ -54,6 +54,10 @@ async def diff(db: Database, number: int) -> RunDiff:
         for what in (REPEATS, COMPRESSES, EXTRACTED_FROM):
             for memory_id, target in await runs.links_of_act(db, run.act_id or 0, what):
                 groups.setdefault((what, memory_id), []).append(target)
+        linked = {number for _, number in groups}
+        for memory_id in await runs.created_by_act(db, run.act_id or 0):
+            if memory_id not in linked:  # of a session, an event or an incident
+                groups[EXTRACTED_FROM, memory_id] = []
         samples = {number for some in groups.values() for number in some[:SAMPLES]}
         held: dict[MemoryId, Memory] = {}
         ids = sorted({number for _, number in groups} | samples)
@@ -82,4 +86,7 @@ async def undo(db: Database, number: int, *, now: datetime) -> journal.RevertRes
         raise Conflict(f"Run {number} has not ended.")
     if run.act_id is None:
         raise Conflict(f"Run {number} changed nothing.")
-    return await journal.undo(db, run.act_id, now=now)
+    async with writing(db):
+        done = await journal.undo(db, run.act_id, now=now)
+        await sources.forget_run(db, run.id)
+    return done

@@ -11,18 +11,17 @@ export function outcome(counts) {
 
 /** What a run has done so far, within a sentence. @param {Record<string, number>} counts */
 export function did(counts) {
-  return named(counts, "")
+  const asked = counts.model_requests ? [t("organizer.model_requests", { n: counts.model_requests })] : []
+  return listed.format([...named(counts, ""), ...asked])
 }
 
 /** What a run would do now. @param {Record<string, number>} counts */
 export function would(counts) {
-  const what = named(counts, "would_")
+  const what = listed.format(named(counts, "would_"))
   return what ? t("organizer.would", { what }) : t("organizer.would_nothing")
 }
 
 /** @param {Record<string, number>} counts @param {"" | "would_"} form */
 function named(counts, form) {
-  return listed.format(
-    COUNTED.filter((name) => counts[name]).map((name) => t(`organizer.${form}${name}`, { n: counts[name] })),
-  )
+  return COUNTED.filter((name) => counts[name]).map((name) => t(`organizer.${form}${name}`, { n: counts[name] }))
 }

@@ -93,6 +93,8 @@ export function organizerPage(store) {
     parts: ({ memory }, { observation }) => oldSide(wordDiff(observation, memory?.observation ?? "")),
     /** @param {Substitute} each */
     sources: ({ replaced }) => t("organizer.sources", { n: replaced.length }),
+    /** The session, event or incident of a fact without an episode. @param {Substitute} each */
+    origin: ({ memory }) => t("organizer.origin", { source: memory?.source_ref?.split(", ")[1] ?? "" }),
     /** @param {Substitute} each */
     beyond: ({ replaced, samples }) =>
       replaced.length > samples.length ? t("organizer.more_sources", { n: replaced.length - samples.length }) : "",

@@ -1,0 +1,111 @@
+"""What the organizer reads beside episodes: sessions, events and incidents, each by its hash."""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.graph.extract import TextContext
+from lamplighter.domain.memory.intents import NEW, ChangeOrigin, Intent, NewMemory, ReviewOpening
+from lamplighter.domain.memory.knowledge import RAW_CONFIDENCE
+from lamplighter.domain.memory.memory import (
+    PROJECT,
+    Candidate,
+    InactiveReason,
+    Memory,
+    Source,
+    Trust,
+    new_memory,
+)
+from lamplighter.domain.memory.review import ReviewKind
+from lamplighter.domain.organize.facts import Fact, find_facts
+from lamplighter.domain.organize.plan import KnownFacts, PlannedFact
+from lamplighter.domain.text import comparison_key, content_hash
+
+SCANNED_FOR: Final = timedelta(days=31)
+"""How old a text is at the most when it is read for the first time."""
+
+_MARKER: Final = re.compile(r"^[\s`>*-]*\[[A-Z_]+[:\]].*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScannedText:
+    """The text of one row of a source: session, event or incident."""
+
+    source: str
+    ref: int
+    version: int
+    project: str
+    service: str | None
+    text: str
+    at: datetime
+
+    @property
+    def hash(self) -> str:
+        """The hash that shows whether the text has changed."""
+        return content_hash(self.text)
+
+
+def plan_scanned(
+    scanned: ScannedText, known: KnownFacts, present: Collection[tuple[str, str]]
+) -> list[PlannedFact]:
+    """Return the new facts of a text; `present` are the keys of texts that memories state.
+
+    What a session reports by markers is ingested already and no fact.
+    """
+    about = TextContext(project=scanned.project, service=scanned.service)
+    found = []
+    for fact in find_facts(_MARKER.sub("", scanned.text), about):
+        if (scanned.project, comparison_key(fact.text)) in present:
+            continue
+        about_it = new_memory(fact_candidate(scanned, fact, 0), now=scanned.at)
+        planned = known.compare(fact, about_it)
+        if planned.existing is None or planned.contradicts:
+            found.append(planned)
+    return found
+
+
+def scan_intents(
+    scanned: ScannedText, planned: Iterable[PlannedFact], *, act_id: int, run: int
+) -> list[list[Intent]]:
+    """Return the intents of each fact: unverified, or inactive with a review of a contradiction."""
+    made = ChangeOrigin(
+        cause="created", actor="organizer", reason=f"organizer run {run}", act_id=act_id
+    )
+    found: list[list[Intent]] = []
+    for each in planned:
+        candidate = fact_candidate(scanned, each.fact, run)
+        if each.existing is None:
+            found.append([NewMemory(candidate, made)])
+            continue
+        held = each.existing
+        why = replace(made, reason=f"contradicts memory {held.id}: {each.contradicts}")
+        opening = ReviewOpening(
+            kind=ReviewKind.FACT, before=held, after=held, new_id=NEW, text=each.fact.text, why=why
+        )
+        waiting = replace(candidate, inactive_reason=InactiveReason.REVIEW)
+        found.append([NewMemory(waiting, made), opening])
+    return found
+
+
+def keys_of(memories: Iterable[Memory]) -> set[tuple[str, str]]:
+    """Return the project and the key of each text, to find what is stated already."""
+    return {(each.project, comparison_key(each.observation)) for each in memories}
+
+
+def fact_candidate(scanned: ScannedText, fact: Fact, run: int) -> Candidate:
+    """Return the memory that a fact of a text becomes: unverified."""
+    return Candidate(
+        category=fact.category,
+        service=scanned.service,
+        observation=fact.text,
+        tier=0,
+        session_id=None,
+        confidence=RAW_CONFIDENCE,
+        source=Source.EXTRACTED,
+        source_ref=f"organizer:{run}, {scanned.source} {scanned.ref}",
+        trust=Trust.UNVERIFIED,
+        project=scanned.project,
+        scope=PROJECT,
+    )

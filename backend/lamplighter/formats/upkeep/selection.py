@@ -1,0 +1,40 @@
+"""The answer of a model that selects sentences: one JSON object, read strictly."""
+
+import re
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from lamplighter.domain.memory.memory import Category
+from lamplighter.domain.organize.selection import (
+    BATCH,
+    SELECTABLE,
+    OfferedSentence,
+    Selection,
+    select_sentences,
+)
+
+_FENCE: Final = re.compile(r"\s*```(?:json)?\n(.*)\n```\s*", re.DOTALL)
+_Number = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class SelectedFact(msgspec.Struct, forbid_unknown_fields=True):
+    """A sentence that is a fact."""
+
+    sentence: _Number
+    category: Literal[*(each.value for each in SELECTABLE)]  # type: ignore[valid-type]
+
+
+class SelectionAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """What a model has selected."""
+
+    facts: Annotated[list[SelectedFact], msgspec.Meta(max_length=BATCH)]
+    summary: list[_Number]
+
+
+def read_selection(text: str, offered: list[OfferedSentence]) -> Selection:
+    """Return what an answer selects; raises ValueError where it is anything else."""
+    fenced = _FENCE.fullmatch(text)
+    found = msgspec.json.decode(fenced[1] if fenced else text, type=SelectionAnswer)
+    facts = {each.sentence: Category(each.category) for each in found.facts}
+    return select_sentences(offered, facts, found.summary)

@@ -1,0 +1,142 @@
+"""What the organizer reads beside memories, and which of it was read; each by a hash."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from functools import reduce
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory.memory import OPERATIONS
+from lamplighter.domain.organize.scan import SCANNED_FOR, ScannedText
+from lamplighter.domain.sessions.session import Status
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.session_tables import incidents, organizer_sources
+from lamplighter.repository.store.statements import prepare_insert
+from lamplighter.repository.store.tables import events, sessions
+
+PAGE_ROWS: Final = 500
+_MARK: Final = prepare_insert(organizer_sources, "source", "ref", "version", "hash", "run_id", "at")
+
+
+def _texts(*columns: sa.Column[str]) -> Any:
+    first, *more = [sa.func.coalesce(each, "") for each in columns]
+    return reduce(lambda joined, part: joined + "\n" + part, more, first)  # type: ignore[arg-type, return-value]
+
+
+def _query(source: str, table: Any, at: Any, **columns: Any) -> Any:
+    """Select the rows of a source that are new, or of another version than the one read."""
+    of_source = sa.and_(organizer_sources.c.source == source, organizer_sources.c.ref == table.c.id)
+    values = {"project": sa.literal(OPERATIONS), "service": sa.null(), **columns}
+    return (
+        sa.select(
+            table.c.id,
+            table.c.version,
+            at.label("at"),
+            organizer_sources.c.hash.label("read"),
+            *(value.label(name) for name, value in values.items()),
+        )
+        .select_from(table.outerjoin(organizer_sources, of_source))
+        .where(
+            organizer_sources.c.version.is_(None) | (organizer_sources.c.version < table.c.version)
+        )
+        .order_by(table.c.id)
+        .limit(PAGE_ROWS)
+    )
+
+
+_SOURCES: Final = {
+    "session": (
+        sessions,
+        sessions.c.ended_at,
+        _query(
+            "session",
+            sessions,
+            sessions.c.ended_at,
+            project=sessions.c.project,
+            text=_texts(sessions.c.summary, sessions.c.response),
+        ).where(sessions.c.status != Status.RUNNING),
+    ),
+    "event": (
+        events,
+        events.c.created_at,
+        _query(
+            "event",
+            events,
+            events.c.created_at,
+            service=events.c.service,
+            text=_texts(events.c.text),
+        ),
+    ),
+    "incident": (
+        incidents,
+        incidents.c.resolved_at,
+        _query(
+            "incident",
+            incidents,
+            incidents.c.resolved_at,
+            service=incidents.c.service,
+            text=_texts(incidents.c.note),
+        ),
+    ),
+}
+
+
+async def unread(db: Database, *, now: datetime) -> AsyncIterator[list[tuple[ScannedText, bool]]]:
+    """Yield what was not read, some at a time; each with whether its text is as it was read.
+
+    The rows of the client sessions are sessions too. Older ones than 31 days are left out.
+    """
+    for source, (table, at, query) in _SOURCES.items():
+        last = 0
+        recent = query.where(at >= now - SCANNED_FOR)
+        while rows := await db.fetch_all(recent.where(table.c.id > last)):
+            last = rows[-1]["id"]
+            yield [_scanned(source, row) for row in rows]
+
+
+async def mark_read(db: Database, some: Sequence[ScannedText], run: int, *, now: datetime) -> None:
+    """Record that some texts of one source were read; call it within `writing`."""
+    source = some[0].source
+    refs = [each.ref for each in some]
+    await db.execute(
+        sa.delete(organizer_sources).where(
+            organizer_sources.c.source == source, organizer_sources.c.ref.in_(refs)
+        )
+    )
+    values = [
+        {
+            "source": source,
+            "ref": each.ref,
+            "version": each.version,
+            "hash": each.hash,
+            "run_id": run,
+            "at": now,
+        }
+        for each in some
+    ]
+    await db.run_many(_MARK, values)
+
+
+async def forget_run(db: Database, run: int) -> None:
+    """Let the next run read what a run read that was undone."""
+    await db.execute(sa.delete(organizer_sources).where(organizer_sources.c.run_id == run))
+
+
+async def remove_old(db: Database, *, now: datetime) -> None:
+    """Remove the marks of what is too old to be read again."""
+    old = organizer_sources.c.at < now - 2 * SCANNED_FOR
+    await db.execute(sa.delete(organizer_sources).where(old))
+
+
+def _scanned(source: str, row: Any) -> tuple[ScannedText, bool]:
+    found = ScannedText(
+        source=source,
+        ref=row["id"],
+        version=row["version"],
+        project=row["project"],
+        service=row["service"],
+        text=row["text"].strip(),
+        at=row["at"],
+    )
+    return found, row["read"] == found.hash

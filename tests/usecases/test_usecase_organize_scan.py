@@ -1,0 +1,138 @@
+"""The organizer reads sessions, events and incidents once, by a hash; both databases."""
+
+from datetime import datetime, timedelta
+
+from examples import NOON, rows
+
+from contexts import context
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import IncidentSource, IncidentState
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories, reviews
+from lamplighter.repository.organize import runs
+from lamplighter.repository.services import events, incidents
+from lamplighter.usecases.clients import client_sessions
+from lamplighter.usecases.clients.client_sessions import NewSession
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.organize import view
+from lamplighter.usecases.organize.run import organize, preview
+
+DAY = timedelta(days=1)
+DECISION = "We decided to use NATS for jobs because it is small."
+
+
+async def session(db: Database, summary: str, name: str = "s1", now: datetime = NOON - DAY) -> None:
+    await client_sessions.start(db, NewSession(external_id=name, project="shop"), now=now)
+    await client_sessions.end(context(db, now), name, (), summary=summary)
+
+
+async def event(db: Database, text: str, service: str | None = None, *, days: float = 1) -> None:
+    async with writing(db):
+        at = NOON - days * DAY
+        await events.insert(db, Level.INFO, text, service=service, source="operator", now=at)
+
+
+async def incident(db: Database, note: str) -> None:
+    """Keep a resolved incident with the note of a person."""
+    async with writing(db):
+        made = await incidents.insert(
+            db,
+            service="media",
+            state=IncidentState.RESOLVED,
+            severity=Level.CRITICAL,
+            source=IncidentSource.CHECK,
+            title="media fails",
+            started_at=NOON - DAY,
+            now=NOON - DAY,
+        )
+        await incidents.update(db, made.id, note=note, resolved_at=NOON - DAY, now=NOON - DAY)
+
+
+async def run(db: Database, now: datetime = NOON) -> dict[str, int]:
+    return dict((await organize(context(db, now), trigger="operator")).counts)
+
+
+async def active(db: Database) -> dict[str, Memory]:
+    return {e.observation: e async for some in runs.active_knowledge(db) for e in some}
+
+
+async def test_facts_of_each_source_are_unverified_memories(db: Database) -> None:
+    await session(db, f"Task: jobs. {DECISION}\n[MEMORY:dependency:web] The web app uses Redis.")
+    await event(db, "From now on deploy on Tuesdays only.", "web")
+    await event(db, "Check web answers 502")
+    await incident(db, "Maria maintains the media cluster.")
+
+    foreseen = await preview(context(db))
+    counts = await run(db)
+
+    found = await active(db)
+    assert {
+        text: (e.project, e.service, e.category, e.trust, e.confidence, e.distilled)
+        for text, e in found.items()
+    } == {
+        DECISION: ("shop", None, "decision", "unverified", 0.6, False),
+        "From now on deploy on Tuesdays only.": (
+            *("ops", "web", "preference", "unverified", 0.6, False),
+        ),
+        "Maria maintains the media cluster.": (
+            *("ops", "media", "discovery", "unverified", 0.6, False),
+        ),
+    }
+    assert found[DECISION].source_ref == "organizer:1, session 1"
+    assert (counts["scanned"], counts["scanned_facts"], counts["facts"]) == (4, 3, 3)
+    for name in ("scanned", "scanned_facts", "facts"):
+        assert foreseen.counts[name] == counts[name]
+    assert {each.what for each in (await view.diff(db, 1)).replacements} == {"extracted_from"}
+
+
+async def test_what_was_read_is_read_again_only_if_its_text_changes(db: Database) -> None:
+    await session(db, DECISION)
+    await event(db, "From now on deploy on Tuesdays only.")
+    await event(db, "From now on deploy on Mondays only.", days=40)
+    await run(db)
+    before = await rows(db, "memories")
+
+    second = await organize(context(db, NOON + DAY), trigger="schedule")
+
+    assert (second.act_id, second.counts.get("scanned")) == (None, None)
+    assert await rows(db, "memories") == before
+    await session(db, f"{DECISION} The checkout service uses Redis.", now=NOON)
+    third = await run(db, NOON + 2 * DAY)
+    assert (third["scanned"], third["scanned_facts"]) == (1, 1)
+    assert "The checkout service uses Redis." in await active(db)
+
+
+async def test_an_undone_run_is_repeated_where_a_person_asks(db: Database) -> None:
+    await session(db, DECISION)
+    await run(db)
+
+    await view.undo(db, 1, now=NOON)
+
+    assert await active(db) == {}
+    assert (await run(db))["scanned_facts"] == 1
+    assert set(await active(db)) == {DECISION}
+
+
+async def test_known_facts_are_left_and_contradictions_wait(db: Database) -> None:
+    wanted = Candidate(
+        category=Category.DECISION,
+        service=None,
+        observation="We decided to use Kafka for invoices.",
+        tier=0,
+        session_id=None,
+        source=Source.OPERATOR,
+        project="shop",
+    )
+    old = await curate.create(context(db, NOON - DAY), wanted)
+    await session(db, "We decided to use Kafka for invoices.")
+    await session(db, "We decided not to use Kafka for invoices.", "s2")
+
+    counts = await run(db)
+
+    assert (counts["scanned_facts"], counts["facts"], counts["conflicts"]) == (1, 0, 1)
+    assert set(await active(db)) == {old.observation}
+    [case] = (await reviews.page(db, reviews.ReviewFilter(), limit=9)).items
+    new = await memories.get(db, case.new_id)
+    assert new is not None
+    assert (case.kind, case.old_id, new.inactive_reason) == ("fact", old.id, "review")

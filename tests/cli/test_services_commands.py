@@ -60,6 +60,19 @@ def test_status_names_what_is_unknown_first_and_ends_with_3(run, home: Path) -> 
     assert well.output.startswith("3 services; no open incident, nothing needs you.\n")
 
 
+def test_status_names_a_mistake_in_services_yaml(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    path = home / "services.yaml"
+    path.write_text('services: {films: {checks: [{tcp: "127.0.0.1:1"}]}}')
+    asyncio.run(lead_and_check(home, "films"))
+    path.write_text("services:\n  films: {cheks: []}\n")
+
+    found = run("status")
+
+    assert found.exit_code == 1
+    assert f"Needs you: {path}:2:11: " in found.output
+    assert "nothing needs you" not in found.output
+
+
 async def lead_and_check(home: Path, service: str) -> None:
     now = clock.now()
     async with Database(sqlite_url(home / "lamplighter.db")) as db:

@@ -161,8 +161,8 @@ def _source(each: Mapping[str, Any]) -> str:
 def status(*, as_json: bool) -> None:
     """Show how everything is: services, incidents, and what needs you.
 
-    Exit status 1 when a service fails, a person is needed, or no supervisor runs; 3 when nothing
-    fails, but a service has no check result yet. Services that are paused do not count.
+    Exit status 1 when a service fails, a person is needed, services.yaml has a mistake, or no
+    supervisor runs; 3 when nothing fails, but a service has no check result yet. Services that are paused do not count.
     """
     found = read("services.status")
     code = _exit_status(found)
@@ -175,7 +175,7 @@ def status(*, as_json: bool) -> None:
 
 def _exit_status(found: Mapping[str, Any]) -> int:
     states = {each["state"] for each in found["services"] if not each["silence"]}
-    needed = found["incidents"] or found["people"] or found["approvals"]
+    needed = found["incidents"] or found["people"] or found["approvals"] or found["problems"]
     if "failing" in states or needed or found["supervisor"] == "away":
         return EXIT_FAILED
     return EXIT_UNKNOWN if "unknown" in states else 0
@@ -192,6 +192,9 @@ def _print_status(found: Mapping[str, Any], code: int) -> None:
         _echo(_line(each))
     for each in found["people"]:
         _echo(f"Needs you: {each['service']}: {each['reason']}")
+    for each in found["problems"]:
+        place = f"{each['path']}:{each['line']}:{each['column']}"
+        _echo(f"Needs you: {place}: {each['message']}; its last valid version is used")
     if found["approvals"]:
         click.echo(f"Approvals waiting: {found['approvals']} (lamplighter approvals)")
     for each in services:

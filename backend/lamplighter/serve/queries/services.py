@@ -140,6 +140,7 @@ async def status(here: "QueryContext") -> dict[str, Any]:
         "people": [{"service": each.service, "reason": each.reason} for each in found.people],
         "approvals": found.approvals[0],
         "supervisor": serialize.leader(found.leader, now=now)["state"],
+        "problems": here.services.problems(),
     }
 
 

@@ -5,8 +5,8 @@ from alembic import op
 
 from lamplighter.repository.store.dialect import NUMBER, TEXT
 
-revision = "0049"
-down_revision = "0048"
+revision = "0050"
+down_revision = "0049"
 
 
 def upgrade() -> None:

@@ -162,7 +162,8 @@ def status(*, as_json: bool) -> None:
     """Show how everything is: services, incidents, and what needs you.
 
     Exit status 1 when a service fails, a person is needed, services.yaml has a mistake, or no
-    supervisor runs; 3 when nothing fails, but a service has no check result yet. Services that are paused do not count.
+    supervisor runs; 3 when nothing fails, but a service has no check result yet. Services that are
+    paused do not count.
     """
     found = read("services.status")
     code = _exit_status(found)

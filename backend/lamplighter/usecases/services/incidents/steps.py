@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.learning.advice import ActionEvidence, configuration_key
-from lamplighter.domain.learning.signature import LATER
+from lamplighter.domain.learning.signature import LATER, is_own_fault
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
@@ -74,7 +74,8 @@ async def apply(
                 )
         await _add_evidence(db, incident, failing)
         await recover(db, incident, plan.recovered & set(incident.services), now=now)
-        if due := plan.investigate.get(incident.id):
+        gone = await _separate_faults(db, incident, failing, services, repairs=repairs, now=now)
+        if due := [name for name in plan.investigate.get(incident.id, ()) if name not in gone]:
             incident = await _call_person(db, incident, failing, services, now=now)
             await _investigate(db, incident, due, failing, now=now)
 
@@ -255,6 +256,40 @@ async def _open(
         return
     incident = await _call_person(db, incident, failing, services, now=now)
     await _investigate(db, incident, sorted(group), failing, now=now)
+
+
+async def _separate_faults(
+    db: Database,
+    incident: Incident,
+    failing: FailingChecks,
+    services: Services,
+    *,
+    repairs: bool,
+    now: datetime,
+) -> list[str]:
+    """Let a second fault be an incident of its own, once the root of the first has recovered.
+
+    Returns the services that left the incident.
+    """
+    members = (await incidents.members(db, [incident.id]))[incident.id]
+    if not any(each.service == incident.service and each.recovered_at for each in members):
+        return []
+    own = [
+        each.service
+        for each in members
+        if not each.recovered_at
+        and each.service in failing
+        and is_own_fault(each.service, evidence(failing[each.service]))
+    ]
+    if not own:
+        return []
+    left = await incidents.remove_members(db, incident, own, now=now)
+    for name in own:
+        text = f"Another fault is an incident of its own: {evidence(failing[name])}"
+        await incidents.add_entry(db, incident.id, EntryKind.NOTE, text, service=name, now=now)
+        await _open(db, [name], failing, services, repairs=repairs, now=now)
+    await close_if_over(db, left, now=now)
+    return own
 
 
 async def _repair_at_once(

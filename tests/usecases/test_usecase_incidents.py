@@ -606,3 +606,41 @@ async def test_a_repair_by_a_session_of_a_round_is_credited(db: Database) -> Non
     await acted(db, by, service="mail", now=NOON + SECOND)
     await well(db, "mail", at=NOON + MINUTE)
     assert (await now_of(db, incident)).outcome is IncidentOutcome.REPAIRED
+
+
+async def test_an_expired_certificate_is_an_incident_of_its_own_once_the_root_recovered(
+    db: Database,
+) -> None:
+    first = await failing(db, "db", "Web")
+
+    async def results(at: datetime, *states: tuple[str, PointState, str]) -> None:
+        runs = [
+            CheckRun(service=name, check="tcp", kind="tcp", at=at, state=state, detail=detail)
+            for name, state, detail in states
+        ]
+        await check_runs.record(context(db, at), runs, SERVICES)
+
+    expired = ("Web", FAILED, "certificate expired 2 days ago")
+    await results(NOON + MINUTE, ("db", PASSED, ""), expired)
+    assert [each.id for each in await incidents.live(db)] == [first.id]
+
+    await results(NOON + 2 * MINUTE, ("db", PASSED, ""), expired)
+    [second] = await incidents.live(db)
+    assert second.title == "Web fails: tcp: certificate expired 2 days ago"
+    assert second.request_id != first.request_id
+    ended = await incidents.get(db, first.id)
+    assert ended is not None
+    assert (ended.outcome, ended.services) == (IncidentOutcome.RECOVERED, ("db",))
+    await results(NOON + 3 * MINUTE, ("db", PASSED, ""), expired)
+    assert [each.id for each in await incidents.live(db)] == [second.id]
+
+
+async def test_a_service_that_fails_as_before_stays_in_the_incident_of_its_root(
+    db: Database,
+) -> None:
+    first = await failing(db, "db", "Web")
+    for minute in (1, 2):
+        await checked(db, PASSED, NOON + minute * MINUTE, "db")
+        await checked(db, FAILED, NOON + minute * MINUTE + SECOND, "Web")
+    [found] = await incidents.live(db)
+    assert (found.id, found.services) == (first.id, ("db", "Web"))

@@ -13,6 +13,9 @@ from lamplighter.domain.memory.frames import NO_HELP
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import comparison_key
 
+MAX_CHARS: Final = 300
+"""A longer sentence says more than these fields."""
+
 _QUOTE: Final = r"['\"`]?"
 _NAME: Final = r"[a-z0-9](?:[\w.-]*\w)?"
 _NUMBER: Final = r"(?P<number>\d+(?:\.\d+)?) ?(?P<unit>s|sec|seconds?|m|min|minutes?)"
@@ -64,7 +67,7 @@ class ExtractedClaim:
 
 def extract_claim(service: str | None, observation: str) -> ExtractedClaim | None:
     """Return the fields of an observation; None where it is not of such a form."""
-    text = comparison_key(observation)
+    text = comparison_key(observation) if len(observation) <= MAX_CHARS else ""
     for kind, pattern in _PATTERNS:
         found = pattern.fullmatch(text)
         if found is None:

@@ -32,6 +32,9 @@ class FailureKind(StrEnum):
 SERVICE_WIDE: Final = (FailureKind.REFUSED, FailureKind.UNREACHABLE)
 """Failures of a whole service: whichever of its checks reports one, it is the same failure."""
 
+OWN: Final = (FailureKind.CERTIFICATE,)
+"""Failures that nothing a service depends on brings about."""
+
 _RULES: Final[tuple[tuple[re.Pattern[str], FailureKind, str], ...]] = tuple(
     (re.compile(pattern), kind, template)
     for pattern, kind, template in (
@@ -87,6 +90,12 @@ def signatures_of(service: str, evidence: str) -> tuple[Signature, ...]:
     first = [line for line in lines if not line.startswith(LATER)] or lines
     found = [signature_of(service, line) for line in first]
     return tuple({each.key: each for each in reversed(found)}.values())[::-1]
+
+
+def is_own_fault(service: str, evidence: str) -> bool:
+    """Whether a service fails for a reason of its own, whatever it depends on."""
+    found = [signature_of(service, line) for line in evidence.splitlines() if line.strip()]
+    return bool(found) and all(each.failure in OWN for each in found)
 
 
 def failure_key(signatures: Iterable[Signature], *, reported: bool = False) -> str:

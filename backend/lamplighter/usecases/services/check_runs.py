@@ -24,7 +24,7 @@ from lamplighter.repository.services import cooldowns, incidents, series
 from lamplighter.repository.services.series import SeriesKey
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services.incidents import flaps, lasting
+from lamplighter.usecases.services.incidents import closing, flaps, lasting
 from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.incidents.advise import has_known_fix
 from lamplighter.usecases.services.silence import silences
@@ -186,7 +186,7 @@ async def _is_idle(
     due = is_rested(incident, now) or lasting.calls_again(incident, acts)
     if not due or not any(is_member(incident, name) for name in failing):
         return False
-    return not await incident_steps.is_worked_on(db, incident)
+    return not await closing.is_worked_on(db, incident)
 
 
 def _needs(services: Services, name: str) -> set[str]:
@@ -252,7 +252,7 @@ def _passing(
     acted = {
         normalize_service_name(use.service)
         for _, use in acts
-        if use.outcome in incident_steps.REPAIRS
+        if use.outcome in closing.REPAIRS
         or use.outcome is UseOutcome.RESERVED
         or use.did_not_last
     }

@@ -14,6 +14,7 @@ from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import incidents, series
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.services.incidents import closing
 from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.silence import silences
 
@@ -142,7 +143,7 @@ async def _recover(
     ]
     members = (await incidents.members(db, [incident.id]))[incident.id]
     left = {each.service for each in members if each.recovered_at is None}
-    await incident_steps.recover(db, incident, left & set(well), now=now)
+    await closing.recover(db, incident, left & set(well), now=now)
 
 
 async def _passes(db: Database, each: CheckSeries, *, now: datetime) -> bool:

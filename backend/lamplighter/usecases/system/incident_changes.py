@@ -19,7 +19,7 @@ from lamplighter.repository.sessions import escalations
 from lamplighter.repository.store.dialect import moment, stamp
 from lamplighter.usecases.access.recording import record_act
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services.incidents import steps as incident_steps
+from lamplighter.usecases.services.incidents import closing
 from lamplighter.usecases.services.incidents.view import get
 from lamplighter.usecases.sessions import outcomes
 
@@ -100,7 +100,7 @@ async def _resolve(
         if is_member(incident, each.service):
             closed = await escalations.close(db, each.service, why=escalations.HANDLED, now=now)
             await outcomes.refresh(db, [one.session_id for one in closed], now=now)
-    return await incident_steps.close(db, incident, outcome, now=now)
+    return await closing.close(db, incident, outcome, now=now)
 
 
 async def _merge(db: Database, incident: Incident, into: int, *, now: datetime) -> Incident:
@@ -111,7 +111,7 @@ async def _merge(db: Database, incident: Incident, into: int, *, now: datetime) 
     target = await incidents.get(db, into)
     if target is None or not target.live:
         raise Invalid(InvalidField("merge_into", "names no open incident"))
-    ids = await incident_steps.link_sessions(db, incident)
+    ids = await closing.link_sessions(db, incident)
     added: list[str] = []
     for each in (await incidents.members(db, [incident.id]))[incident.id]:
         if each.service not in target.services:
@@ -129,9 +129,7 @@ async def _merge(db: Database, incident: Incident, into: int, *, now: datetime) 
     if incident.started_at < target.started_at:
         await incidents.update(db, into, started_at=incident.started_at, now=now)
     await incidents.update(db, incident.id, moved=moved, now=now)
-    return await incident_steps.close(
-        db, incident, IncidentOutcome.MERGED, merged_into=into, now=now
-    )
+    return await closing.close(db, incident, IncidentOutcome.MERGED, merged_into=into, now=now)
 
 
 async def _separate(db: Database, incident: Incident, *, now: datetime) -> Incident:

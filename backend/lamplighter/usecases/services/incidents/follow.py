@@ -24,6 +24,7 @@ from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import alerts, checks, cooldowns, incidents, notices, series
 from lamplighter.repository.sessions import approvals, escalations, sessions
+from lamplighter.usecases.services.incidents import closing
 from lamplighter.usecases.services.incidents import steps as incident_steps
 
 
@@ -133,14 +134,14 @@ async def _chain_of(db: Database, session_id: int) -> list[int]:
 
 
 async def _follow_one(db: Database, incident: Incident, *, now: datetime) -> None:
-    ids = await incident_steps.link_sessions(db, incident)
+    ids = await closing.link_sessions(db, incident)
     state = state_of(await _work(db, incident, ids), incident.state)
     if state is not incident.state:
         incident = await incidents.settle_state(db, incident, state, now=now)
     if incident.source is not IncidentSource.CHECK:
         incident = await _recover_by_sessions(db, incident, now=now)
     if incident.live:
-        incident = await incident_steps.close_if_over(db, incident, now=now)
+        incident = await closing.close_if_over(db, incident, now=now)
     if incident.live and incident.source is not IncidentSource.SESSION:
         await _notify(db, incident, now=now)
 
@@ -169,7 +170,7 @@ async def _awaits_person(db: Database, incident: Incident) -> bool:
         return False
     if not incident.is_warning and not await incidents.flapping(db, [incident]):
         return False
-    return not await incident_steps.is_worked_on(db, incident)
+    return not await closing.is_worked_on(db, incident)
 
 
 async def _recover_by_sessions(db: Database, incident: Incident, *, now: datetime) -> Incident:
@@ -191,7 +192,7 @@ async def _recover_by_sessions(db: Database, incident: Incident, *, now: datetim
         )
         if healthy:
             well.append(each.service)
-    return await incident_steps.recover(db, incident, well, now=now)
+    return await closing.recover(db, incident, well, now=now)
 
 
 async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
@@ -203,7 +204,7 @@ async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
     if person and incident.person_notified_at is None and rules.tells(Level.CRITICAL):
         reason = await _reason(db, incident)
         text = f"{incident.service} needs a person: {reason}"
-        await incident_steps.notify(db, incident, Level.CRITICAL, text, now=now)
+        await closing.notify(db, incident, Level.CRITICAL, text, now=now)
         first = incident.notified_at or now
         await incidents.update(db, incident.id, person_notified_at=now, notified_at=first, now=now)
     elif (
@@ -216,7 +217,7 @@ async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
             return
         times = await incidents.count_since(db, incident.service, now - timedelta(hours=24))
         text = opening_words(incident, times)
-        await incident_steps.notify(db, incident, incident.severity, text, now=now)
+        await closing.notify(db, incident, incident.severity, text, now=now)
         await incidents.update(db, incident.id, notified_at=now, now=now)
 
 

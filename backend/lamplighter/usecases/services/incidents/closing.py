@@ -1,0 +1,130 @@
+"""The end of an incident: its services recover, and it is closed with an outcome."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import (
+    EntryKind,
+    Incident,
+    IncidentMember,
+    IncidentOutcome,
+    IncidentState,
+    is_member,
+    outcome_of,
+    resolved_words,
+)
+from lamplighter.domain.services.notice import NoticeKind
+from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.sessions.session import RequestState
+from lamplighter.repository import Database
+from lamplighter.repository.services import cooldowns, incidents, notices
+from lamplighter.repository.sessions import escalations, requests, sessions
+
+REPAIRS: Final = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)
+"""Outcomes of an action that count as the repair once the service is healthy again."""
+
+
+async def recover(
+    db: Database, incident: Incident, names: Iterable[str], *, now: datetime
+) -> Incident:
+    """Note that members are healthy again; the last one closes the incident."""
+    recovered = set(names)
+    if not recovered:
+        return incident
+    await incidents.update_members(db, incident.id, recovered, recovered_at=now)
+    for name in sorted(recovered):
+        await incidents.add_entry(db, incident.id, EntryKind.RECOVERED, service=name, now=now)
+    return await close_if_over(db, incident, now=now)
+
+
+async def close_if_over(db: Database, incident: Incident, *, now: datetime) -> Incident:
+    """Close an incident whose services are all healthy again, unless an action still runs for it.
+
+    An action that is being verified may be the repair.
+    """
+    members = (await incidents.members(db, [incident.id]))[incident.id]
+    if not members or not all(each.recovered_at for each in members):
+        return incident
+    ids = await link_sessions(db, incident)
+    if any(use.outcome is UseOutcome.RESERVED for use in await cooldowns.of_sessions(db, ids)):
+        return incident
+    repaired = await _repair(db, incident, members)
+    handled = await _was_handled(db, incident)
+    outcome = outcome_of(action=repaired.get("action", ""), handled=handled)
+    return await close(db, incident, outcome, now=now, **repaired)
+
+
+async def link_sessions(db: Database, incident: Incident) -> list[int]:
+    """Make the sessions of an incident part of it, and return all of them."""
+    while new := await incidents.unlinked(db, incident.id, incident.request_id):
+        await incidents.link(db, incident.id, new)
+    return await incidents.session_ids(db, incident.id)
+
+
+async def is_worked_on(db: Database, incident: Incident) -> bool:
+    """Whether a request, a session or a person is at work for an incident, or about to be."""
+    request = await requests.get(db, incident.request_id) if incident.request_id else None
+    if request and request.state in (RequestState.QUEUED, RequestState.RUNNING):
+        return True
+    ids = set(await link_sessions(db, incident))
+    if ids & {each.id for each in await sessions.running(db)}:
+        return True
+    if any(each.session_id in ids for each in await escalations.unfinished(db)):
+        return True
+    return any(is_member(incident, each.service) for each in await escalations.open_for_people(db))
+
+
+async def close(
+    db: Database, incident: Incident, outcome: IncidentOutcome, *, now: datetime, **more: Any
+) -> Incident:
+    """Close an incident with its outcome, and notify those who were notified of it."""
+    values = {"state": IncidentState.RESOLVED, "outcome": outcome, "resolved_at": now, **more}
+    words = resolved_words(replace(incident, **values))
+    closed = await incidents.update(db, incident.id, now=now, **values)
+    await incidents.add_entry(db, closed.id, EntryKind.RESOLVED, words, now=now)
+    if closed.notified_at or closed.person_notified_at:
+        await notify(db, closed, Level.INFO, words, now=now)
+    if closed.request_id is not None:
+        await requests.cancel(db, closed.request_id, now=now)
+    return closed
+
+
+async def notify(
+    db: Database, incident: Incident, level: Level, text: str, *, now: datetime
+) -> None:
+    """Put a notice of an incident into the outbox."""
+    if await notices.policy(db) is not None:
+        about = {"service": incident.service, "link": f"/incidents/{incident.id}"}
+        await notices.insert(db, NoticeKind.INCIDENT, level, text, now=now, **about)
+
+
+async def _repair(
+    db: Database, incident: Incident, members: Sequence[IncidentMember]
+) -> dict[str, Any]:
+    """Return the action after which the services were well, and when; empty without one."""
+    folded = {normalize_service_name(each.service) for each in members}
+    uses = await cooldowns.of_sessions(db, await incidents.session_ids(db, incident.id))
+    repairs = [
+        use
+        for use in uses
+        if use.outcome in REPAIRS and normalize_service_name(use.service) in folded
+    ]
+    if not repairs:
+        return {}
+    last = repairs[-1]
+    named = last.name or str(last.action)
+    where = "" if last.service == incident.service else f" of {last.service}"
+    return {"action": f"{named}{where}", "repaired_at": last.settled_at}
+
+
+async def _was_handled(db: Database, incident: Incident) -> bool:
+    """Whether a person marked a member as handled during an incident."""
+    for name in incident.services:
+        at = await escalations.handled_at(db, name)
+        if at is not None and at >= incident.detected_at:
+            return True
+    return False

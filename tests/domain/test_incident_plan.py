@@ -91,6 +91,16 @@ def test_a_service_that_fails_beside_a_member_joins() -> None:
     assert (found.open, found.join, found.investigate) == ((), {"api": 7}, {})
 
 
+def test_a_service_joins_while_what_it_depends_on_recovers() -> None:
+    """Its failure was measured just before; what fails then for another reason is its own."""
+    ending = live(member("db"), member("api"), request_id=3)
+
+    assert (plan("web", of=ending).open, plan("web", of=ending).join) == ((), {"web": 7})
+    assert plan("mail", of=ending).open == (("mail",),)
+    assert plan("web", "db", of=ending).open == (("web",),)
+    assert plan("web", of=live(member("db"), member("api"))).open == (("web",),)
+
+
 def test_a_joined_service_is_investigated_once_the_investigated_ones_are_well() -> None:
     joined = member("api", investigated=False)
     well = member("db", recovered_at=NOON)

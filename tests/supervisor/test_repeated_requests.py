@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from contexts import changed, session_context
+from contexts import changed, context, session_context
 from lamplighter import clock
+from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
 from lamplighter.domain.sessions.session import SessionPlan, Status, Trigger
 from lamplighter.engines.exec import ExecEngine
@@ -21,6 +22,7 @@ from lamplighter.repository.sessions import requests
 from lamplighter.repository.store import tables
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import Lock
+from lamplighter.usecases.services import check_runs
 from lamplighter.usecases.sessions import chain
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "chain_engine.py"
@@ -158,6 +160,16 @@ async def test_a_service_that_needs_one_which_waits_is_held_back_with_it(leading
     assert await leading.texts() == [
         ("warning", "Escalation held back, a person was notified for db: refused")
     ]
+
+
+async def test_a_service_that_passes_again_explains_no_failure_of_others(leading: Leading) -> None:
+    await leading.make_round({1: escalates("db"), 2: escalates("db"), 3: escalates("db")})
+    for seconds in (0, 1):
+        at = leading.now() + timedelta(seconds=seconds)
+        run = CheckRun(service="db", check="tcp", kind="tcp", at=at, state=PointState.PASSED)
+        await check_runs.record(context(leading.db, at), [run], Services())
+
+    assert await leading.make_round({1: escalates("web")}) == [1, 2]
 
 
 async def test_when_a_person_handled_it_the_next_failure_is_escalated(leading: Leading) -> None:

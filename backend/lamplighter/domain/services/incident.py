@@ -198,6 +198,7 @@ def plan_incidents(
     join: dict[str, int] = {}
     for group in connected(services, failing.keys()):
         incidents = {members[name].incident_id for name in group if name in members}
+        incidents = incidents or _ending(services, group, failing.keys(), live)
         if incidents:
             join |= {name: min(incidents) for name in sorted(group) if name not in members}
             continue
@@ -220,6 +221,29 @@ def plan_incidents(
             if (due := _uncovered(incident, some, failing.keys() - again, join, idle, now=now))
         },
     )
+
+
+def _ending(
+    services: Services,
+    group: Set[str],
+    failing: Set[str],
+    live: Mapping[int, tuple[Incident, Sequence[IncidentMember]]],
+) -> set[int]:
+    """Return the incidents about to end of what a group depends on.
+
+    All of their members pass again: the failure of the group was measured just before.
+    """
+    some = [found for name in group if (found := services.find(name))]
+    needs = {each.name for each in services.with_needs(some)}
+    return {
+        number
+        for number, (incident, members) in live.items()
+        if incident.source is IncidentSource.CHECK
+        and incident.request_id is not None
+        and not incident.is_warning
+        and needs & {each.service for each in members}
+        and not failing & {each.service for each in members}
+    }
 
 
 def has_recovered(each: CheckSeries, *, acted: bool, flaps: bool = False) -> bool:

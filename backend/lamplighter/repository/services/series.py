@@ -1,12 +1,13 @@
 """Queries on the time series of scheduled checks: results and aggregates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.services.incident import PASSES_TO_RECOVER
 from lamplighter.domain.services.series import (
     NO_LATENCIES,
     Aggregate,
@@ -165,6 +166,18 @@ async def of_services(db: Database, services: Sequence[str]) -> list[CheckSeries
         .order_by(check_series.c.service, check_series.c.name, check_series.c.id)
     )
     return [_series(row) for row in await db.fetch_all(query)]
+
+
+async def recovered(db: Database, services: Iterable[str]) -> set[str]:
+    """Return the services whose scheduled checks all pass again; without a check, none."""
+    by_service: dict[str, list[CheckSeries]] = {}
+    for each in await of_services(db, sorted(set(services))):
+        by_service.setdefault(each.service, []).append(each)
+    return {
+        name
+        for name, some in by_service.items()
+        if all(not each.failing and each.streak >= PASSES_TO_RECOVER for each in some)
+    }
 
 
 async def just_failed(

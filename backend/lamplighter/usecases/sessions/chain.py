@@ -27,7 +27,7 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import MAX_TIER, Session, SessionPlan, Status, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import checks, cooldowns, events, findings, notices
+from lamplighter.repository.services import checks, cooldowns, events, findings, notices, series
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.usecases.services import act, cooldown_usage
 from lamplighter.usecases.sessions import outcomes, parking
@@ -246,11 +246,14 @@ async def services_waiting(
     """Return the services for which a person was asked and nothing else can be tried yet.
 
     That is so as well where one denied an action, and where as many sessions wait already as may.
+    A service whose scheduled checks pass again explains no failure of those that depend on it.
     """
     asked = {
         normalize_service_name(each.service): each for each in await escalations.open_for_people(db)
     }
     here = [service for service in services if normalize_service_name(service.name) in asked]
+    well = await series.recovered(db, [each.name for each in here]) if here else set()
+    here = [each for each in here if each.name not in well]
     found: dict[str, WaitingService] = {}
     used = await cooldown_usage.by_service(db, [service.name for service in here], now=now)
     full = await parking.capacity_reason(db, active.max_parked) if here else ""

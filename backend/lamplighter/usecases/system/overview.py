@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lamplighter.domain.services.checks.silence import Silence
 from lamplighter.domain.services.cooldown import CooldownStatus
-from lamplighter.domain.services.incident import PASSES_TO_RECOVER, Incident
+from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.series import CheckSeries, PointState
 from lamplighter.domain.services.service import Service, Services
@@ -184,17 +184,8 @@ async def _still_failing(db: Database, found: Sequence[Escalation]) -> list[Esca
 
     Their escalations stay open until rounds find them healthy too: they hold sessions back.
     """
-    checked: dict[str, list[CheckSeries]] = {}
-    for each in await series.of_services(db, [each.service for each in found]) if found else ():
-        checked.setdefault(each.service, []).append(each)
-
-    def well(service: str) -> bool:
-        own = checked.get(service, [])
-        return bool(own) and all(
-            not each.failing and each.streak >= PASSES_TO_RECOVER for each in own
-        )
-
-    return [each for each in found if not well(each.service)]
+    well = await series.recovered(db, [each.service for each in found]) if found else set()
+    return [each for each in found if each.service not in well]
 
 
 async def service_conditions(

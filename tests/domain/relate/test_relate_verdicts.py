@@ -173,3 +173,32 @@ def test_what_differs_is_named_as_it_was_said(
     verdict = relate(said, held)
 
     assert (verdict.label, reason in verdict.reason) == (label, True)
+
+
+@pytest.mark.parametrize(
+    ("plain", "narrowed", "condition"),
+    [
+        (
+            "Restart fixes connection refused",
+            "Restart fixes connection refused unless the disk is full",
+            "disk full",
+        ),
+        ("A restart helps", "A restart helps unless postgres is down", "postgres is down"),
+        (
+            "Restart fixes connection refused",
+            "Restart fixes connection refused only after the cache is cleared",
+            "cache cleared",
+        ),
+    ],
+)
+def test_an_added_condition_makes_another_fact(plain: str, narrowed: str, condition: str) -> None:
+    for held, said in ((plain, narrowed), (narrowed, plain)):
+        found = relate(said, held, service="app")
+
+        assert (found.relation, found.reason) == (UNRELATED, f"different condition: {condition}")
+
+
+def test_a_start_is_no_added_condition() -> None:
+    found = relate("Takes about 60 seconds to start after a restart", "Takes 60s to start")
+
+    assert found.relation is SAME

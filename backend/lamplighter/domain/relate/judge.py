@@ -13,7 +13,12 @@ from lamplighter.domain.relate.analysis import POLAR, Analysis, ClauseWord, Meas
 from lamplighter.domain.relate.features import Comparison, build_comparison, heavy_words
 from lamplighter.domain.relate.match import Match, match
 from lamplighter.domain.relate.measures import QUANTITIES
-from lamplighter.domain.relate.replaced import find_replacements, is_subject, is_value
+from lamplighter.domain.relate.replaced import (
+    find_added_condition,
+    find_replacements,
+    is_subject,
+    is_value,
+)
 from lamplighter.domain.relate.slots import agreeing_slot, differing_slots
 from lamplighter.domain.text import shorten
 
@@ -152,7 +157,14 @@ def _agree_slots(existing: Analysis, new: Analysis, found: Comparison) -> Relati
     alone = len(existing.clauses) == len(new.clauses) == 1
     if same is None or not alone or found.figures["unlike"]:
         return None
+    if added := find_added_condition(found.whole):
+        return _of_another_condition(added)
     return RelationVerdict(Relation.SAME, "same fact in other words", FRAMED)
+
+
+def _of_another_condition(words: Sequence[ClauseWord]) -> RelationVerdict:
+    reason = f"different condition: {_quote_words(words)}"
+    return RelationVerdict(Relation.UNRELATED, reason, FRAMED)
 
 
 def _shorten(words: str) -> str:
@@ -179,6 +191,8 @@ def _weigh(found: Comparison, same: float, conflicting: float) -> RelationVerdic
         return RelationVerdict(
             Relation.UNSURE, f"may conflict: {_conflict_reason(found)}", conflicting
         )
+    if added := find_added_condition(found.whole):
+        return _of_another_condition(added)
     return RelationVerdict(Relation.SAME, _same_reason(found), same)
 
 

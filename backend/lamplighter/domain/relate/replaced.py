@@ -1,9 +1,13 @@
-"""Whether two claims are one sentence in which a word was replaced by another."""
+"""Whether two claims are one sentence in which a word was replaced, or a condition added."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
-from lamplighter.domain.relate.analysis import Clause, ClauseWord
+from lamplighter.domain.relate.analysis import POLAR, Clause, ClauseWord
 from lamplighter.domain.relate.match import HEAVY, Match
+
+_STARTS: Final = frozenset(["restart", "running±"])
+"""A start is the usual condition of what follows it, and makes it no other claim."""
 
 Gap = tuple[list[ClauseWord], list[ClauseWord]]
 """The words in one position of the sentence, in the old and in the new text."""
@@ -67,3 +71,27 @@ def is_value(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
         and any(word is each for each in clause.tokens)
         for clause in clauses
     )
+
+
+def find_added_condition(m: Match) -> list[ClauseWord]:
+    """Return the words of a condition that one text adds to what the other says without any."""
+    return _added(m.old, m.new, m.right) or _added(m.new, m.old, m.left)
+
+
+def _added(
+    plain: Sequence[Clause], other: Sequence[Clause], rest: Sequence[ClauseWord]
+) -> list[ClauseWord]:
+    if any(word.condition for clause in plain for word in clause.tokens):
+        return []
+    unmatched = {id(word) for word in rest}
+    for clause in other:
+        words = [word for word in clause.tokens if word.condition]
+        claimed = any(not word.condition and id(word) not in unmatched for word in clause.tokens)
+        own = unmatched.issuperset(map(id, words)) and not clause.measures
+        if claimed and own and any(map(_narrows, words)):
+            return words
+    return []
+
+
+def _narrows(word: ClauseWord) -> bool:
+    return word.weight >= POLAR and word.senses[0].key not in _STARTS

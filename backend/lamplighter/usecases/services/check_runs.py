@@ -252,9 +252,7 @@ def _passing(
     acted = {
         normalize_service_name(use.service)
         for _, use in acts
-        if use.outcome in closing.REPAIRS
-        or use.outcome is UseOutcome.RESERVED
-        or use.did_not_last
+        if use.outcome in closing.REPAIRS or use.outcome is UseOutcome.RESERVED or use.did_not_last
     }
     return {
         name

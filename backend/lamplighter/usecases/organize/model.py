@@ -9,7 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.organize.digest import Bundle
@@ -82,7 +82,13 @@ class SentenceSelector:
             added["model_skipped"] += 1
         return found or NO_SELECTION, added
 
-    async def close(self) -> None:
+    async def __aenter__(self) -> Self:
+        """Load what requests need: a run that pauses for that long would seem to be abandoned."""
+        for model in self.models:
+            await model.load()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         """Close the connections."""
         for model in self.models:
             await model.close()

@@ -51,7 +51,7 @@ class SentenceSelector:
     """The counts of the run so far, in which an earlier process of the run may have had a part."""
     _failed: int = 0
     _stopped: bool = False
-    _asked: set[MemoryId] = field(default_factory=set)
+    _batch: set[MemoryId] = field(default_factory=set)
     _selected: Selection = NO_SELECTION
 
     async def select(
@@ -61,10 +61,10 @@ class SentenceSelector:
 
         One request is about 50 episodes, also of the upcoming bundles of its project.
         """
-        if all(each.id in self._asked for each in bundle.episodes):
+        if all(each.id in self._batch for each in bundle.episodes):
             return self._selected, Counter()
         batch = make_batch(bundle, upcoming)
-        self._asked = {each.id for each in batch}
+        self._batch = {each.id for each in batch}
         self._selected, added = await self._select(batch)
         return self._selected, added
 

@@ -35,6 +35,7 @@ EDGES_EACH: Final = 3
 ASKED: Final = sized(60, short=6)
 DEPTH: Final = 3
 LIMIT: Final = 200
+ROWS: Final = 5_000
 AT: Final = "2026-01-01T12:00:00.000000Z"
 REACH: Final = Reach("ops")
 
@@ -156,8 +157,10 @@ async def _fill(db: Database, size: int) -> None:
         for one, other in sorted(pairs)
         if one != other
     ]
-    async with writing(db):
-        for table, some in ((entities, nodes), (edges, links)):
-            names = tuple(some[0])
-            plain = sa.table(table.name, *(sa.column(name) for name in names))
-            await db.run_many(Statement(sa.insert(plain), names, long=True), some)
+    for table, some in ((entities, nodes), (edges, links)):
+        names = tuple(some[0])
+        plain = sa.table(table.name, *(sa.column(name) for name in names))
+        insert = Statement(sa.insert(plain), names, long=True)
+        for at in range(0, len(some), ROWS):  # a transaction may not be idle for 10 s
+            async with writing(db):
+                await db.run_many(insert, some[at : at + ROWS])

@@ -11,6 +11,7 @@ import pytest
 from examples import NOON, rows
 
 from contexts import context
+from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust, new_memory
 from lamplighter.domain.organize.digest import Bundle
 from lamplighter.domain.organize.facts import Fact
@@ -271,6 +272,21 @@ def test_an_episode_that_changed_since_it_was_read_has_no_selected_fact() -> Non
     plan = plan_bundle(bundle, KnownFacts(), {}, selection)
 
     assert plan.facts == ()
+
+
+async def test_the_client_is_loaded_before_a_run_begins_and_closed(
+    db: Database, api: MessagesApi
+) -> None:
+    using = selector(api, "fenced")
+    async with writing(db):
+        await runs.insert(db, trigger="schedule", owner="other", act_id=1, raw=0, now=NOON)
+
+    with pytest.raises(Conflict, match="still working"):
+        await run(db, using)
+
+    loaded = using.models[0]._client
+    assert loaded is not None
+    assert loaded.is_closed()
 
 
 async def test_a_continued_run_counts_what_was_spent_before(db: Database, api: MessagesApi) -> None:

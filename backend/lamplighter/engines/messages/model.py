@@ -133,6 +133,10 @@ class Model:
                     return
         raise RequestFailed(None, INCOMPLETE_ANSWER)
 
+    async def load(self) -> None:
+        """Load the client before it is needed, without a pause for others of this process."""
+        await asyncio.to_thread(self._connected)
+
     async def close(self) -> None:
         """Let go of the connection."""
         if self._client is not None:

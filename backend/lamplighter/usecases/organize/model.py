@@ -9,7 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.organize.digest import Bundle
@@ -51,7 +51,7 @@ class SentenceSelector:
     """The counts of the run so far, in which an earlier process of the run may have had a part."""
     _failed: int = 0
     _stopped: bool = False
-    _asked: set[MemoryId] = field(default_factory=set)
+    _batch: set[MemoryId] = field(default_factory=set)
     _selected: Selection = NO_SELECTION
 
     async def select(
@@ -61,10 +61,10 @@ class SentenceSelector:
 
         One request is about 50 episodes, also of the upcoming bundles of its project.
         """
-        if all(each.id in self._asked for each in bundle.episodes):
+        if all(each.id in self._batch for each in bundle.episodes):
             return self._selected, Counter()
         batch = make_batch(bundle, upcoming)
-        self._asked = {each.id for each in batch}
+        self._batch = {each.id for each in batch}
         self._selected, added = await self._select(batch)
         return self._selected, added
 
@@ -82,7 +82,13 @@ class SentenceSelector:
             added["model_skipped"] += 1
         return found or NO_SELECTION, added
 
-    async def close(self) -> None:
+    async def __aenter__(self) -> Self:
+        """Load what requests need: a run that pauses for that long would seem to be abandoned."""
+        for model in self.models:
+            await model.load()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         """Close the connections."""
         for model in self.models:
             await model.close()

@@ -7,6 +7,7 @@ to do follows from the memories alone.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -111,18 +112,17 @@ async def organize(
     `names` are further names in small letters that tell two texts apart, such as services. A
     `selector` lets a model select sentences; it is closed at the end.
     """
-    run = await _begin(here.db, trigger, now=here.now())
-    work = _Work(here, names, progress, selector, run, facts=KnownFacts(names))
-    if selector is not None:
-        selector.used.update(run.counts)
-    beating = asyncio.create_task(_beat(here, run))
-    try:
-        await _work(work)
-        return await _finish(here, work)
-    finally:
-        beating.cancel()
+    async with nullcontext() if selector is None else selector:
+        run = await _begin(here.db, trigger, now=here.now())
+        work = _Work(here, names, progress, selector, run, facts=KnownFacts(names))
         if selector is not None:
-            await selector.close()
+            selector.used.update(run.counts)
+        beating = asyncio.create_task(_beat(here, run))
+        try:
+            await _work(work)
+            return await _finish(here, work)
+        finally:
+            beating.cancel()
 
 
 async def preview(

@@ -38,6 +38,11 @@ MANY: Final = sized(100_000, short=2_000)
 EDITS: Final = sized(30, short=4)
 RENDER_SECONDS: Final = 2.0
 LINE_MS: Final = 50.0
+HEALTH_MS: Final = 1_000.0
+AUDIT_MS: Final = 400.0
+HEALTH_RATIO = AUDIT_RATIO = 40.0
+"""Limits among 100,000 memories: in time, or as times of the plain query of the same run."""
+
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 BATCH: Final = 1_000
 ROUNDS: Final = 5
@@ -163,4 +168,11 @@ async def _store(here: NotebookContext) -> dict[str, Any]:
         f"{name}_ratio": round(found[name]["p50_ms"] / found[f"{name}_raw"]["p50_ms"], 1)
         for name in ("health", "audit")
     }
-    return {**found, **ratios}
+    held = {
+        name: found[name]["p50_ms"] <= limit or ratios[f"{name}_ratio"] <= times
+        for name, limit, times in (
+            ("health", HEALTH_MS, HEALTH_RATIO),
+            ("audit", AUDIT_MS, AUDIT_RATIO),
+        )
+    }
+    return {**found, **ratios, "held": all(held.values())}

@@ -157,6 +157,28 @@ async def test_an_unknown_tag_stays_in_the_page_and_opens_a_review(here: Noteboo
     assert (await all_memories(here))[-1].category is Category.BEHAVIOR
 
 
+async def test_a_line_that_is_being_typed_is_read_when_its_editor_rests(
+    here: NotebookContext,
+) -> None:
+    first = await learn(here, "Takes 60s to start")
+    await sync(here)
+    with file(here).open("a") as page:
+        page.write("- [timing] Tak")
+
+    waiting = await sync(here, quiet=60)
+    assert (waiting.unfinished, waiting.edits) == (True, 0)
+    assert [each.id for each in await all_memories(here)] == [first.id]
+
+    with file(here).open("a") as page:
+        page.write("es 5s to stop\n")
+    assert (await sync(here)).edits == 1, "before a session nothing waits"
+    assert (await all_memories(here))[-1].observation == "Takes 5s to stop"
+
+    replace_in(file(here), "5s", "9s")
+    here.tree.edited_since = 1.0
+    assert (await sync(here, quiet=60)).edits == 1, "a minute is the limit"
+
+
 async def test_a_removed_line_deactivates_its_memory(here: NotebookContext) -> None:
     await learn(here, "Takes 60s to start after a restart")
     gone = await learn(here, "Needs the NAS mount", category=Category.DEPENDENCY)

@@ -82,13 +82,14 @@ class NotebookTree:
     """The pages below one directory.
 
     `skipped` are files that cannot be read, with the reason; `problem` is why the directory
-    could not be used the last time.
+    could not be used the last time; `edited_since` is how long an editor has been at work.
     """
 
     def __init__(self, home: Path) -> None:
         self.root = home / DIRECTORY
         self.skipped: dict[str, str] = {}
         self.problem = ""
+        self.edited_since = 0.0
         self._lock = home / LOCK
         self._read: dict[str, tuple[tuple[int, ...], PageFile]] = {}
 

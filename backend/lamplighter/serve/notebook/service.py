@@ -19,6 +19,9 @@ logger = logging.getLogger(__name__)
 
 START_SECONDS: Final = 2.0
 REST_SECONDS: Final = 2.0
+QUIET_SECONDS: Final = 2.5
+"""So long after the last save of an editor its edits are read: some save while a line is typed."""
+
 RETRY_SECONDS: Final = 60.0
 
 
@@ -55,5 +58,5 @@ async def notebook_upkeep(
 async def _run(here: NotebookContext, start: float) -> None:
     await asyncio.sleep(start)
     while True:
-        working = await keep_in_step(here)
+        working = await keep_in_step(here, quiet=QUIET_SECONDS)
         await asyncio.sleep(REST_SECONDS if working else RETRY_SECONDS)

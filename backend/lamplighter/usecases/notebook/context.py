@@ -32,7 +32,8 @@ class SyncResult:
     """What one run did: the acts it recorded, pages written and removed, and held pages.
 
     `needs_review` are all pages of the open review: those held now or before, and those with an
-    unknown tag. `ignored` are files that cannot be read as pages, with the reason.
+    unknown tag. `ignored` are files that cannot be read as pages, with the reason. `unfinished`
+    says that an editor saved a moment ago: nothing was read or written.
     """
 
     act: int | None = None
@@ -43,6 +44,7 @@ class SyncResult:
     needs_review: Mapping[str, Sequence[str]] = field(default_factory=dict)
     learned: list[str] = field(default_factory=list)
     ignored: dict[str, str] = field(default_factory=dict)
+    unfinished: bool = False
 
 
 ACTION: Final = "notebook"

@@ -1,7 +1,8 @@
 """Read: what people changed in the files becomes edits of memories, in one act of an operator."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -55,6 +56,7 @@ SOURCE: Final = "notebook"
 EDITING: Final = timedelta(hours=1)
 """How long an editor may have a page open without reading it again."""
 
+LONGEST_WAIT_SECONDS: Final = 60.0
 UNKNOWN_TAG: Final = "Unknown tag"
 LEARNED_CHARS: Final = 60
 
@@ -73,14 +75,17 @@ async def read_edits(
     *,
     accepted: Collection[str] = (),
     by_person: Collection[str] = (),
+    quiet: float = 0.0,
 ) -> SyncResult:
     """Read what was changed in the files, and store it.
 
     `accepted` are pages of which a person said that the file is right, `by_person` those that
-    a person saved through the API just now.
+    a person saved through the API just now. For edits within the last `quiet` seconds it waits.
     """
     result = SyncResult()
     changed = await _changed_pages(here, by_person, accepted)
+    if _are_being_edited(here.tree, changed.files.values(), quiet):
+        return replace(result, unfinished=True)
     open_before = await reviews.open_review(here.db)
     waiting = {} if open_before is None else _waiting(open_before, changed)
     result.needs_review = waiting
@@ -127,6 +132,19 @@ def _files(tree: NotebookTree, digests: Mapping[str, str]) -> Mapping[str, PageF
     tree.recover(lambda path: digests.get(path, ""))
     files = tree.scan()
     return files if there else None
+
+
+def _are_being_edited(tree: NotebookTree, files: Iterable[PageFile | None], quiet: float) -> bool:
+    """Whether an editor saved a page a moment ago: half a line may be written.
+
+    After a minute of saves the edits are read as they are.
+    """
+    now = time.time()
+    if not any(file is not None and now - file.changed_at < quiet for file in files):
+        tree.edited_since = 0.0
+        return False
+    tree.edited_since = tree.edited_since or now
+    return now - tree.edited_since < LONGEST_WAIT_SECONDS
 
 
 def _digest(file: PageFile | None) -> str:

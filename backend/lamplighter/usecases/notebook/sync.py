@@ -16,20 +16,29 @@ from lamplighter.usecases.notebook.pages import write_pages
 logger = logging.getLogger(__name__)
 
 
-async def sync(here: NotebookContext, *, by_person: Collection[str] = ()) -> SyncResult:
+async def sync(
+    here: NotebookContext, *, by_person: Collection[str] = (), quiet: float = 0.0
+) -> SyncResult:
     """Read edits of people, then write the pages of memories that changed.
 
+    Edits within the last `quiet` seconds are left for later, and all pages with them.
     Raises OSError where the directory cannot be used, and Busy where another process holds it.
     """
     async with locked(here):
-        return await sync_locked(here, by_person=by_person)
+        return await sync_locked(here, by_person=by_person, quiet=quiet)
 
 
 async def sync_locked(
-    here: NotebookContext, *, accepted: Collection[str] = (), by_person: Collection[str] = ()
+    here: NotebookContext,
+    *,
+    accepted: Collection[str] = (),
+    by_person: Collection[str] = (),
+    quiet: float = 0.0,
 ) -> SyncResult:
     """Do the same within `locked`; `accepted` pages are read as their files are."""
-    result = await read_edits(here, accepted=accepted, by_person=by_person)
+    result = await read_edits(here, accepted=accepted, by_person=by_person, quiet=quiet)
+    if result.unfinished:
+        return result
     result.ignored = dict(here.tree.skipped)
     while await follow(here.db):
         pass

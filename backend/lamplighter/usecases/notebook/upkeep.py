@@ -23,10 +23,12 @@ UNWRITABLE: Final = "The notebook cannot be written: {}. Memories are stored as 
 WRITABLE: Final = "The notebook can be written again."
 
 
-async def keep_in_step(here: NotebookContext, *, by_person: Collection[str] = ()) -> bool:
+async def keep_in_step(
+    here: NotebookContext, *, by_person: Collection[str] = (), quiet: float = 0.0
+) -> bool:
     """Read edits and write pages; say whether that worked. It raises nothing."""
     try:
-        await sync(here, by_person=by_person)
+        await sync(here, by_person=by_person, quiet=quiet)
     except OSError as error:
         await _report(here, error.strerror or str(error))
         return False

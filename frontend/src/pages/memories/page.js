@@ -73,6 +73,7 @@ export function memoriesPage(store) {
         observation: {
           text: [row.title, row.observation].filter(Boolean).join(" · "),
           href: router.keeping(`/memories/${id}`),
+          title: row.observation,
         },
         confidence: { text: confidence(row.confidence) },
         meter: { share: row.confidence },

@@ -90,7 +90,10 @@ export function memoriesPage(store) {
           href: session ? `/sessions/${session}` : null,
           hidden: !session,
         },
-        manual: { hidden: Boolean(session) },
+        manual: {
+          hidden: Boolean(session),
+          text: row.source === "operator" ? t("common.manual") : row.source,
+        },
       }
     },
 

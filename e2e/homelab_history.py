@@ -6,7 +6,7 @@
 import asyncio
 import json
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -16,19 +16,26 @@ from lamplighter.config.services import load
 from lamplighter.domain.memory.memory import Candidate, Category, Source
 from lamplighter.domain.secrets.redact import build_redactor
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
+from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.services.service import Action, ActionKind, Services
 from lamplighter.domain.sessions.session import Session, SessionPlan, Status, Trigger
 from lamplighter.domain.sessions.transcript import Finished, Line
 from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import requests
 from lamplighter.repository.upkeep import leases, migrate
 from lamplighter.usecases.ingest import session_lines
 from lamplighter.usecases.memory.remember import remember
-from lamplighter.usecases.services import act
+from lamplighter.usecases.services import act, check_runs
+from lamplighter.usecases.services.incidents.follow import follow
+from lamplighter.usecases.services.incidents.learn import learn
 from lamplighter.usecases.sessions.chain import next_plan
 from lamplighter.usecases.sessions.sessions import SessionEnd, begin, finish
 
 DAYS: Final = 45
 EVERY: Final = timedelta(hours=4)
+MINUTE: Final = timedelta(minutes=1)
+FINE: Final = timedelta(days=2)
+"""Of these days every ten minutes has results, before them only each round."""
 CHECKS: Final = {
     "jellyfin": "http",
     "caddy": "http",
@@ -69,9 +76,48 @@ class Home:
         ingest = ingesting(self.db, session, build_redactor([]), names)
         await session_lines.ingest(ingest, taken, now=self.now)
 
+    async def results(self, down: str = "", detail: str = "connection refused") -> None:
+        """Store a result of each check, and follow what comes of them."""
+        here = context(self.db, self.now)
+        await check_runs.record(
+            here, [self._result(name, down, detail) for name in CHECKS], self.services
+        )
+        await follow(self.db, self.services, now=self.now)
+        await learn(here, self.services)
+
+    def _result(self, name: str, down: str, detail: str) -> CheckRun:
+        n = int(self.now.timestamp()) // 60
+        took = 12.0 + (n * 7 + len(name) * 13) % 30 + 40 * (name == "nextcloud")
+        return CheckRun(
+            service=name,
+            check=CHECKS[name],
+            kind=CHECKS[name],
+            at=self.now,
+            state=PointState.FAILED if name == down else PointState.PASSED,
+            latency_ms=None if name == down else took,
+            detail=detail if name == down else "",
+        )
+
+    async def fails(self, down: str, *, detail: str = "connection refused") -> None:
+        """Let the checks of a service fail until an incident is open."""
+        for _ in range(3):
+            await self.results(down, detail)
+            self.now += MINUTE
+
     async def begin(self, plan: SessionPlan) -> Session:
-        """Open a session."""
-        opened = await begin(self.db, plan, services=self.services, epoch=1, now=self.now)
+        """Open a session, that of the request which waits longest where one does."""
+        request = await requests.next_queued(self.db)
+        if request:
+            plan = replace(
+                plan,
+                tier=request.tier,
+                trigger=request.trigger,
+                services=request.services,
+                prompt=request.prompt,
+            )
+        opened = await begin(
+            self.db, plan, services=self.services, epoch=1, request=request, now=self.now
+        )
         await self.say(opened.session, {"type": "system", "subtype": "init"})
         return opened.session
 
@@ -115,6 +161,10 @@ def look(service: str, *, ok: bool, n: int) -> list[dict[str, Any]]:
 
 async def _round(home: Home, day: int, n: int) -> None:
     down = MONTH["bad"].get(str(day), "") if n % 6 == 3 else ""
+    if down:
+        await home.fails(down)
+    else:
+        await home.results()
     session = await home.begin(SessionPlan(engine="probe", trigger=Trigger.SCHEDULED))
     lines = [each for name in CHECKS for each in look(name, ok=name != down, n=n)]
     if day == 19 and n % 6 == 1:
@@ -149,6 +199,9 @@ async def _chain(home: Home, session: Session, service: str) -> None:
         else:
             await _mend(home, session, service)
         session = await home.end(session, f"{service} looked into.", cost=0.03, turns=6)
+    for _ in range(2):
+        home.now += MINUTE
+        await home.results()
 
 
 async def _mend(home: Home, session: Session, service: str) -> CooldownUse:
@@ -190,12 +243,17 @@ async def _write(path: Path, url: str, now: datetime) -> None:
         for n in range(rounds):
             home.now = now - timedelta(days=DAYS) + n * EVERY
             await _round(home, DAYS - n * EVERY // timedelta(days=1), n)
+            until = min(now - timedelta(hours=1), now - timedelta(days=DAYS) + (n + 1) * EVERY)
+            while now - home.now < FINE and home.now + 10 * MINUTE < until:
+                home.now += 10 * MINUTE
+                await home.results()
         home.now = now - timedelta(minutes=55)
-        session = await home.begin(
-            SessionPlan(tier=3, trigger=Trigger.MANUAL, services=("postgres",))
-        )
-        await _mend(home, session, "postgres")
-        await home.end(session, "postgres is well again.", cost=0.02, turns=4)
+        await _round(home, 0, 3)
+        while home.now + MINUTE < now - timedelta(minutes=3):
+            home.now += MINUTE
+            await home.results()
+        home.now += MINUTE
+        await home.fails("nextcloud", detail="no answer within 5 s")
     finally:
         await db.disconnect()
 

@@ -30,6 +30,9 @@ def test_a_button_halts_and_resumes(page: Page, app: App) -> None:
     page.goto(f"{app.url}/overview")
     expect(page.get_by_text("Halted: services are not being checked.")).to_be_visible()
 
+    page.get_by_role("button", name="Run now").first.click()
+    expect(page.get_by_role("dialog")).to_contain_text("stays queued until you resume")
+    page.keyboard.press("Escape")
     page.keyboard.press("Control+k")
     page.keyboard.type("Resume")
     page.keyboard.press("Enter")

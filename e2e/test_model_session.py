@@ -84,6 +84,12 @@ def test_what_a_model_does_and_costs_is_seen_while_it_works(
     expect(took).to_contain_text("3 of 50 turns", timeout=PATIENCE_MS)
     expect(took).to_contain_text("144.6K tokens in (123K from the cache), 1.2K out")
     expect(took).to_contain_text("of $0.50")
+    lines = page.get_by_role("region", name="Output lines")
+    turn = lines.get_by_text(re.compile(r"^turn 2 · \d.* · 48.2K tokens in, 402 out · \$"))
+    expect(turn).to_be_visible()
+    expect(
+        lines.get_by_role("button", name=re.compile(r"mem_search.* · [\d.]+ s$"))
+    ).to_be_visible()
     rail = page.get_by_role("region", name="Memory activity")
     expect(rail).to_contain_text("caddy does not answer")
 
@@ -99,7 +105,6 @@ def test_what_a_model_does_and_costs_is_seen_while_it_works(
     stage.done.set()
     page.goto(f"{app.url}/sessions/1")
     expect(page.get_by_role("button", name="Run again")).to_be_visible(timeout=PATIENCE_MS)
-    lines = page.get_by_role("region", name="Output lines")
     lines.get_by_role("button", name=re.compile("run_action")).click()
     expect(lines).to_contain_text("Not now")
     expect(page.get_by_role("region", name="Memory activity")).to_contain_text("learned")

@@ -1,4 +1,4 @@
-"""Every page and all that opens, in both themes and three widths: accessible and steady."""
+"""Every page and all that opens, in both themes and four widths: accessible and steady."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ PAGES: Final = (
     *("/reviews/1", "/approvals", "/preview", "/health", "/settings", "/nowhere"),
     *("/graph", "/graph/1", "/incidents", "/services/jellyfin"),
     *("/editor", "/editor?service=jellyfin"),
-    *("/organizer", "/organizer/1", "/notebook"),
+    *("/organizer", "/organizer/1", "/notebook", "/audit?topic=jellyfin"),
     "/notebook?page=services/jellyfin",
     *(
         "/search",
@@ -29,7 +29,7 @@ PAGES: Final = (
         "/sessions/2",
     ),
 )
-WIDTHS: Final = (1280, 390, 320)
+WIDTHS: Final = (1280, 768, 390, 320)
 COLOURS: Final = ["color-contrast", "link-in-text-block"]  # what another theme changes
 RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 THEMES: Final[tuple[tuple[Literal["light", "dark"], list[str]], ...]] = (

@@ -143,6 +143,8 @@ def test_a_session_whose_supervisor_was_killed_says_what_was_recovered(
     app.says("First\nsecond\nthird")
     page.goto(f"{app.url}/sessions/1")
     expect(page.get_by_text("third")).to_be_visible()
+    line = page.get_by_role("region", name="Output lines").locator(".line", has_text="First")
+    expect(line.get_by_role("time")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d$"))
 
     app.kill("supervisor")
     app.start("supervisor")

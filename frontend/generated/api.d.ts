@@ -2334,12 +2334,26 @@ export interface components {
         /**
          * LogEntry
          * @description One entry of a session's log; `offset` and `index` are its position.
+         *
+         *         `at` is when it was read, null where that is not known; `usage` belongs to the kind `turn`.
          */
         LogEntry: {
             offset: number;
             index: number;
             kind: string;
             text: string;
+            at: string | null;
+            usage: components["schemas"]["LogUsage"] | null;
+        };
+        /**
+         * LogUsage
+         * @description The usage of a session up to the end of a turn; an unknown cost is null.
+         */
+        LogUsage: {
+            turns: number;
+            input_tokens: number;
+            output_tokens: number;
+            cost_usd: number | null;
         };
         /**
          * ChainOut
@@ -3632,6 +3646,7 @@ export interface components {
          * @description A check: `at` numbers the spans of time that have results, the other columns follow it.
          *
          *         `count` are conclusive results; latencies are in milliseconds, null where none was measured.
+         *         `median_ms` is the median of the period, `before_ms` that of the period before it.
          */
         CheckLatencyOut: {
             check: string;
@@ -3642,6 +3657,8 @@ export interface components {
             p50_ms: (number | null)[];
             p95_ms: (number | null)[];
             max_ms: (number | null)[];
+            median_ms: number | null;
+            before_ms: number | null;
         };
         /**
          * SilentSpanOut

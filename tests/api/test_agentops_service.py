@@ -6,6 +6,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -213,3 +214,20 @@ def told(home: Home) -> str:
     """Return what the doctor says of the memory service."""
     lines: list[Any] = home.ask("doctor").stdout.splitlines()
     return next(line for line in lines if "Memory service" in line)
+
+
+def test_a_live_setting_reaches_it_without_a_restart(service: MemoryService) -> None:
+    def save() -> int:
+        answer = httpx2.post(f"{service.url}/observations", json=GIVEN, timeout=60)
+        return int(answer.json()["id"])
+
+    (service.home.path / "lamplighter.toml").write_text('dedup_window = "1h"\n')
+    assert save() == save(), "the same again within the window is the same memory"
+
+    (service.home.path / "lamplighter.toml").write_text('dedup_window = "0"\n')
+
+    first = save()
+    deadline = time.monotonic() + 20
+    while save() == first:
+        assert time.monotonic() < deadline, "the setting has not reached the memory service"
+        time.sleep(0.2)

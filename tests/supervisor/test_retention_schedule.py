@@ -22,6 +22,7 @@ async def ran(db: Database, files: SessionFiles, at: datetime) -> Session:
         ended = await sessions.end(db, session.id, Status.COMPLETED, now=at)
     assert ended is not None
     files.create(ended).write_text("{}\n")
+    files.path(ended).with_suffix(".times").write_text("3 0\n")
     os.utime(files.path(ended), (0, 0))
     return ended
 
@@ -44,4 +45,6 @@ async def test_files_of_old_and_of_removed_sessions_are_removed(
 
     await RetentionSchedule(context(db, NOON), files, Retention(), lambda at: True).step()
 
-    assert sorted(files.directory.iterdir()) == [files.path(last), newer]
+    assert sorted(files.directory.iterdir()) == [
+        *(files.path(last), files.path(last).with_suffix(".times"), newer),
+    ]

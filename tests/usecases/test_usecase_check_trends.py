@@ -82,6 +82,23 @@ async def test_a_latency_has_at_most_200_spans(db: Database, period: LatencyPeri
     assert found["at"][-1] == (now - period.start(now + MINUTE)) // span
 
 
+@pytest.mark.parametrize("folded", [False, True])
+async def test_a_latency_is_compared_with_the_period_before(db: Database, *, folded: bool) -> None:
+    week, now = timedelta(days=7), NOON
+    runs = [
+        run(now - week * age - hour * HOUR, ms=ms)
+        for age, ms in ((1, 20.0), (0, 50.0))
+        for hour in range(1, 25)
+    ]
+    await record(db, *sorted(runs, key=lambda each: each.at))
+    if folded:
+        await check_folding.fold(db, CheckRetention(), before=now)
+
+    [found] = (await latency(db, LatencyPeriod.WEEK))["checks"]
+
+    assert (found["median_ms"], found["before_ms"]) == (50.0, 20.0)
+
+
 async def test_a_latency_lists_pauses_and_maintenance_windows(db: Database) -> None:
     await silence.pause(
         context(db, NOON - 2 * HOUR), SERVICES, "db", "disk", by="me", until=NOON - HOUR

@@ -1,12 +1,15 @@
 /**
  * One line of an output. What a tool was asked and answered is folded behind its first line: `fold` is the key of
- * that line, on the line itself (`head`) and on all behind it.
+ * that line, on the line itself (`head`) and on all behind it. `at` is when it was read, `took` how long its answer
+ * took in milliseconds, `usage` what the session had used by the end of a turn.
  * @typedef {{key: string, kind: string, text: string, first: boolean, fold: string, head: boolean, behind: number,
- *   failed: boolean}} Line
+ *   failed: boolean, at: Time | null, took: number | null, usage: LogItem["usage"]}} Line
  */
+import { turnWords } from "./turns.js"
 
 const FOLDED = ["tool", "result", "error"]
 const WHOLE = ["text", "tool"]
+const OF_TURN = [...WHOLE, "partial"]
 
 /** @param {number} offset @param {number} index @param {number} line */
 export function lineKey(offset, index, line) {
@@ -19,7 +22,7 @@ export function markerKey({ offset, index, line }) {
 }
 
 /** A log item as lines; each has the address that markers name. @param {LogItem} item @returns {Line[]} */
-export function linesOf({ offset, index, kind, text }) {
+export function linesOf({ offset, index, kind, text, at, usage }) {
   return text.split("\n").map((line, n) => ({
     key: lineKey(offset, index, n),
     kind,
@@ -29,6 +32,9 @@ export function linesOf({ offset, index, kind, text }) {
     head: false,
     behind: 0,
     failed: false,
+    at: at ?? null,
+    took: null,
+    usage: usage ?? null,
   }))
 }
 
@@ -42,6 +48,12 @@ export function addLines(lines, items) {
     if (FOLDED.includes(item.kind) && !item.text) continue
     // a whole answer takes the place of its words as they came
     while (WHOLE.includes(item.kind) && lines.at(-1)?.kind === "partial") lines.pop()
+    if (item.usage) {
+      // a turn is reported once it is over: its figures stand above what it was made of
+      const above = lines.findLastIndex((line) => !OF_TURN.includes(line.kind)) + 1
+      lines.splice(above, 0, ...linesOf({ ...item, text: turnWords(item, lines) }))
+      continue
+    }
     const more = linesOf(item)
     if (FOLDED.includes(item.kind)) fold(asked(lines, item.kind) ?? more[0], more)
     for (const line of more) lines.push(line)
@@ -65,6 +77,7 @@ function fold(head, lines) {
   head.behind += behind.length
   head.failed ||= behind.some(({ kind }) => kind === "error")
   for (const line of behind) line.fold = head.key
+  if (head.at && behind[0].at) head.took = Date.parse(behind[0].at) - Date.parse(head.at)
 }
 
 /** Is it in sight? @param {Line} line @param {Set<string>} opened */

@@ -1,9 +1,11 @@
+import { clockSeconds, exact } from "../shared/format/format.js"
+
 /**
  * A line as an element: its number, which is its address, and its text, which is only ever text. What is folded
  * behind it is a button.
  * @param {import("./lines.js").Line} line
  */
-export function rowElement({ key, kind, text, first, fold, head }) {
+export function rowElement({ key, kind, text, first, fold, head, at }) {
   const row = element("div", "line")
   row.dataset.kind = kind
   row.dataset.key = key
@@ -11,6 +13,7 @@ export function rowElement({ key, kind, text, first, fold, head }) {
   if (head) row.dataset.head = ""
   else if (fold) row.dataset.inside = ""
   row.append(address(key), head ? folded(fold, text) : textOf(text))
+  if (first && at) row.append(timeOf(at))
   return row
 }
 
@@ -21,6 +24,15 @@ function address(key) {
   link.dataset.row = ""
   link.tabIndex = -1
   return link
+}
+
+/** @param {Time} at */
+function timeOf(at) {
+  const time = element("time", "line-time num")
+  time.setAttribute("datetime", at)
+  time.title = exact(at)
+  time.textContent = clockSeconds(Date.parse(at))
+  return time
 }
 
 /** @param {string} fold @param {string} text */

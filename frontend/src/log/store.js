@@ -127,7 +127,7 @@ export function log({ api }) {
       const from = lines.length
       const partial = lines.at(-1)?.kind === "partial"
       addLines(lines, newer)
-      if (partial) sift()
+      if (partial || newer.some((item) => item.usage)) sift()
       else for (let at = from; at < lines.length; at++) if (isShown(lines[at], opened)) rows.push(at)
       if (!this.following) this.unread += Math.max(0, lines.length - from)
       this.changed()

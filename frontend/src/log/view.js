@@ -1,3 +1,4 @@
+import { duration } from "../shared/format/format.js"
 import { heights } from "./heights.js"
 import { markerKey } from "./lines.js"
 import { rowElement } from "./row.js"
@@ -145,7 +146,7 @@ export function logView(el, log) {
     else link.setAttribute("aria-label", t("session.lineUnnumbered"))
     el.querySelector("button")?.setAttribute("aria-expanded", String(log.isOpen(line.fold)))
     const more = el.querySelector(".line-more")
-    if (more) more.textContent = t(line.failed ? "session.foldedFailed" : "session.folded", { n: line.behind })
+    if (more) more.textContent = foldWords(line)
     el.toggleAttribute("data-chosen", line.key === log.chosen)
     dress(el, line.key)
   }
@@ -202,6 +203,12 @@ export function logView(el, log) {
     const fold = /** @type {Element} */ (click.target).closest("button[data-fold]")
     if (fold instanceof HTMLElement) log.toggle(fold.dataset.fold)
   }
+}
+
+/** What is folded behind a line, and how long it took. @param {import("./lines.js").Line} line */
+function foldWords({ failed, behind, took }) {
+  const lines = t(failed ? "session.foldedFailed" : "session.folded", { n: behind })
+  return took === null ? lines : `${lines} · ${duration(took)}`
 }
 
 /** @param {HTMLElement} el */

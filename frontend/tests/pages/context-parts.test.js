@@ -20,6 +20,14 @@ test("a context is shown by its parts, services apart from memories", () => {
   )
 })
 
+test("the tools that the system prompt ends with are a part of their own", () => {
+  const system = `${"y".repeat(80)}\n## Tools\n${"t".repeat(30)}`
+
+  const words = contextParts({ system, injected: "", prompt: "" }).map((each) => each.words)
+
+  assert.deepEqual(words, ["System 20 tokens", "Tools 10"])
+})
+
 test("what a context does not have is no part of it", () => {
   assert.deepEqual(contextParts({ system: "", injected: "", prompt: "" }), [])
 })

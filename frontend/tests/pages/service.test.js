@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import "../late-texts.js"
 import { service } from "../../src/pages/service/store.js"
-import { chartWords, spanWords } from "../../src/pages/service/page.js"
+import { chartWords, comparedWords, spanWords } from "../../src/pages/service/page.js"
 import { NOON, fakeApi, fakeTimers } from "../fakes.js"
 
 const CHECK = { name: "tcp", kind: "tcp", ok: true, warned: false }
@@ -91,4 +91,20 @@ test("a chart and each of its spans are read in words", () => {
   assert.match(spanWords(span), /median 9.4 ms, 95% under 20 ms, slowest 31 ms · 60 results, 2 failed$/)
   assert.equal(chartWords([span], "24h"), "Last 24h: 60 results, 2 failed, median now 9.4 ms")
   assert.equal(chartWords([], "7d"), "No check results in the last 7d")
+})
+
+test("the median of a period is compared with that of the period before", () => {
+  const words = (median_ms, before_ms) => comparedWords({ median_ms, before_ms }, "7d")
+
+  assert.deepEqual(
+    [words(50, 20), words(20, 50), words(20, 20), words(20, null), words(null, 20), comparedWords(null, "7d")],
+    [
+      "Median 50 ms, 20 ms in the 7d before: 150 % slower.",
+      "Median 20 ms, 50 ms in the 7d before: 60 % faster.",
+      "Median 20 ms, as in the 7d before.",
+      "Median 20 ms. No results in the 7d before to compare with.",
+      "",
+      "",
+    ],
+  )
 })

@@ -47,6 +47,28 @@ async function logOf(...pages) {
   return { store, asked }
 }
 
+test("a turn has its own time, tokens and cost, and an answered tool how long it took", async () => {
+  const at = (second) => `2026-11-26T10:00:${second}.000000Z`
+  const used = (turns, input_tokens, output_tokens, cost_usd) => ({ turns, input_tokens, output_tokens, cost_usd })
+  const { store } = await logOf(
+    page([
+      { offset: 0, index: 0, kind: "started", text: "started", at: at("00") },
+      { offset: 1, index: 0, kind: "tool", text: "check: web", at: at("12") },
+      { offset: 2, index: 0, kind: "turn", text: "turn 1", at: at("12"), usage: used(1, 8_000, 400, 0.02) },
+      { offset: 3, index: 0, kind: "result", text: "ok", at: at("14") },
+      { offset: 4, index: 0, kind: "turn", text: "turn 2", at: at("17"), usage: used(2, 20_000, 460, 0.05) },
+    ]),
+  )
+
+  assert.deepEqual(texts(store), [
+    "started",
+    "turn 1 · 12 s · 8K tokens in, 400 out · $0.02",
+    "check: web",
+    "turn 2 · 5.0 s · 12K tokens in, 60 out · $0.03",
+  ])
+  assert.deepEqual([store.line(2).took, store.line(2).at], [2_000, at("12")])
+})
+
 test("the end of the output is read first, then all before it, then on as it grows", async () => {
   const { store, asked } = await logOf(
     page(items(2, 2), { more: true, next: 20, complete: false }),

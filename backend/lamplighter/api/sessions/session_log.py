@@ -14,11 +14,14 @@ from lamplighter.domain.sessions.transcript import (
     TranscriptEntry,
     TranscriptItem,
     UnreadableLine,
+    UsageReport,
     full_transcript_entry,
     transcript_entry,
 )
 from lamplighter.engines import stream
+from lamplighter.engines.line_times import ReadTimes
 from lamplighter.engines.tail import CHUNK_BYTES, Tail
+from lamplighter.formats import serialize
 
 ENTRY_CHARS: Final = 20_000
 SECRET_CHARS: Final = 500
@@ -70,19 +73,32 @@ def backward(
     return {**found, "next": end, "more": start > 0}
 
 
-def entries(line: Line, *, form: Form, redact: Redactor) -> list[dict[str, Any]]:
+def entries(line: Line, *, form: Form, redact: Redactor, times: ReadTimes) -> list[dict[str, Any]]:
     """Return the content of one line of the file, readable or (`raw`) unchanged."""
     line = replace(line, content=redact.marked(line.content))
+    at = serialize.format_moment(times.of(line.start))
     return [
         {
             "offset": line.start,
             "index": index,
             "kind": entry.kind,
             "text": _cut(redact(entry.text[: ENTRY_CHARS + SECRET_CHARS]), len(entry.text), form),
+            "at": at,
+            "usage": entry.usage and _usage(entry.usage),
         }
         for index, entry in enumerate(_entries(line, form))
         if entry is not None
     ]
+
+
+def _usage(report: UsageReport) -> dict[str, Any]:
+    used = report.usage
+    return {
+        "turns": report.turns,
+        "input_tokens": used.uncached + used.cache_read + used.cache_write,
+        "output_tokens": used.output,
+        "cost_usd": report.cost_usd,
+    }
 
 
 def _next(tail: Tail, until: int | None) -> list[Line]:

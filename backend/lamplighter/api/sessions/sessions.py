@@ -21,6 +21,7 @@ from lamplighter.domain.search import period
 from lamplighter.domain.search.search import RecordedSearch
 from lamplighter.domain.sessions.session import Session, SessionPlan, Trigger
 from lamplighter.engines import Engine, ExternalEngine
+from lamplighter.engines.line_times import ReadTimes
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
@@ -162,7 +163,8 @@ async def log(request: Request) -> Response:
     ours = session.is_of(here.db.home.id if here.db.home else None) or path.exists()
     # what is shown is what was taken in: the file itself may be further on
     until = session.log_offset if session.running else None
-    read = partial(session_log.entries, form=query.form, redact=here.redact)
+    times = await asyncio.to_thread(ReadTimes, path)
+    read = partial(session_log.entries, form=query.form, redact=here.redact, times=times)
     if query.before is None:
         found = await asyncio.to_thread(
             session_log.forward, path, query.after, limit=query.limit, until=until, read=read

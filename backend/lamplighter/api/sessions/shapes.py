@@ -132,13 +132,27 @@ class LogQuery(Struct):
     limit: Annotated[int, Meta(ge=1, le=2000)] = 500
 
 
+class LogUsage(Struct):
+    """The usage of a session up to the end of a turn; an unknown cost is null."""
+
+    turns: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
 class LogEntry(Struct):
-    """One entry of a session's log; `offset` and `index` are its position."""
+    """One entry of a session's log; `offset` and `index` are its position.
+
+    `at` is when it was read, null where that is not known; `usage` belongs to the kind `turn`.
+    """
 
     offset: int
     index: int
     kind: str
     text: str
+    at: str | None
+    usage: LogUsage | None
 
 
 class LogOut(Struct):

@@ -53,6 +53,11 @@ def merge_spans(found: Iterable[Aggregate], span: timedelta) -> list[Aggregate]:
     return [_merged(at, groups[at]) for at in sorted(groups)]
 
 
+def typical_latency(found: Iterable[Aggregate]) -> float | None:
+    """Return the median latency over spans of time, each as often as it has results."""
+    return _weighted([(each.p50_ms, each.count) for each in found], 50)
+
+
 def _merged(at: datetime, group: Sequence[Aggregate]) -> Aggregate:
     if len(group) == 1:
         return replace(group[0], at=at)

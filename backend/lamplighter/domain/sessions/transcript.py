@@ -186,6 +186,7 @@ class TranscriptEntry:
 
     kind: str
     text: str
+    usage: UsageReport | None = None
 
 
 def transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
@@ -214,6 +215,8 @@ def full_transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
             return TranscriptEntry("tool", _tool_call_text(name, given))
         case ToolResult(text, is_error):
             return TranscriptEntry("error" if is_error else "result", text.strip("\n"))
+        case UsageReport(turns):
+            return TranscriptEntry("turn", f"turn {turns}", item)
     return transcript_entry(item)
 
 

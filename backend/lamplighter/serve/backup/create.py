@@ -15,6 +15,7 @@ from lamplighter.config.settings import LEXICON, Settings, describe_settings
 from lamplighter.domain.actions.halt import FILE as HALT
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.notebook.place import SECTIONS
+from lamplighter.engines.line_times import SUFFIX
 from lamplighter.notebook import tree
 from lamplighter.repository.store import database, driver
 from lamplighter.repository.upkeep import copies, migrate
@@ -129,7 +130,7 @@ def _copy_sessions(settings: Settings, to: Path) -> int:
     masked = home.secrets(settings).masked
     count = 0
     for path in sorted((settings.home / home.SESSIONS).glob("*.*")):
-        if path.suffix not in (".jsonl", ".err") or not path.is_file():
+        if path.suffix not in (".jsonl", ".err", SUFFIX) or not path.is_file():
             continue
         try:
             _copy_output(path, to / path.name, masked)

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.summary import strip_markers
 from lamplighter.domain.sessions.transcript import Finished, Line, Text, ToolUse
-from lamplighter.engines import stream
+from lamplighter.engines import line_times, stream
 from lamplighter.engines.tail import Tail
 
 BLOCK_BYTES: Final = 2**20
@@ -101,7 +101,7 @@ class SessionFiles:
     def remove(self, output: str) -> None:
         """Remove the files of a session for good."""
         self.clear(output)
-        for path in self._printed(output):
+        for path in [*self._printed(output), self.directory / f"{output}{line_times.SUFFIX}"]:
             path.unlink(missing_ok=True)
 
     def size(self, output: str) -> int:

@@ -14,6 +14,7 @@ from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines import Task, stream
 from lamplighter.engines.claude import NAME as CLAUDE
 from lamplighter.engines.cutting import PendingLines
+from lamplighter.engines.line_times import LineTimes
 from lamplighter.engines.process import EngineRun
 from lamplighter.engines.tail import POLL_SECONDS, Tail, watch_growth
 from lamplighter.repository.sessions import sessions
@@ -40,7 +41,7 @@ async def follow(
     ingest = session_ingest(here, task.session, Services(task.declared))
     path, offset = here.files.path(task.session), task.session.log_offset
     tail = Tail(path, offset, max_line=here.files.max_line)
-    undecided = PendingLines()
+    times, undecided = LineTimes(path), PendingLines()
     ended = asyncio.ensure_future(started.wait())
     looked = 0.0
 
@@ -66,6 +67,7 @@ async def follow(
                 watch.flooded(printed, started)
                 enough = over and watch.enough(tail.position)
                 lines = [tail.skip()] if enough and tail.left else tail.read()
+                times.note(lines, here.now())
                 await _ingest(
                     here, ingest, complete_lines(task.session, undecided, lines), watch, look
                 )
@@ -81,6 +83,7 @@ async def follow(
         await _ingest(here, ingest, [*ended_with, *undecided.rest()], watch, look)
     finally:
         tail.close()
+        times.close()
 
 
 @asynccontextmanager

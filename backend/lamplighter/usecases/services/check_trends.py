@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from lamplighter.domain.services.checks.silence import SilenceKind
-from lamplighter.domain.services.latency import LatencyPeriod, merge_spans
+from lamplighter.domain.services.latency import LatencyPeriod, merge_spans, typical_latency
 from lamplighter.domain.services.series import (
     BUCKET,
     DAY,
@@ -36,13 +36,7 @@ async def read_latency(
     names = [each.name for each in service.checks]
     found = {each.check: each for each in await series.of_services(db, [service.name])}
     checks = [
-        {
-            "check": name,
-            "kind": found[name].kind,
-            **_columns(await _spans(db, found[name], start, now, span), start, span),
-        }
-        for name in names
-        if name in found
+        await _check_latency(db, found[name], start, now, span) for name in names if name in found
     ]
     return {
         "service": service.name,
@@ -55,6 +49,21 @@ async def read_latency(
     }
 
 
+async def _check_latency(
+    db: Database, each: CheckSeries, start: datetime, now: datetime, span: timedelta
+) -> dict[str, Any]:
+    """Return a check over a period, beside its median in the period of that length before."""
+    own = await _spans(db, each, start, now, span)
+    before = await _spans(db, each, start - (now - start), start, span)
+    return {
+        "check": each.check,
+        "kind": each.kind,
+        **_columns(own, start, span),
+        "median_ms": _rounded(typical_latency(own)),
+        "before_ms": _rounded(typical_latency(one for one in before if one.at < start)),
+    }
+
+
 async def _spans(
     db: Database, each: CheckSeries, start: datetime, end: datetime, span: timedelta
 ) -> list[Aggregate]:
@@ -64,7 +73,8 @@ async def _spans(
         (SeriesResolution.DAILY, DAY, each.day_folded_to),
         (SeriesResolution.FINE, BUCKET, each.folded_to),
     ):
-        if span >= least and to is not None and to > start:
+        to = min(to, end) if to else start
+        if span >= least and to > start:
             found += await series.aggregates(db, resolution, each.id, start=start, end=to)
             start = to
     points = await series.all_points(db, {each.id: (start, end + BUCKET)})

@@ -73,6 +73,7 @@ export function memoriesPage(store) {
         observation: {
           text: [row.title, row.observation].filter(Boolean).join(" · "),
           href: router.keeping(`/memories/${id}`),
+          title: row.observation,
         },
         confidence: { text: confidence(row.confidence) },
         meter: { share: row.confidence },
@@ -89,7 +90,10 @@ export function memoriesPage(store) {
           href: session ? `/sessions/${session}` : null,
           hidden: !session,
         },
-        manual: { hidden: Boolean(session) },
+        manual: {
+          hidden: Boolean(session),
+          text: row.source === "operator" ? t("common.manual") : row.source,
+        },
       }
     },
 

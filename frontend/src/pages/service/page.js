@@ -33,6 +33,20 @@ export function chartWords(spans, period) {
   return t("service.chartWords", { period, n: count, failures, last: msWords(last?.p50 ?? null) })
 }
 
+/**
+ * Is it slower than it was? The median of a period beside that of the period before.
+ * @param {CheckLatency | null} check @param {string} period
+ */
+export function comparedWords(check, period) {
+  if (!check || check.median_ms === null) return ""
+  const [now, before] = [check.median_ms, check.before_ms]
+  const values = { ms: msWords(now), period }
+  if (before === null) return t("service.nothingBefore", values)
+  const percent = Math.round((Math.abs(now - before) / (before || 1)) * 100)
+  if (!percent) return t("service.same", values)
+  return t(now > before ? "service.slower" : "service.faster", { ...values, before: msWords(before), percent })
+}
+
 /** @param {(name: string) => any} store */
 export function servicePage(store) {
   const [service, router] = ["service", "router"].map(store)
@@ -69,6 +83,8 @@ export function servicePage(store) {
         say: spanWords,
       }
     },
+
+    compared: () => comparedWords(service.charted, service.period),
 
     /** The same as the chart, newest first. */
     table() {

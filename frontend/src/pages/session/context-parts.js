@@ -2,6 +2,7 @@ import { t } from "../../shared/texts/index.js"
 
 const CHARS = 4
 const MEMORIES = "## Operational Memory"
+const TOOLS = "\n## Tools\n"
 
 /**
  * What the context of a session is made of, in estimated tokens (4 characters each, as for the budget), and the share of each part.
@@ -10,11 +11,14 @@ const MEMORIES = "## Operational Memory"
 export function contextParts({ system, injected, prompt }) {
   const at = injected.indexOf(MEMORIES)
   const environment = at < 0 ? injected : injected.slice(0, at)
+  const tools = system.lastIndexOf(TOOLS)
+  const rules = tools < 0 ? system.length : tools
   const sizes = Object.entries({
-    system: system.length,
+    system: rules,
     task: prompt.length,
     services: environment.trim().length,
     memories: injected.length - environment.length,
+    tools: system.length - rules,
   }).filter(([, size]) => size > 0)
   const all = sizes.reduce((sum, [, size]) => sum + size, 0)
   return sizes.map(([key, size]) => {

@@ -48,7 +48,7 @@ export function sessionsPage(store) {
       if (ofClient(row)) return t("sessions.noTier")
       return sessions.grouped && chain.length > 1
         ? t("sessions.tiers", { from: chain[0].tier, to: chain[chain.length - 1].tier })
-        : tierWords(row.tier)
+        : t("common.tier_n", { n: row.tier })
     },
 
     /** What it is about: services, or whose knowledge. @param {Session} row */

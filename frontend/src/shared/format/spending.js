@@ -1,7 +1,7 @@
 import { t } from "../texts/index.js"
 
 /** What a session of a model used: tokens, turns, dollars. */
-const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 })
+export const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 })
 const WITHOUT_MODEL = ["probe", "exec"]
 
 /** Did a model run it? What it used is of interest then, and may be unknown. @param {Session} session */

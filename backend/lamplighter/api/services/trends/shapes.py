@@ -17,6 +17,7 @@ class CheckLatencyOut(Struct):
     """A check: `at` numbers the spans of time that have results, the other columns follow it.
 
     `count` are conclusive results; latencies are in milliseconds, null where none was measured.
+    `median_ms` is the median of the period, `before_ms` that of the period before it.
     """
 
     check: str
@@ -27,6 +28,8 @@ class CheckLatencyOut(Struct):
     p50_ms: list[float | None]
     p95_ms: list[float | None]
     max_ms: list[float | None]
+    median_ms: float | None
+    before_ms: float | None
 
 
 class SilentSpanOut(Struct):

@@ -8,6 +8,327 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * NoParameters
+         * @description No parameters.
+         */
+        NoParameters: Record<string, unknown>;
+        /**
+         * SupervisorOut
+         * @description The status of the supervisor; `waiting` counts sessions that wait for approval.
+         *
+         *         `database` is the reason if the file was deleted, replaced or damaged and writes fail.
+         */
+        SupervisorOut: {
+            /** @enum {unknown} */
+            state: "away" | "idle" | "running";
+            pid: number | null;
+            heartbeat_at: string | null;
+            next_round_at: string | null;
+            session_id: number | null;
+            waiting: number;
+            interval_seconds: number | null;
+            engine: string | null;
+            dry_run: boolean;
+            revision: number;
+            version: string;
+            database: string;
+            seq: number;
+        };
+        /**
+         * ContextQuery
+         * @description Options of the next prompt; `exclude` and `as_of` change its memories.
+         *
+         *         `compare_to` is `now` or the id of a session to compare with. `profile=agent` takes `agent`,
+         *         `project`, `query`, `limit` and `budget`, `profile=project` takes `project` and `budget`;
+         *         the rest is for `ops`.
+         */
+        ContextQuery: {
+            /** @default 1 */
+            tier?: number;
+            /** @default null */
+            services?: string | null;
+            /** @default null */
+            budget?: number | null;
+            /**
+             * @default ops
+             * @enum {unknown}
+             */
+            profile?: "agent" | "ops" | "project";
+            /**
+             * @default all
+             * @enum {unknown}
+             */
+            sections?: "all" | "operational";
+            /** @default false */
+            dry_run?: boolean;
+            /** @default null */
+            exclude?: string | null;
+            /** @default null */
+            compare_to?: string | null;
+            /** @default null */
+            as_of?: string | null;
+            /** @default null */
+            agent?: string | null;
+            /** @default null */
+            project?: string | null;
+            /** @default null */
+            query?: string | null;
+            /** @default null */
+            limit?: number | null;
+        };
+        /**
+         * ContextOut
+         * @description The next prompt, with the reason for each included or excluded memory.
+         */
+        ContextOut: {
+            text: string;
+            tokens: number;
+            budget: number;
+            in_force: number;
+            total: number;
+            system: string;
+            prompt: string;
+            included: components["schemas"]["PlacedMemoryOut"][];
+            excluded: components["schemas"]["PlacedMemoryOut"][];
+            seq: number;
+            as_of?: string;
+            diff?: components["schemas"]["ContextDiffOut"];
+        };
+        /**
+         * PlacedMemoryOut
+         * @description An included or excluded memory of the next prompt: its position, cost and reason.
+         *
+         *         `rank` counts from 0 by priority, `left` is the budget left at this rank; `position` is its
+         *         place among the included memories.
+         */
+        PlacedMemoryOut: {
+            id: number;
+            version: number;
+            service: string | null;
+            category: string;
+            confidence: number;
+            line: string;
+            tokens: number;
+            why: string;
+            /** @enum {unknown} */
+            circle: "focus" | "general" | "neighbour" | "other";
+            rank: number;
+            left: number;
+            position?: number;
+        };
+        /**
+         * ContextDiffOut
+         * @description The added and removed memory lines of two prompts, and a unified diff.
+         */
+        ContextDiffOut: {
+            against: string;
+            added: string[];
+            removed: string[];
+            text: string;
+        };
+        /**
+         * AgentContextOut
+         * @description The context of an agent, and the reason for each included or excluded memory.
+         */
+        AgentContextOut: {
+            /** @enum {unknown} */
+            profile: "agent";
+            agent: string | null;
+            project: string;
+            text: string;
+            tokens: number;
+            query: string;
+            sessions: components["schemas"]["ContextSessionOut"][];
+            included: components["schemas"]["ContextMemoryOut"][];
+            excluded: components["schemas"]["ExcludedMemoryOut"][];
+            partial: boolean;
+            missing: string[];
+            seq: number;
+        };
+        /**
+         * ContextSessionOut
+         * @description A session whose summary the context includes.
+         */
+        ContextSessionOut: {
+            id: number;
+            external_id: string | null;
+            summary: string;
+            ended_at: string | null;
+        };
+        /**
+         * ContextMemoryOut
+         * @description A memory that the context includes, with its method, score and line.
+         */
+        ContextMemoryOut: {
+            position: number;
+            method: components["schemas"]["SearchMethod"];
+            score: number;
+            line: string;
+            memory: components["schemas"]["MemoryOut"];
+        };
+        /**
+         * SearchMethod
+         * @description How something was found.
+         * @enum {unknown}
+         */
+        SearchMethod: "meaning" | "recent" | "topic_key" | "words";
+        /**
+         * MemoryOut
+         * @description One memory.
+         */
+        MemoryOut: {
+            id: number;
+            service: string | null;
+            category: components["schemas"]["Category"];
+            observation: string;
+            confidence: number;
+            active: boolean;
+            created_at: string;
+            updated_at: string;
+            session_id: number | null;
+            tier: number;
+            kind: components["schemas"]["MemoryKind"];
+            trust: components["schemas"]["Trust"];
+            source: components["schemas"]["Source"];
+            source_ref: string | null;
+            title: string;
+            tags: string[];
+            project: string;
+            /** @enum {unknown} */
+            scope: "global" | "project";
+            topic_key: string | null;
+            inactive_reason: components["schemas"]["InactiveReason"] | null;
+            pinned: boolean;
+            metadata: Record<string, unknown>;
+            expires_at: string | null;
+            verified_at: string | null;
+            duplicate_count: number;
+            revision_count: number;
+            last_seen_at: string | null;
+            access_count: number;
+            accessed_at: string | null;
+            distilled: boolean;
+            version: number;
+            as_of?: string;
+        };
+        /**
+         * Category
+         * @description What a memory is about: five operational categories, eight of knowledge.
+         * @enum {unknown}
+         */
+        Category: "architecture" | "behavior" | "bugfix" | "config" | "decision" | "dependency" | "discovery" | "learning" | "maintenance" | "pattern" | "preference" | "remediation" | "timing";
+        /**
+         * MemoryKind
+         * @description How a memory is kept and recalled.
+         * @enum {unknown}
+         */
+        MemoryKind: "episodic" | "procedural" | "project" | "semantic";
+        /**
+         * Trust
+         * @description The source of a memory.
+         * @enum {unknown}
+         */
+        Trust: "observed" | "trusted" | "unverified";
+        /**
+         * Source
+         * @description How a memory came in.
+         * @enum {unknown}
+         */
+        Source: "captured" | "client" | "extracted" | "imported" | "marker" | "notebook" | "operator" | "owner";
+        /**
+         * InactiveReason
+         * @description Why a memory is inactive.
+         * @enum {unknown}
+         */
+        InactiveReason: "archived" | "deleted" | "expired" | "low" | "operator" | "review" | "superseded";
+        /**
+         * ExcludedMemoryOut
+         * @description A memory that the context excludes, with the reason.
+         */
+        ExcludedMemoryOut: {
+            why: string;
+            memory: components["schemas"]["MemoryOut"];
+        };
+        /**
+         * ProjectContext
+         * @description The context at the start of an interactive session, with the reason for each memory.
+         */
+        ProjectContext: {
+            /** @enum {unknown} */
+            profile: "project";
+            project: string;
+            text: string;
+            tokens: number;
+            included: components["schemas"]["ProjectMemoryOut"][];
+            excluded: components["schemas"]["ExcludedMemoryOut"][];
+            seq: number;
+        };
+        /**
+         * ProjectMemoryOut
+         * @description A memory in the context at the start of an interactive session, and its line.
+         */
+        ProjectMemoryOut: {
+            position: number;
+            line: string;
+            memory: components["schemas"]["MemoryOut"];
+        };
+        /**
+         * InclusionQuery
+         * @description Changes to the next prompt for this question; default: none.
+         */
+        InclusionQuery: {
+            /** @default null */
+            services?: string | null;
+            /** @default null */
+            budget?: number | null;
+            /** @default null */
+            exclude?: string | null;
+            /** @default null */
+            as_of?: string | null;
+        };
+        /**
+         * InclusionOut
+         * @description Whether a prompt includes a memory, why, and what would include it.
+         *
+         *         `rank` counts from 0 by priority among `total` (null: not a candidate), `position` from 0
+         *         among the `lines` of the prompt.
+         */
+        InclusionOut: {
+            id: number;
+            version: number;
+            included: boolean;
+            /** @enum {unknown} */
+            reason: "budget" | "confidence" | "inactive" | "included" | "knowledge" | "length" | "off" | "without";
+            words: string;
+            rank: number | null;
+            position: number | null;
+            line: string;
+            tokens: number;
+            lines: number;
+            total: number;
+            budget: number;
+            ways: components["schemas"]["InclusionWayOut"][];
+            seq: number;
+            as_of?: string;
+        };
+        /**
+         * InclusionWayOut
+         * @description One way to include a memory: all of its fields apply together.
+         *
+         *         Any of the `categories` works, `topic_key` is removed, `service` is the service of a session.
+         */
+        InclusionWayOut: {
+            words: string;
+            categories?: string[];
+            project?: string;
+            scope?: string;
+            topic_key?: null;
+            active?: boolean;
+            confidence?: number;
+            budget?: number;
+            service?: string;
+        };
+        /**
          * ReadinessOut
          * @description Whether this process responds and is ready.
          */
@@ -15,11 +336,6 @@ export interface components {
             status: string;
             detail?: string;
         };
-        /**
-         * NoParameters
-         * @description No parameters.
-         */
-        NoParameters: Record<string, unknown>;
         /**
          * MemoryQuery
          * @description Filters and order of memories; `as_of` selects an earlier state.
@@ -67,18 +383,6 @@ export interface components {
             limit?: number;
         };
         /**
-         * Category
-         * @description What a memory is about: five operational categories, eight of knowledge.
-         * @enum {unknown}
-         */
-        Category: "architecture" | "behavior" | "bugfix" | "config" | "decision" | "dependency" | "discovery" | "learning" | "maintenance" | "pattern" | "preference" | "remediation" | "timing";
-        /**
-         * MemoryKind
-         * @description How a memory is kept and recalled.
-         * @enum {unknown}
-         */
-        MemoryKind: "episodic" | "procedural" | "project" | "semantic";
-        /**
          * MemoryPage
          * @description A page of memories, and their total number.
          */
@@ -88,92 +392,6 @@ export interface components {
             seq: number;
             total: number;
             as_of?: string;
-        };
-        /**
-         * MemoryOut
-         * @description One memory.
-         */
-        MemoryOut: {
-            id: number;
-            service: string | null;
-            category: components["schemas"]["Category"];
-            observation: string;
-            confidence: number;
-            active: boolean;
-            created_at: string;
-            updated_at: string;
-            session_id: number | null;
-            tier: number;
-            kind: components["schemas"]["MemoryKind"];
-            trust: components["schemas"]["Trust"];
-            source: components["schemas"]["Source"];
-            source_ref: string | null;
-            title: string;
-            tags: string[];
-            project: string;
-            /** @enum {unknown} */
-            scope: "global" | "project";
-            topic_key: string | null;
-            inactive_reason: components["schemas"]["InactiveReason"] | null;
-            pinned: boolean;
-            metadata: Record<string, unknown>;
-            expires_at: string | null;
-            verified_at: string | null;
-            duplicate_count: number;
-            revision_count: number;
-            last_seen_at: string | null;
-            access_count: number;
-            accessed_at: string | null;
-            distilled: boolean;
-            version: number;
-            as_of?: string;
-        };
-        /**
-         * Trust
-         * @description The source of a memory.
-         * @enum {unknown}
-         */
-        Trust: "observed" | "trusted" | "unverified";
-        /**
-         * Source
-         * @description How a memory came in.
-         * @enum {unknown}
-         */
-        Source: "captured" | "client" | "extracted" | "imported" | "marker" | "notebook" | "operator" | "owner";
-        /**
-         * InactiveReason
-         * @description Why a memory is inactive.
-         * @enum {unknown}
-         */
-        InactiveReason: "archived" | "deleted" | "expired" | "low" | "operator" | "review" | "superseded";
-        /**
-         * MemoryIn
-         * @description A memory that an operator adds.
-         */
-        MemoryIn: {
-            category: components["schemas"]["Category"];
-            observation: string;
-            /** @default null */
-            service?: string | null;
-            /** @default 0.7 */
-            confidence?: number;
-            /** @default  */
-            title?: string;
-            /** @default [] */
-            tags?: string[];
-            /** @default ops */
-            project?: string;
-            /**
-             * @default project
-             * @enum {unknown}
-             */
-            scope?: "global" | "project";
-            /** @default null */
-            topic_key?: string | null;
-            /** @default {} */
-            metadata?: Record<string, unknown>;
-            /** @default null */
-            expires_at?: string | null;
         };
         /**
          * FacetQuery
@@ -291,146 +509,33 @@ export interface components {
             seq: number;
         };
         /**
-         * BulkIn
-         * @description One change of several memories: those in `ids`, or all that match a `filter`.
-         *
-         *         An empty filter matches every memory and needs `all`. With `preview` nothing is changed; the
-         *         response describes the effect.
+         * MemoryIn
+         * @description A memory that an operator adds.
          */
-        BulkIn: {
-            /** @enum {unknown} */
-            action: "activate" | "adjust" | "confidence" | "confirm" | "deactivate" | "delete";
-            /** @default null */
-            ids?: number[] | null;
-            /** @default null */
-            filter?: components["schemas"]["BulkFilter"] | null;
-            /** @default false */
-            all?: boolean;
-            /** @default null */
-            value?: number | null;
-            /** @default false */
-            preview?: boolean;
-        };
-        /**
-         * BulkFilter
-         * @description Filters for the memories of a bulk change, as in a list.
-         */
-        BulkFilter: {
-            /** @default null */
-            q?: string | null;
-            /** @default null */
-            service?: string | null;
-            /** @default null */
-            category?: components["schemas"]["Category"] | null;
-            /** @default null */
-            kind?: components["schemas"]["MemoryKind"] | null;
-            /** @default null */
-            section?: ("knowledge" | "operational") | null;
-            /** @default null */
-            project?: string | null;
-            /** @default null */
-            scope?: ("global" | "project") | null;
-            /** @default null */
-            session?: number | null;
-            /**
-             * @default all
-             * @enum {unknown}
-             */
-            state?: "active" | "all" | "inactive" | "review";
-            /** @default null */
-            view?: ("edited" | "fading" | "single" | "unused") | null;
-        };
-        /**
-         * BulkResultOut
-         * @description The number of changed and skipped memories, and which of the given ids matched.
-         *
-         *         `act` is the id in the journal. With `preview` there is no act, and the numbers are expected.
-         */
-        BulkResultOut: {
-            changed: number;
-            left: number;
-            seq: number;
-            act: number | null;
-            ids?: number[];
-            preview?: components["schemas"]["BulkPreviewOut"];
-        };
-        /**
-         * BulkPreviewOut
-         * @description The effect of a bulk change.
-         */
-        BulkPreviewOut: {
-            matched: number;
-            turn_inactive: number;
-            turn_active: number;
-            examples: components["schemas"]["BulkExampleOut"][];
-        };
-        /**
-         * BulkExampleOut
-         * @description A memory before and after the change; null: deleted.
-         */
-        BulkExampleOut: {
-            before: components["schemas"]["MemoryOut"];
-            after: components["schemas"]["MemoryOut"] | null;
-        };
-        /**
-         * RelateIn
-         * @description An existing and a new observation of one service and category.
-         *
-         *         `id` is a label of the caller and has no effect.
-         */
-        RelateIn: {
-            old: string;
-            new: string;
-            /** @default null */
-            service?: string | null;
-            /** @default null */
-            category?: components["schemas"]["Category"] | null;
-            /** @default null */
-            id?: number | string | null;
-        };
-        /**
-         * RelationOut
-         * @description How the new observation relates to the old one, and why; unsure is reported as new.
-         *
-         *         `p` is the share of labeled pairs with this kind of result that were labeled correctly.
-         */
-        RelationOut: {
-            /** @enum {unknown} */
-            label: "contradict" | "new" | "reinforce";
-            sure: boolean;
-            p: number;
-            reason: string;
-        };
-        /**
-         * SimilarIn
-         * @description A text that a person is typing; `without` is the memory being edited.
-         */
-        SimilarIn: {
+        MemoryIn: {
             category: components["schemas"]["Category"];
             observation: string;
             /** @default null */
             service?: string | null;
+            /** @default 0.7 */
+            confidence?: number;
+            /** @default  */
+            title?: string;
+            /** @default [] */
+            tags?: string[];
+            /** @default ops */
+            project?: string;
+            /**
+             * @default project
+             * @enum {unknown}
+             */
+            scope?: "global" | "project";
             /** @default null */
-            without?: number | null;
-        };
-        /**
-         * SimilarOut
-         * @description At most five memories: duplicates first, then contradictions.
-         */
-        SimilarOut: {
-            items: components["schemas"]["SimilarMemoryOut"][];
-        };
-        /**
-         * SimilarMemoryOut
-         * @description How the text relates to an existing memory.
-         */
-        SimilarMemoryOut: {
-            /** @enum {unknown} */
-            label: "contradict" | "new" | "reinforce";
-            sure: boolean;
-            p: number;
-            reason: string;
-            memory: components["schemas"]["MemoryOut"];
+            topic_key?: string | null;
+            /** @default {} */
+            metadata?: Record<string, unknown>;
+            /** @default null */
+            expires_at?: string | null;
         };
         /**
          * AsOfQuery
@@ -630,6 +735,148 @@ export interface components {
             repaired: number;
         };
         /**
+         * BulkIn
+         * @description One change of several memories: those in `ids`, or all that match a `filter`.
+         *
+         *         An empty filter matches every memory and needs `all`. With `preview` nothing is changed; the
+         *         response describes the effect.
+         */
+        BulkIn: {
+            /** @enum {unknown} */
+            action: "activate" | "adjust" | "confidence" | "confirm" | "deactivate" | "delete";
+            /** @default null */
+            ids?: number[] | null;
+            /** @default null */
+            filter?: components["schemas"]["BulkFilter"] | null;
+            /** @default false */
+            all?: boolean;
+            /** @default null */
+            value?: number | null;
+            /** @default false */
+            preview?: boolean;
+        };
+        /**
+         * BulkFilter
+         * @description Filters for the memories of a bulk change, as in a list.
+         */
+        BulkFilter: {
+            /** @default null */
+            q?: string | null;
+            /** @default null */
+            service?: string | null;
+            /** @default null */
+            category?: components["schemas"]["Category"] | null;
+            /** @default null */
+            kind?: components["schemas"]["MemoryKind"] | null;
+            /** @default null */
+            section?: ("knowledge" | "operational") | null;
+            /** @default null */
+            project?: string | null;
+            /** @default null */
+            scope?: ("global" | "project") | null;
+            /** @default null */
+            session?: number | null;
+            /**
+             * @default all
+             * @enum {unknown}
+             */
+            state?: "active" | "all" | "inactive" | "review";
+            /** @default null */
+            view?: ("edited" | "fading" | "single" | "unused") | null;
+        };
+        /**
+         * BulkResultOut
+         * @description The number of changed and skipped memories, and which of the given ids matched.
+         *
+         *         `act` is the id in the journal. With `preview` there is no act, and the numbers are expected.
+         */
+        BulkResultOut: {
+            changed: number;
+            left: number;
+            seq: number;
+            act: number | null;
+            ids?: number[];
+            preview?: components["schemas"]["BulkPreviewOut"];
+        };
+        /**
+         * BulkPreviewOut
+         * @description The effect of a bulk change.
+         */
+        BulkPreviewOut: {
+            matched: number;
+            turn_inactive: number;
+            turn_active: number;
+            examples: components["schemas"]["BulkExampleOut"][];
+        };
+        /**
+         * BulkExampleOut
+         * @description A memory before and after the change; null: deleted.
+         */
+        BulkExampleOut: {
+            before: components["schemas"]["MemoryOut"];
+            after: components["schemas"]["MemoryOut"] | null;
+        };
+        /**
+         * SimilarIn
+         * @description A text that a person is typing; `without` is the memory being edited.
+         */
+        SimilarIn: {
+            category: components["schemas"]["Category"];
+            observation: string;
+            /** @default null */
+            service?: string | null;
+            /** @default null */
+            without?: number | null;
+        };
+        /**
+         * SimilarOut
+         * @description At most five memories: duplicates first, then contradictions.
+         */
+        SimilarOut: {
+            items: components["schemas"]["SimilarMemoryOut"][];
+        };
+        /**
+         * SimilarMemoryOut
+         * @description How the text relates to an existing memory.
+         */
+        SimilarMemoryOut: {
+            /** @enum {unknown} */
+            label: "contradict" | "new" | "reinforce";
+            sure: boolean;
+            p: number;
+            reason: string;
+            memory: components["schemas"]["MemoryOut"];
+        };
+        /**
+         * RelateIn
+         * @description An existing and a new observation of one service and category.
+         *
+         *         `id` is a label of the caller and has no effect.
+         */
+        RelateIn: {
+            old: string;
+            new: string;
+            /** @default null */
+            service?: string | null;
+            /** @default null */
+            category?: components["schemas"]["Category"] | null;
+            /** @default null */
+            id?: number | string | null;
+        };
+        /**
+         * RelationOut
+         * @description How the new observation relates to the old one, and why; unsure is reported as new.
+         *
+         *         `p` is the share of labeled pairs with this kind of result that were labeled correctly.
+         */
+        RelationOut: {
+            /** @enum {unknown} */
+            label: "contradict" | "new" | "reinforce";
+            sure: boolean;
+            p: number;
+            reason: string;
+        };
+        /**
          * AuditQuery
          * @description The service or word; with `prompt`, also what the next prompt would be without each.
          */
@@ -767,28 +1014,16 @@ export interface components {
             added: string[];
         };
         /**
-         * OutcomeQuery
-         * @description Filters for outcomes.
+         * MemoryVerificationOut
+         * @description When a memory was verified, its last outcome (null: not tested yet), and its checks.
+         *
+         *         `reviews` are the open ones of its failed verifications.
          */
-        OutcomeQuery: {
-            /** @default null */
-            state?: ("failed" | "partial" | "passed" | "untested") | null;
-            /** @default null */
-            cursor?: string | null;
-            /** @default 50 */
-            limit?: number;
-        };
-        /**
-         * VerificationOverviewOut
-         * @description Counts of active memories, and stored outcomes by number; `next` is null at the end.
-         */
-        VerificationOverviewOut: {
-            counts: {
-                [key: string]: number;
-            };
-            items: components["schemas"]["OutcomeOut"][];
-            next: string | null;
-            seq: number;
+        MemoryVerificationOut: {
+            verified_at: string | null;
+            outcome: components["schemas"]["OutcomeOut"] | null;
+            checks: components["schemas"]["MemoryCheckOut"][];
+            reviews: number[];
         };
         /**
          * OutcomeOut
@@ -814,6 +1049,23 @@ export interface components {
             /** @enum {unknown} */
             state: "confirmed" | "refuted" | "unknown";
             source: string;
+            detail: string;
+        };
+        /**
+         * MemoryCheckOut
+         * @description A check attached to a memory; `cadence` in seconds.
+         */
+        MemoryCheckOut: {
+            id: number;
+            memory_id: number;
+            service: string | null;
+            check: string | null;
+            command: string | null;
+            cadence: number;
+            created_at: string;
+            next_at: string;
+            last_at: string | null;
+            state: string;
             detail: string;
         };
         /**
@@ -851,33 +1103,28 @@ export interface components {
             confidence: number;
         };
         /**
-         * MemoryVerificationOut
-         * @description When a memory was verified, its last outcome (null: not tested yet), and its checks.
-         *
-         *         `reviews` are the open ones of its failed verifications.
+         * OutcomeQuery
+         * @description Filters for outcomes.
          */
-        MemoryVerificationOut: {
-            verified_at: string | null;
-            outcome: components["schemas"]["OutcomeOut"] | null;
-            checks: components["schemas"]["MemoryCheckOut"][];
-            reviews: number[];
+        OutcomeQuery: {
+            /** @default null */
+            state?: ("failed" | "partial" | "passed" | "untested") | null;
+            /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
         };
         /**
-         * MemoryCheckOut
-         * @description A check attached to a memory; `cadence` in seconds.
+         * VerificationOverviewOut
+         * @description Counts of active memories, and stored outcomes by number; `next` is null at the end.
          */
-        MemoryCheckOut: {
-            id: number;
-            memory_id: number;
-            service: string | null;
-            check: string | null;
-            command: string | null;
-            cadence: number;
-            created_at: string;
-            next_at: string;
-            last_at: string | null;
-            state: string;
-            detail: string;
+        VerificationOverviewOut: {
+            counts: {
+                [key: string]: number;
+            };
+            items: components["schemas"]["OutcomeOut"][];
+            next: string | null;
+            seq: number;
         };
         /**
          * MemoryCheckIn
@@ -1715,18 +1962,6 @@ export interface components {
             excerpt: string;
         };
         /**
-         * NotebookResolutionIn
-         * @description What to do with pages that need a review: accept the files, or discard them.
-         *
-         *         Without `pages` it is done with all of them.
-         */
-        NotebookResolutionIn: {
-            /** @enum {unknown} */
-            resolution: "accept" | "discard";
-            /** @default [] */
-            pages?: string[];
-        };
-        /**
          * PageOut
          * @description A page, its text as it was last stored, and the one before that.
          *
@@ -1759,6 +1994,18 @@ export interface components {
             for_review: {
                 [key: string]: string[];
             };
+        };
+        /**
+         * NotebookResolutionIn
+         * @description What to do with pages that need a review: accept the files, or discard them.
+         *
+         *         Without `pages` it is done with all of them.
+         */
+        NotebookResolutionIn: {
+            /** @enum {unknown} */
+            resolution: "accept" | "discard";
+            /** @default [] */
+            pages?: string[];
         };
         /**
          * EventQuery
@@ -2298,6 +2545,45 @@ export interface components {
          */
         RequestState: "cancelled" | "done" | "queued" | "running";
         /**
+         * EnginesOut
+         * @description Engines, models and session limits.
+         */
+        EnginesOut: {
+            engines: components["schemas"]["EngineOut"][];
+            models: {
+                [key: string]: string | null;
+            };
+            caps: components["schemas"]["SpendingOut"];
+            max_turns: number;
+            max_tier: number;
+            session_seconds: number;
+            idle_seconds: number;
+        };
+        /**
+         * EngineOut
+         * @description One engine: whether it runs rounds, its default `tiers`, and why it cannot run.
+         *
+         *         `program` is the external program that it needs, if found, with its `version`.
+         */
+        EngineOut: {
+            name: string;
+            usual: boolean;
+            tiers: number[];
+            problem: string | null;
+            program: string | null;
+            version: string | null;
+        };
+        /**
+         * SpendingOut
+         * @description Spending limits in dollars, null without a limit; `day_spent` covers 24 hours.
+         */
+        SpendingOut: {
+            session: number | null;
+            chain: number | null;
+            day: number | null;
+            day_spent: number;
+        };
+        /**
          * LogQuery
          * @description The byte to read forward or backward from, and the approximate number of entries.
          *
@@ -2354,56 +2640,6 @@ export interface components {
             input_tokens: number;
             output_tokens: number;
             cost_usd: number | null;
-        };
-        /**
-         * ChainOut
-         * @description The sessions of a chain, the first one first, and its outcome.
-         */
-        ChainOut: {
-            items: components["schemas"]["SessionOut"][];
-            handoffs: components["schemas"]["EscalationOut"][];
-            findings: components["schemas"]["FindingOut"][];
-            uses: components["schemas"]["UseOut"][];
-            status: components["schemas"]["Status"];
-            reason: string;
-            cost_usd: number | null;
-            seq: number;
-        };
-        /**
-         * EscalationOut
-         * @description An escalation to the next tier or to a person, and its outcome.
-         */
-        EscalationOut: {
-            id: number;
-            session_id: number;
-            child_id: number | null;
-            tier: number;
-            service: string;
-            reason: string;
-            state: components["schemas"]["EscalationState"];
-            why: string;
-            created_at: string;
-            closed_at: string | null;
-            version: number;
-        };
-        /**
-         * EscalationState
-         * @description State of an escalation; `open` and `accepted` are not final, `person` waits for a person.
-         * @enum {unknown}
-         */
-        EscalationState: "accepted" | "closed" | "dropped" | "dry" | "open" | "person" | "taken";
-        /**
-         * FindingOut
-         * @description A cause that an investigation found.
-         */
-        FindingOut: {
-            service: string;
-            check: string;
-            stage: string;
-            cause: string | null;
-            detail: string;
-            session_id: number | null;
-            at: string | null;
         };
         /**
          * MarkerPage
@@ -2468,6 +2704,77 @@ export interface components {
             observation: string | null;
         };
         /**
+         * ChainOut
+         * @description The sessions of a chain, the first one first, and its outcome.
+         */
+        ChainOut: {
+            items: components["schemas"]["SessionOut"][];
+            handoffs: components["schemas"]["EscalationOut"][];
+            findings: components["schemas"]["FindingOut"][];
+            uses: components["schemas"]["UseOut"][];
+            status: components["schemas"]["Status"];
+            reason: string;
+            cost_usd: number | null;
+            seq: number;
+        };
+        /**
+         * EscalationOut
+         * @description An escalation to the next tier or to a person, and its outcome.
+         */
+        EscalationOut: {
+            id: number;
+            session_id: number;
+            child_id: number | null;
+            tier: number;
+            service: string;
+            reason: string;
+            state: components["schemas"]["EscalationState"];
+            why: string;
+            created_at: string;
+            closed_at: string | null;
+            version: number;
+        };
+        /**
+         * EscalationState
+         * @description State of an escalation; `open` and `accepted` are not final, `person` waits for a person.
+         * @enum {unknown}
+         */
+        EscalationState: "accepted" | "closed" | "dropped" | "dry" | "open" | "person" | "taken";
+        /**
+         * FindingOut
+         * @description A cause that an investigation found.
+         */
+        FindingOut: {
+            service: string;
+            check: string;
+            stage: string;
+            cause: string | null;
+            detail: string;
+            session_id: number | null;
+            at: string | null;
+        };
+        /**
+         * RequestQuery
+         * @description Filters for requests.
+         */
+        RequestQuery: {
+            /** @default null */
+            state?: components["schemas"]["RequestState"] | null;
+            /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
+        };
+        /**
+         * RequestPage
+         * @description A page of requests, newest first.
+         */
+        RequestPage: {
+            items: components["schemas"]["SessionRequestOut"][];
+            next: string | null;
+            seq: number;
+        };
+        /**
          * PromptOut
          * @description The prompt of a session, byte for byte: at its start, and its updates.
          */
@@ -2513,66 +2820,6 @@ export interface components {
             version: number;
             position: number | null;
             why: string;
-        };
-        /**
-         * EnginesOut
-         * @description Engines, models and session limits.
-         */
-        EnginesOut: {
-            engines: components["schemas"]["EngineOut"][];
-            models: {
-                [key: string]: string | null;
-            };
-            caps: components["schemas"]["SpendingOut"];
-            max_turns: number;
-            max_tier: number;
-            session_seconds: number;
-            idle_seconds: number;
-        };
-        /**
-         * EngineOut
-         * @description One engine: whether it runs rounds, its default `tiers`, and why it cannot run.
-         *
-         *         `program` is the external program that it needs, if found, with its `version`.
-         */
-        EngineOut: {
-            name: string;
-            usual: boolean;
-            tiers: number[];
-            problem: string | null;
-            program: string | null;
-            version: string | null;
-        };
-        /**
-         * SpendingOut
-         * @description Spending limits in dollars, null without a limit; `day_spent` covers 24 hours.
-         */
-        SpendingOut: {
-            session: number | null;
-            chain: number | null;
-            day: number | null;
-            day_spent: number;
-        };
-        /**
-         * RequestQuery
-         * @description Filters for requests.
-         */
-        RequestQuery: {
-            /** @default null */
-            state?: components["schemas"]["RequestState"] | null;
-            /** @default null */
-            cursor?: string | null;
-            /** @default 50 */
-            limit?: number;
-        };
-        /**
-         * RequestPage
-         * @description A page of requests, newest first.
-         */
-        RequestPage: {
-            items: components["schemas"]["SessionRequestOut"][];
-            next: string | null;
-            seq: number;
         };
         /**
          * HaltOut
@@ -2728,7 +2975,7 @@ export interface components {
         TimelineItemOut: {
             at: string;
             /** @enum {unknown} */
-            kind: "acknowledged" | "action" | "alert" | "approval" | "event" | "failed_again" | "flapping" | "joined" | "known_fix" | "merged" | "no_fix" | "note" | "opened" | "recovered" | "resolved" | "session_ended" | "session_started" | "state";
+            kind: "acknowledged" | "action" | "alert" | "approval" | "changed" | "event" | "failed_again" | "flapping" | "joined" | "known_fix" | "merged" | "no_fix" | "note" | "opened" | "recovered" | "resolved" | "session_ended" | "session_started" | "state";
             /** @enum {unknown} */
             level: "critical" | "info" | "warning";
             service: string | null;
@@ -2954,84 +3201,29 @@ export interface components {
             additionalContext: string;
         };
         /**
-         * OverviewQuery
-         * @description The start time for memory changes; default: the last 24 hours.
+         * ServicesQuery
+         * @description Filters for services: of a group, and with a tag.
          */
-        OverviewQuery: {
+        ServicesQuery: {
             /** @default null */
-            since?: string | null;
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
+            /** @default null */
+            group?: string | null;
+            /** @default null */
+            tag?: string | null;
         };
         /**
-         * OverviewOut
-         * @description The overall status; `people` lists the services that wait for a person.
-         *
-         *         `outcomes` are the last sessions that acted or requested an action.
+         * ServicePage
+         * @description All services with their last status.
          */
-        OverviewOut: {
-            /** @enum {unknown} */
-            state: "failing" | "ok" | "unknown" | "warning";
-            counts: {
-                [key: string]: number;
-            };
-            checked_at: string | null;
+        ServicePage: {
+            items: components["schemas"]["ServiceOut"][];
+            next: string | null;
             path: string;
             problems: components["schemas"]["FileProblemOut"][];
-            supervisor: components["schemas"]["LeaderOut"];
-            running: components["schemas"]["SessionOut"] | null;
-            outcomes: components["schemas"]["SessionOut"][];
-            queued: number;
-            people: components["schemas"]["AttentionOut"][];
-            services: components["schemas"]["ServiceOut"][];
-            learned: components["schemas"]["MemoryActivityOut"];
-            events: components["schemas"]["EventCountsOut"];
-            sessions: components["schemas"]["SessionCountsOut"];
-            reviews: components["schemas"]["OpenCountOut"];
-            pages: components["schemas"]["OpenCountOut"];
-            approvals: components["schemas"]["OpenCountOut"];
-            incidents: components["schemas"]["IncidentOut"][];
-            repaired: components["schemas"]["IncidentOut"][];
-            run: components["schemas"]["RunsOut"];
-            spending: components["schemas"]["SpendingOut"];
-            halt: components["schemas"]["ActiveHaltOut"] | null;
             seq: number;
-        };
-        /**
-         * FileProblemOut
-         * @description A mistake in a file, and its place.
-         */
-        FileProblemOut: {
-            path: string;
-            line: number;
-            column: number;
-            message: string;
-        };
-        /**
-         * LeaderOut
-         * @description The status of the supervisor; `waiting` counts sessions that wait for approval.
-         */
-        LeaderOut: {
-            /** @enum {unknown} */
-            state: "away" | "idle" | "running";
-            pid: number | null;
-            heartbeat_at: string | null;
-            next_round_at: string | null;
-            session_id: number | null;
-            interval_seconds: number | null;
-            engine: string | null;
-            dry_run: boolean;
-            revision: number;
-            waiting: number;
-        };
-        /**
-         * AttentionOut
-         * @description A service that waits for a person.
-         */
-        AttentionOut: {
-            id: number;
-            service: string;
-            reason: string;
-            asked_at: string;
-            session_id: number | null;
         };
         /**
          * ServiceOut
@@ -3118,156 +3310,14 @@ export interface components {
          */
         SilenceKind: "maintenance" | "pause";
         /**
-         * MemoryActivityOut
-         * @description The number of memory changes by cause, and the newest of them.
+         * FileProblemOut
+         * @description A mistake in a file, and its place.
          */
-        MemoryActivityOut: {
-            since: string;
-            learned: number;
-            reinforced: number;
-            weakened: number;
-            faded: number;
-            items: components["schemas"]["LearnedOut"][];
-        };
-        /**
-         * LearnedOut
-         * @description A memory change by a session or decay, and the memory in its present state.
-         */
-        LearnedOut: {
-            /** @enum {unknown} */
-            cause: "contradicted" | "faded" | "learned" | "reinforced";
-            at: string;
-            reason: string;
-            before: number | null;
-            after: number | null;
-            memory: components["schemas"]["MemoryOut"];
-        };
-        /**
-         * EventCountsOut
-         * @description The number of critical events and warnings.
-         */
-        EventCountsOut: {
-            since: string;
-            critical: number;
-            warning: number;
-        };
-        /**
-         * SessionCountsOut
-         * @description The number of sessions, and their cost.
-         */
-        SessionCountsOut: {
-            since: string;
-            total: number;
-            by_tier: {
-                [key: string]: number;
-            };
-            cost_usd: number | null;
-        };
-        /**
-         * OpenCountOut
-         * @description The number of open items, and the age of the oldest.
-         */
-        OpenCountOut: {
-            open: number;
-            oldest_at: string | null;
-        };
-        /**
-         * RunsOut
-         * @description The sessions by day, by tier and status, of today and of this month.
-         */
-        RunsOut: {
-            days: components["schemas"]["RunDayOut"][];
-            ended: {
-                [key: string]: {
-                    [key: string]: number;
-                };
-            };
-            today: components["schemas"]["RunTotalOut"];
-            month: components["schemas"]["RunTotalOut"];
-        };
-        /**
-         * RunDayOut
-         * @description The number of sessions of one day (UTC).
-         */
-        RunDayOut: {
-            day: string;
-            by_tier: {
-                [key: string]: number;
-            };
-        };
-        /**
-         * RunTotalOut
-         * @description The turns and the cost of several sessions.
-         */
-        RunTotalOut: {
-            turns: number | null;
-            cost_usd: number | null;
-        };
-        /**
-         * LearnedQuery
-         * @description Filters for memory changes and their start time; default: all of the last 24 hours.
-         */
-        LearnedQuery: {
-            /** @default null */
-            cause?: ("contradicted" | "faded" | "learned" | "reinforced") | null;
-            /** @default null */
-            since?: string | null;
-            /** @default null */
-            cursor?: string | null;
-            /** @default 50 */
-            limit?: number;
-        };
-        /**
-         * LearnedPage
-         * @description A page of memory changes, newest first.
-         */
-        LearnedPage: {
-            items: components["schemas"]["LearnedOut"][];
-            next: string | null;
-            seq: number;
-        };
-        /**
-         * ServicesQuery
-         * @description Filters for services: of a group, and with a tag.
-         */
-        ServicesQuery: {
-            /** @default null */
-            cursor?: string | null;
-            /** @default 50 */
-            limit?: number;
-            /** @default null */
-            group?: string | null;
-            /** @default null */
-            tag?: string | null;
-        };
-        /**
-         * ServicePage
-         * @description All services with their last status.
-         */
-        ServicePage: {
-            items: components["schemas"]["ServiceOut"][];
-            next: string | null;
+        FileProblemOut: {
             path: string;
-            problems: components["schemas"]["FileProblemOut"][];
-            seq: number;
-        };
-        /**
-         * PauseIn
-         * @description The reason of a pause, and when it ends by itself (RFC 3339); default: when resumed.
-         */
-        PauseIn: {
-            /** @default  */
-            reason?: string;
-            /** @default null */
-            until?: string | null;
-        };
-        /**
-         * PauseOut
-         * @description Whether a service is silent now, and why.
-         */
-        PauseOut: {
-            service: string;
-            silence: components["schemas"]["SilenceOut"] | null;
+            line: number;
+            column: number;
+            message: string;
         };
         /**
          * CheckResultPage
@@ -3386,6 +3436,203 @@ export interface components {
             month: number | null;
             quarter: number | null;
             seq: number;
+        };
+        /**
+         * OverviewQuery
+         * @description The start time for memory changes; default: the last 24 hours.
+         */
+        OverviewQuery: {
+            /** @default null */
+            since?: string | null;
+        };
+        /**
+         * OverviewOut
+         * @description The overall status; `people` lists the services that wait for a person.
+         *
+         *         `outcomes` are the last sessions that acted or requested an action.
+         */
+        OverviewOut: {
+            /** @enum {unknown} */
+            state: "failing" | "ok" | "unknown" | "warning";
+            counts: {
+                [key: string]: number;
+            };
+            checked_at: string | null;
+            path: string;
+            problems: components["schemas"]["FileProblemOut"][];
+            supervisor: components["schemas"]["LeaderOut"];
+            running: components["schemas"]["SessionOut"] | null;
+            outcomes: components["schemas"]["SessionOut"][];
+            queued: number;
+            people: components["schemas"]["AttentionOut"][];
+            services: components["schemas"]["ServiceOut"][];
+            learned: components["schemas"]["MemoryActivityOut"];
+            events: components["schemas"]["EventCountsOut"];
+            sessions: components["schemas"]["SessionCountsOut"];
+            reviews: components["schemas"]["OpenCountOut"];
+            pages: components["schemas"]["OpenCountOut"];
+            approvals: components["schemas"]["OpenCountOut"];
+            incidents: components["schemas"]["IncidentOut"][];
+            repaired: components["schemas"]["IncidentOut"][];
+            run: components["schemas"]["RunsOut"];
+            spending: components["schemas"]["SpendingOut"];
+            halt: components["schemas"]["ActiveHaltOut"] | null;
+            seq: number;
+        };
+        /**
+         * LeaderOut
+         * @description The status of the supervisor; `waiting` counts sessions that wait for approval.
+         */
+        LeaderOut: {
+            /** @enum {unknown} */
+            state: "away" | "idle" | "running";
+            pid: number | null;
+            heartbeat_at: string | null;
+            next_round_at: string | null;
+            session_id: number | null;
+            interval_seconds: number | null;
+            engine: string | null;
+            dry_run: boolean;
+            revision: number;
+            waiting: number;
+        };
+        /**
+         * AttentionOut
+         * @description A service that waits for a person.
+         */
+        AttentionOut: {
+            id: number;
+            service: string;
+            reason: string;
+            asked_at: string;
+            session_id: number | null;
+        };
+        /**
+         * MemoryActivityOut
+         * @description The number of memory changes by cause, and the newest of them.
+         */
+        MemoryActivityOut: {
+            since: string;
+            learned: number;
+            reinforced: number;
+            weakened: number;
+            faded: number;
+            items: components["schemas"]["LearnedOut"][];
+        };
+        /**
+         * LearnedOut
+         * @description A memory change by a session or decay, and the memory in its present state.
+         */
+        LearnedOut: {
+            /** @enum {unknown} */
+            cause: "contradicted" | "faded" | "learned" | "reinforced";
+            at: string;
+            reason: string;
+            before: number | null;
+            after: number | null;
+            memory: components["schemas"]["MemoryOut"];
+        };
+        /**
+         * EventCountsOut
+         * @description The number of critical events and warnings.
+         */
+        EventCountsOut: {
+            since: string;
+            critical: number;
+            warning: number;
+        };
+        /**
+         * SessionCountsOut
+         * @description The number of sessions, and their cost.
+         */
+        SessionCountsOut: {
+            since: string;
+            total: number;
+            by_tier: {
+                [key: string]: number;
+            };
+            cost_usd: number | null;
+        };
+        /**
+         * OpenCountOut
+         * @description The number of open items, and the age of the oldest.
+         */
+        OpenCountOut: {
+            open: number;
+            oldest_at: string | null;
+        };
+        /**
+         * RunsOut
+         * @description The sessions by day, by tier and status, of today and of this month.
+         */
+        RunsOut: {
+            days: components["schemas"]["RunDayOut"][];
+            ended: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+            today: components["schemas"]["RunTotalOut"];
+            month: components["schemas"]["RunTotalOut"];
+        };
+        /**
+         * RunDayOut
+         * @description The number of sessions of one day (UTC).
+         */
+        RunDayOut: {
+            day: string;
+            by_tier: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * RunTotalOut
+         * @description The turns and the cost of several sessions.
+         */
+        RunTotalOut: {
+            turns: number | null;
+            cost_usd: number | null;
+        };
+        /**
+         * LearnedQuery
+         * @description Filters for memory changes and their start time; default: all of the last 24 hours.
+         */
+        LearnedQuery: {
+            /** @default null */
+            cause?: ("contradicted" | "faded" | "learned" | "reinforced") | null;
+            /** @default null */
+            since?: string | null;
+            /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
+        };
+        /**
+         * LearnedPage
+         * @description A page of memory changes, newest first.
+         */
+        LearnedPage: {
+            items: components["schemas"]["LearnedOut"][];
+            next: string | null;
+            seq: number;
+        };
+        /**
+         * PauseIn
+         * @description The reason of a pause, and when it ends by itself (RFC 3339); default: when resumed.
+         */
+        PauseIn: {
+            /** @default  */
+            reason?: string;
+            /** @default null */
+            until?: string | null;
+        };
+        /**
+         * PauseOut
+         * @description Whether a service is silent now, and why.
+         */
+        PauseOut: {
+            service: string;
+            silence: components["schemas"]["SilenceOut"] | null;
         };
         /**
          * CooldownPage
@@ -3710,62 +3957,6 @@ export interface components {
             month: number | null;
         };
         /**
-         * InclusionQuery
-         * @description Changes to the next prompt for this question; default: none.
-         */
-        InclusionQuery: {
-            /** @default null */
-            services?: string | null;
-            /** @default null */
-            budget?: number | null;
-            /** @default null */
-            exclude?: string | null;
-            /** @default null */
-            as_of?: string | null;
-        };
-        /**
-         * InclusionOut
-         * @description Whether a prompt includes a memory, why, and what would include it.
-         *
-         *         `rank` counts from 0 by priority among `total` (null: not a candidate), `position` from 0
-         *         among the `lines` of the prompt.
-         */
-        InclusionOut: {
-            id: number;
-            version: number;
-            included: boolean;
-            /** @enum {unknown} */
-            reason: "budget" | "confidence" | "inactive" | "included" | "knowledge" | "length" | "off" | "without";
-            words: string;
-            rank: number | null;
-            position: number | null;
-            line: string;
-            tokens: number;
-            lines: number;
-            total: number;
-            budget: number;
-            ways: components["schemas"]["InclusionWayOut"][];
-            seq: number;
-            as_of?: string;
-        };
-        /**
-         * InclusionWayOut
-         * @description One way to include a memory: all of its fields apply together.
-         *
-         *         Any of the `categories` works, `topic_key` is removed, `service` is the service of a session.
-         */
-        InclusionWayOut: {
-            words: string;
-            categories?: string[];
-            project?: string;
-            scope?: string;
-            topic_key?: null;
-            active?: boolean;
-            confidence?: number;
-            budget?: number;
-            service?: string;
-        };
-        /**
          * HealthOut
          * @description The health of Lamplighter itself: the worst of its checks, and each of them.
          */
@@ -3872,197 +4063,6 @@ export interface components {
          */
         SettingLine: {
             line: string;
-        };
-        /**
-         * SupervisorOut
-         * @description The status of the supervisor; `waiting` counts sessions that wait for approval.
-         *
-         *         `database` is the reason if the file was deleted, replaced or damaged and writes fail.
-         */
-        SupervisorOut: {
-            /** @enum {unknown} */
-            state: "away" | "idle" | "running";
-            pid: number | null;
-            heartbeat_at: string | null;
-            next_round_at: string | null;
-            session_id: number | null;
-            waiting: number;
-            interval_seconds: number | null;
-            engine: string | null;
-            dry_run: boolean;
-            revision: number;
-            version: string;
-            database: string;
-            seq: number;
-        };
-        /**
-         * ContextQuery
-         * @description Options of the next prompt; `exclude` and `as_of` change its memories.
-         *
-         *         `compare_to` is `now` or the id of a session to compare with. `profile=agent` takes `agent`,
-         *         `project`, `query`, `limit` and `budget`, `profile=project` takes `project` and `budget`;
-         *         the rest is for `ops`.
-         */
-        ContextQuery: {
-            /** @default 1 */
-            tier?: number;
-            /** @default null */
-            services?: string | null;
-            /** @default null */
-            budget?: number | null;
-            /**
-             * @default ops
-             * @enum {unknown}
-             */
-            profile?: "agent" | "ops" | "project";
-            /**
-             * @default all
-             * @enum {unknown}
-             */
-            sections?: "all" | "operational";
-            /** @default false */
-            dry_run?: boolean;
-            /** @default null */
-            exclude?: string | null;
-            /** @default null */
-            compare_to?: string | null;
-            /** @default null */
-            as_of?: string | null;
-            /** @default null */
-            agent?: string | null;
-            /** @default null */
-            project?: string | null;
-            /** @default null */
-            query?: string | null;
-            /** @default null */
-            limit?: number | null;
-        };
-        /**
-         * ContextOut
-         * @description The next prompt, with the reason for each included or excluded memory.
-         */
-        ContextOut: {
-            text: string;
-            tokens: number;
-            budget: number;
-            in_force: number;
-            total: number;
-            system: string;
-            prompt: string;
-            included: components["schemas"]["PlacedMemoryOut"][];
-            excluded: components["schemas"]["PlacedMemoryOut"][];
-            seq: number;
-            as_of?: string;
-            diff?: components["schemas"]["ContextDiffOut"];
-        };
-        /**
-         * PlacedMemoryOut
-         * @description An included or excluded memory of the next prompt: its position, cost and reason.
-         *
-         *         `rank` counts from 0 by priority, `left` is the budget left at this rank; `position` is its
-         *         place among the included memories.
-         */
-        PlacedMemoryOut: {
-            id: number;
-            version: number;
-            service: string | null;
-            category: string;
-            confidence: number;
-            line: string;
-            tokens: number;
-            why: string;
-            /** @enum {unknown} */
-            circle: "focus" | "general" | "neighbour" | "other";
-            rank: number;
-            left: number;
-            position?: number;
-        };
-        /**
-         * ContextDiffOut
-         * @description The added and removed memory lines of two prompts, and a unified diff.
-         */
-        ContextDiffOut: {
-            against: string;
-            added: string[];
-            removed: string[];
-            text: string;
-        };
-        /**
-         * AgentContextOut
-         * @description The context of an agent, and the reason for each included or excluded memory.
-         */
-        AgentContextOut: {
-            /** @enum {unknown} */
-            profile: "agent";
-            agent: string | null;
-            project: string;
-            text: string;
-            tokens: number;
-            query: string;
-            sessions: components["schemas"]["ContextSessionOut"][];
-            included: components["schemas"]["ContextMemoryOut"][];
-            excluded: components["schemas"]["ExcludedMemoryOut"][];
-            partial: boolean;
-            missing: string[];
-            seq: number;
-        };
-        /**
-         * ContextSessionOut
-         * @description A session whose summary the context includes.
-         */
-        ContextSessionOut: {
-            id: number;
-            external_id: string | null;
-            summary: string;
-            ended_at: string | null;
-        };
-        /**
-         * ContextMemoryOut
-         * @description A memory that the context includes, with its method, score and line.
-         */
-        ContextMemoryOut: {
-            position: number;
-            method: components["schemas"]["SearchMethod"];
-            score: number;
-            line: string;
-            memory: components["schemas"]["MemoryOut"];
-        };
-        /**
-         * SearchMethod
-         * @description How something was found.
-         * @enum {unknown}
-         */
-        SearchMethod: "meaning" | "recent" | "topic_key" | "words";
-        /**
-         * ExcludedMemoryOut
-         * @description A memory that the context excludes, with the reason.
-         */
-        ExcludedMemoryOut: {
-            why: string;
-            memory: components["schemas"]["MemoryOut"];
-        };
-        /**
-         * ProjectContext
-         * @description The context at the start of an interactive session, with the reason for each memory.
-         */
-        ProjectContext: {
-            /** @enum {unknown} */
-            profile: "project";
-            project: string;
-            text: string;
-            tokens: number;
-            included: components["schemas"]["ProjectMemoryOut"][];
-            excluded: components["schemas"]["ExcludedMemoryOut"][];
-            seq: number;
-        };
-        /**
-         * ProjectMemoryOut
-         * @description A memory in the context at the start of an interactive session, and its line.
-         */
-        ProjectMemoryOut: {
-            position: number;
-            line: string;
-            memory: components["schemas"]["MemoryOut"];
         };
         /**
          * ChangesQuery

@@ -3,6 +3,7 @@
 import re
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, get_origin
 
 import httpx2
@@ -20,6 +21,7 @@ from route_requests import (
     row_of,
 )
 
+import lamplighter
 from cells import walk
 from lamplighter.api.common_shapes import Problem
 from lamplighter.api.guard import HEADERS, MAX_BODY_BYTES
@@ -355,3 +357,14 @@ def test_a_deprecated_route_answers_like_its_replacement(asking: Asking) -> None
         answers = [asking.client.get(path) for path in (old, new)]
         assert [each.status_code for each in answers] == [200, 200]
         assert answers[0].json() == answers[1].json()
+
+
+def test_each_module_that_declares_a_route_is_in_the_table() -> None:
+    package = Path(lamplighter.__file__).parent
+    declaring = {
+        ".".join(path.relative_to(package.parent).with_suffix("").parts)
+        for path in (package / "api").rglob("*.py")
+        if "@operation(" in path.read_text()
+    }
+
+    assert declaring == {op.ask.__module__ for op in OPS}

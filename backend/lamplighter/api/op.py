@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from inspect import cleandoc
+from types import ModuleType
 from typing import Any, Final
 
 import msgspec
@@ -57,16 +58,42 @@ class Operation:
         )
 
 
-def op(
+def first_paragraph(handler: Handler) -> str:
+    """Return the first paragraph of a handler's docstring: what its route is about."""
+    return cleandoc(handler.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+
+
+_DECLARED: dict[str, list[Operation]] = {}
+
+
+def operation(
     method: str,
     path: str,
-    scope: str,
-    handler: Handler,
+    scope: str | None,
     gives: type[msgspec.Struct] | None,
+    *,
+    below: str = V1,
+    about: str = "",
     **more: Any,
-) -> Operation:
-    """Return an entry below /api/v1; the first paragraph of the handler says what it is about."""
-    about = cleandoc(handler.__doc__ or "").split("\n\n")[0].replace("\n", " ")
-    return Operation(
-        method=method, path=V1 + path, scope=scope, ask=handler, about=about, gives=gives, **more
-    )
+) -> Callable[[Handler], Handler]:
+    """Declare the route that a handler answers; its docstring's first paragraph is `about`."""
+
+    def declare(handler: Handler) -> Handler:
+        found = Operation(
+            method=method,
+            path=below + path,
+            scope=scope,
+            ask=handler,
+            about=about or first_paragraph(handler),
+            gives=gives,
+            **more,
+        )
+        _DECLARED.setdefault(handler.__module__, []).append(found)
+        return handler
+
+    return declare
+
+
+def declared(module: ModuleType) -> list[Operation]:
+    """Return the operations that a module declares, in its order."""
+    return _DECLARED[module.__name__]

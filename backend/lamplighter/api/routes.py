@@ -4,59 +4,70 @@ from typing import Final
 
 from starlette.routing import compile_path
 
-from lamplighter.api.access import routes
-from lamplighter.api.clients import routes as agents
-from lamplighter.api.clients import routes as hooks
-from lamplighter.api.configuration import routes as configuration
-from lamplighter.api.graph import routes as graph
-from lamplighter.api.health import routes as memory_health
-from lamplighter.api.incidents import routes as incidents
-from lamplighter.api.memory import journal_routes, review_routes
-from lamplighter.api.memory import routes as memories
-from lamplighter.api.notebook import routes as notebook
+from lamplighter.api.access import devices, login, tokens
+from lamplighter.api.clients import agents, hooks
+from lamplighter.api.configuration import configuration
+from lamplighter.api.graph import graph
+from lamplighter.api.health import health as memory_health
+from lamplighter.api.incidents import incidents
+from lamplighter.api.memory import audit, bulk, journal, memories, reviews, similar, trash
+from lamplighter.api.notebook import notebook
 from lamplighter.api.op import ANY as ANY
 from lamplighter.api.op import V1 as V1
 from lamplighter.api.op import Handler as Handler
 from lamplighter.api.op import Operation as Operation
-from lamplighter.api.organize import routes as organizer
-from lamplighter.api.revoke import routes as revocations
-from lamplighter.api.search import routes as search
-from lamplighter.api.services import event_routes, notification_routes
-from lamplighter.api.services import routes as services
-from lamplighter.api.services.push import routes as push
-from lamplighter.api.services.trends import routes as trends
-from lamplighter.api.sessions import approval_routes
-from lamplighter.api.sessions import routes as sessions
-from lamplighter.api.system import routes as standing
-from lamplighter.api.verify import routes as verification
+from lamplighter.api.op import declared
+from lamplighter.api.organize import runs
+from lamplighter.api.revoke import revocations
+from lamplighter.api.search import search
+from lamplighter.api.services import cooldowns, events, notices, services, silences, webhooks
+from lamplighter.api.services.push import push
+from lamplighter.api.services.trends import trends
+from lamplighter.api.sessions import approvals, halt, prompts, sessions
+from lamplighter.api.system import feed, health, metrics, state, status_page
+from lamplighter.api.verify import verify
 
-_CURRENT: Final = (
-    *standing.HEALTH,
-    *memories.OPS,
-    *verification.OPS,
-    *search.OPS,
-    *graph.OPS,
-    *organizer.OPS,
-    *memory_health.OPS,
-    *revocations.OPS,
-    *notebook.OPS,
-    *event_routes.OPS,
-    *journal_routes.OPS,
-    *review_routes.OPS,
-    *approval_routes.OPS,
-    *sessions.OPS,
-    *approval_routes.HALT_OPS,
-    *incidents.OPS,
-    *notification_routes.OPS,
-    *hooks.HOOK_OPS,
-    *services.OPS,
-    *push.OPS,
-    *configuration.OPS,
-    *trends.OPS,
-    *standing.OPS,
-    *agents.OPS,
-    *routes.OPS,
+_MODULES: Final = (
+    state,
+    metrics,
+    status_page,
+    memories,
+    bulk,
+    similar,
+    audit,
+    verify,
+    search,
+    graph,
+    runs,
+    memory_health,
+    revocations,
+    notebook,
+    events,
+    journal,
+    trash,
+    reviews,
+    approvals,
+    sessions,
+    prompts,
+    halt,
+    incidents,
+    webhooks,
+    notices,
+    hooks,
+    services,
+    silences,
+    cooldowns,
+    push,
+    configuration,
+    trends,
+    health,
+    feed,
+    agents,
+    login,
+    tokens,
+    devices,
 )
+_CURRENT: Final = tuple(op for module in _MODULES for op in declared(module))
 _ALIASES: Final = (op.deprecated_alias() for op in _CURRENT)
 OPS: Final = (*_CURRENT, *(alias for alias in _ALIASES if alias))
 

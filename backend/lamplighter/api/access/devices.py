@@ -9,7 +9,9 @@ from lamplighter.api import common_shapes, params
 from lamplighter.api.access import shapes
 from lamplighter.api.access.callers import caller_of
 from lamplighter.api.context import api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
+from lamplighter.domain.access.access import ADMIN
 from lamplighter.domain.access.browser import describe_browser
 from lamplighter.domain.access.device import Subscription
 from lamplighter.formats import serialize
@@ -19,6 +21,15 @@ from lamplighter.usecases.access import devices
 UNNAMED: Final = "Unknown browser"
 
 
+@operation(
+    "GET",
+    "/devices",
+    ADMIN,
+    shapes.DeviceList,
+    query=common_shapes.NoParameters,
+    problems=(503,),
+    person=True,
+)
 async def index(request: Request) -> Response:
     """List the devices that receive notifications."""
     here = api_context(request)
@@ -27,6 +38,16 @@ async def index(request: Request) -> Response:
     return answer({"key": here.device_key(), "devices": [serialize.device(each) for each in found]})
 
 
+@operation(
+    "POST",
+    "/devices",
+    ADMIN,
+    shapes.DeviceOut,
+    status=201,
+    body=shapes.DeviceIn,
+    problems=(409, 503),
+    person=True,
+)
 async def subscribe(request: Request) -> Response:
     """Subscribe this browser to notifications."""
     here, caller = api_context(request), caller_of(request)
@@ -44,6 +65,7 @@ async def subscribe(request: Request) -> Response:
     return answer(serialize.device(device), 201)
 
 
+@operation("DELETE", "/devices/{id:int}", ADMIN, None, status=204, problems=(404,), person=True)
 async def remove(request: Request) -> Response:
     """Remove a device: it receives no more notifications."""
     here = api_context(request)

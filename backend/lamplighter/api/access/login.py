@@ -7,9 +7,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api.access import login_page
+from lamplighter.api.access import login_page, shapes
 from lamplighter.api.access.callers import LoginAttempts, caller_of, callers_of, cookie_name
 from lamplighter.api.context import api_context
+from lamplighter.api.op import ANY, operation
 from lamplighter.api.responses import answer, problem
 from lamplighter.domain.errors import Conflict
 from lamplighter.usecases.access import access
@@ -41,12 +42,14 @@ async def redeem(request: Request) -> Response:
     return await _redeem(request, code, onward=onward or "/")
 
 
+@operation("GET", "/login", ANY, shapes.CallerOut)
 async def show_identity(request: Request) -> Response:
     """Read the identity of the caller."""
     caller = caller_of(request)
     return answer({"kind": caller.kind, "name": caller.name, "scopes": list(caller.scopes)})
 
 
+@operation("DELETE", "/login", ANY, None, status=204, problems=(409,))
 async def log_out(request: Request) -> Response:
     """Log out."""
     here, caller = api_context(request), caller_of(request)

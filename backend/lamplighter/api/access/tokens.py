@@ -12,6 +12,7 @@ from lamplighter.api.access import shapes
 from lamplighter.api.access.callers import caller_of
 from lamplighter.api.access.login import recheck_streams
 from lamplighter.api.context import api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.access.access import covers, validate_scopes, validate_token_name
 from lamplighter.domain.clients.agent import validate_agent_name
@@ -23,6 +24,7 @@ from lamplighter.repository.feed import changes
 from lamplighter.usecases.access import access
 
 
+@operation("GET", "/tokens", "tokens:read", shapes.TokenPage, query=common_shapes.PageQuery)
 async def index(request: Request) -> Response:
     """List tokens."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
@@ -33,6 +35,7 @@ async def index(request: Request) -> Response:
     return page(request, [serialize.token(token) for token in found.items], found.position, seq)
 
 
+@operation("POST", "/tokens", "tokens:write", shapes.NewTokenOut, status=201, body=shapes.TokenIn)
 async def create(request: Request) -> Response:
     """Create a token.
 
@@ -55,6 +58,7 @@ async def create(request: Request) -> Response:
     return answer({**serialize.token(token), "token": words}, 201)
 
 
+@operation("DELETE", "/tokens/{id:int}", "tokens:write", None, status=204, problems=(404,))
 async def revoke(request: Request) -> Response:
     """Revoke a token."""
     here = api_context(request)

@@ -1,8 +1,10 @@
 """What every endpoint of the contract needs: the caller, the mount and the project."""
 
 import ipaddress
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Final
 
 import msgspec
@@ -10,7 +12,7 @@ from starlette.requests import Request
 
 from lamplighter.api.access.callers import caller_of
 from lamplighter.api.context import service_context
-from lamplighter.api.op import Handler
+from lamplighter.api.op import Handler, first_paragraph
 from lamplighter.domain.clients.agent import Agent, require_local
 from lamplighter.domain.clients.agent import find_agent as named
 from lamplighter.domain.project import normalize_project
@@ -20,6 +22,8 @@ from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.clients.client_sessions import NewSession
 
 DEFAULT_PROJECT: Final = "default"
+READ: Final = "knowledge:read"
+WRITE: Final = "knowledge:write"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,35 @@ class AgentOpsOperation:
     query: type[msgspec.Struct] | None = None
     needs: tuple[str, ...] = ()
     problems: tuple[int, ...] = ()
+
+
+_DECLARED: dict[str, list[AgentOpsOperation]] = {}
+
+
+def contract_operation(
+    method: str, path: str, scope: str | None, gives: Any, **more: Any
+) -> Callable[[Handler], Handler]:
+    """Declare the route that a handler answers; its docstring's first paragraph is `about`."""
+
+    def declare(handler: Handler) -> Handler:
+        found = AgentOpsOperation(
+            method=method,
+            path=path,
+            scope=scope,
+            ask=handler,
+            about=first_paragraph(handler),
+            gives=gives,
+            **more,
+        )
+        _DECLARED.setdefault(handler.__module__, []).append(found)
+        return handler
+
+    return declare
+
+
+def declared(module: ModuleType) -> list[AgentOpsOperation]:
+    """Return the operations that a module declares, in its order."""
+    return _DECLARED[module.__name__]
 
 
 def is_strict(request: Request) -> bool:

@@ -6,10 +6,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api.agentops import rows
+from lamplighter.api.agentops import params, rows, shapes
 from lamplighter.api.agentops.contract import (
+    READ,
+    WRITE,
     agent_of,
     caller_name,
+    contract_operation,
     is_strict,
     project_in,
     session_of,
@@ -50,8 +53,18 @@ REQUIRED_FIELDS: Final = ("session_id", "type", "title", "content", "project")
 SORTS: Final = ("", "created_at:desc")
 
 
+@contract_operation(
+    "POST",
+    "/observations",
+    WRITE,
+    shapes.AgentOpsSaved,
+    status=201,
+    body=ObservationIn,
+    needs=REQUIRED_FIELDS,
+    problems=(409,),
+)
 async def create(request: Request) -> Response:
-    """POST /observations."""
+    """Save an observation: create, revise or count a duplicate."""
     here = service_context(request)
     _check_saves(request)
     given = await body(request, ObservationIn, REQUIRED_FIELDS if is_strict(request) else ())
@@ -73,8 +86,17 @@ async def create(request: Request) -> Response:
     return answer(saved, 201)
 
 
+@contract_operation(
+    "POST",
+    "/observations/passive",
+    WRITE,
+    shapes.AgentOpsCaptured,
+    body=PassiveIn,
+    needs=("session_id",),
+    problems=(409,),
+)
 async def capture(request: Request) -> Response:
-    """POST /observations/passive."""
+    """Save the learnings that a report lists."""
     here = service_context(request)
     _check_saves(request)
     given = await body(request, PassiveIn, ("session_id",) if is_strict(request) else ())
@@ -96,8 +118,14 @@ async def capture(request: Request) -> Response:
     )
 
 
+@contract_operation(
+    "GET", "/observations/recent", READ, shapes.AgentOpsObservation, is_list=True, query=ListQuery
+)
+@contract_operation(
+    "GET", "/observations", READ, shapes.AgentOpsObservation, is_list=True, query=ListQuery
+)
 async def recent(request: Request) -> Response:
-    """GET /observations/recent, and /observations."""
+    """List recent observations."""
     here, wanted = service_context(request), query(request, ListQuery)
     if wanted.sort not in SORTS:
         raise Invalid(InvalidField("sort", f"is not {SORTS[-1]}"))
@@ -117,16 +145,27 @@ async def recent(request: Request) -> Response:
         return answer(await rows.observations(here.db, found))
 
 
+@contract_operation(
+    "GET", "/observations/{id}", READ, shapes.AgentOpsObservation, problems=(400, 404)
+)
 async def show(request: Request) -> Response:
-    """GET /observations/{id}."""
+    """Read an observation."""
     here = service_context(request)
     memory = await _get_memory(request, to_read=True)
     await exposures.record_access(here.db, [memory.id], here.now())
     return await _answer_memory(request, memory)
 
 
+@contract_operation(
+    "PATCH",
+    "/observations/{id}",
+    WRITE,
+    shapes.AgentOpsObservation,
+    body=ObservationEdit,
+    problems=(404,),
+)
 async def edit(request: Request) -> Response:
-    """PATCH /observations/{id}."""
+    """Edit an observation."""
     here, memory = service_context(request), await _get_memory(request)
     given = await body(request, ObservationEdit)
     if given == ObservationEdit():
@@ -143,8 +182,19 @@ async def edit(request: Request) -> Response:
     return await _answer_memory(request, changed)
 
 
+@contract_operation(
+    "DELETE",
+    "/observations/{id}",
+    WRITE,
+    None,
+    status=204,
+    gives_lenient=shapes.AgentOpsDeleted,
+    status_lenient=200,
+    query=params.DeleteQuery,
+    problems=(404,),
+)
 async def delete(request: Request) -> Response:
-    """DELETE /observations/{id}; with `hard` for good."""
+    """Withdraw an observation; hard=true moves it to the trash."""
     here, hard, number_, by = (
         service_context(request),
         is_permanent(request),
@@ -228,8 +278,18 @@ ENGRAM: Final = 5
 MAX_DISTANCE: Final = 100
 
 
+@contract_operation(
+    "GET",
+    "/timeline",
+    READ,
+    shapes.AgentOpsTimelineEntry,
+    is_list=True,
+    gives_lenient=shapes.AgentOpsTimeline,
+    query=TimelineQuery,
+    problems=(404,),
+)
 async def timeline(request: Request) -> Response:
-    """GET /timeline: a list on the strict mount, before and after apart on the other."""
+    """List the observations saved before and after an observation."""
     here, wanted, strict = (
         service_context(request),
         query(request, TimelineQuery),
@@ -250,8 +310,9 @@ async def timeline(request: Request) -> Response:
     )
 
 
+@contract_operation("GET", "/stats", READ, shapes.AgentOpsStats, query=ProjectQuery)
 async def stats(request: Request) -> Response:
-    """GET /stats."""
+    """Count sessions, observations and prompts."""
     here, wanted = service_context(request), query(request, ProjectQuery)
     project = project_in(request, wanted.project)
     async with reading(here.db):

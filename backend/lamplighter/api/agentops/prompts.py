@@ -5,8 +5,15 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api.agentops import rows
-from lamplighter.api.agentops.contract import is_strict, project_in, session_of
+from lamplighter.api.agentops import params, rows, shapes
+from lamplighter.api.agentops.contract import (
+    READ,
+    WRITE,
+    contract_operation,
+    is_strict,
+    project_in,
+    session_of,
+)
 from lamplighter.api.agentops.params import (
     AgentOpsSearchQuery,
     ListQuery,
@@ -28,8 +35,18 @@ RECENT_LIMIT: Final = 20
 SEARCH_LIMIT: Final = 10
 
 
+@contract_operation(
+    "POST",
+    "/prompts",
+    WRITE,
+    shapes.AgentOpsPromptSaved,
+    status=201,
+    body=PromptIn,
+    needs=("session_id", "content"),
+    problems=(409,),
+)
 async def create(request: Request) -> Response:
-    """POST /prompts."""
+    """Save a user prompt."""
     here = service_context(request)
     needs = ("session_id", "content") if is_strict(request) else ()
     given = await body(request, PromptIn, needs)
@@ -39,14 +56,20 @@ async def create(request: Request) -> Response:
     return answer({"id": kept.id, "status": "saved"}, 201)
 
 
+@contract_operation(
+    "GET", "/prompts/recent", READ, shapes.AgentOpsPrompt, is_list=True, query=ListQuery
+)
 async def recent(request: Request) -> Response:
-    """GET /prompts/recent."""
+    """List recent prompts."""
     wanted = query(request, ListQuery)
     return await _list_prompts(request, "", wanted.project, clamp_limit(wanted.limit, RECENT_LIMIT))
 
 
+@contract_operation(
+    "GET", "/prompts/search", READ, shapes.AgentOpsPrompt, is_list=True, query=AgentOpsSearchQuery
+)
 async def search(request: Request) -> Response:
-    """GET /prompts/search."""
+    """Search prompts."""
     wanted = query(request, AgentOpsSearchQuery)
     check_required(q=wanted.q)
     return await _list_prompts(
@@ -54,8 +77,16 @@ async def search(request: Request) -> Response:
     )
 
 
+@contract_operation(
+    "DELETE",
+    "/prompts/{id}",
+    WRITE,
+    shapes.AgentOpsDeleted,
+    query=params.DeleteQuery,
+    problems=(400, 404),
+)
 async def delete(request: Request) -> Response:
-    """DELETE /prompts/{id}; with `hard` for good."""
+    """Withdraw a prompt; hard=true deletes it permanently."""
     here, prompt_id, hard = service_context(request), number(request), is_permanent(request)
     project = project_in(request, None)
     if hard:

@@ -14,21 +14,17 @@ from starlette.types import Scope
 from lamplighter.api.access.callers import caller_of
 from lamplighter.api.agentops import (
     observations,
-    params,
     prompts,
     search,
     sessions,
-    shapes,
     status,
     transfer,
 )
-from lamplighter.api.agentops.contract import AgentOpsOperation, agent_of
+from lamplighter.api.agentops.contract import AgentOpsOperation, agent_of, declared
 from lamplighter.api.agentops.errors import with_contract_errors
 from lamplighter.api.op import Handler
 
 PREFIX: Final = "/agentops"
-READ: Final = "knowledge:read"
-WRITE: Final = "knowledge:write"
 REFUSED_FOR_SESSIONS: Final = (
     "Sessions that Lamplighter runs cannot use this API. They save knowledge with "
     "markers or over MCP."
@@ -36,265 +32,11 @@ REFUSED_FOR_SESSIONS: Final = (
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 
-def _read_operation(
-    path: str, handler: Handler, about: str, gives: type, **more: object
-) -> AgentOpsOperation:
-    return AgentOpsOperation(
-        method="GET",
-        path=path,
-        scope=READ,
-        ask=handler,
-        about=about,
-        gives=gives,
-        **more,  # type: ignore[arg-type]
-    )
-
-
-def _write_operation(
-    method: str, path: str, handler: Handler, about: str, gives: type | None, **more: object
-) -> AgentOpsOperation:
-    return AgentOpsOperation(
-        method=method,
-        path=path,
-        scope=WRITE,
-        ask=handler,
-        about=about,
-        gives=gives,
-        **more,  # type: ignore[arg-type]
-    )
-
-
-OPERATIONS: Final = (
-    AgentOpsOperation(
-        method="GET",
-        path="/health",
-        scope=None,
-        ask=status.health,
-        about="Check the service, and what a search would omit now.",
-        gives=shapes.AgentOpsHealth,
-    ),
-    _write_operation(
-        "POST",
-        "/sessions",
-        sessions.create,
-        "Start a session; the same id twice returns the same session.",
-        shapes.AgentOpsSession,
-        status=201,
-        body=params.AgentOpsSessionIn,
-        needs=("id", "project"),
-        problems=(409,),
-    ),
-    _write_operation(
-        "POST",
-        "/sessions/{id:path}/end",
-        sessions.end,
-        "End a session with a transcript or a summary.",
-        shapes.AgentOpsSessionEnd,
-        body=params.EndIn,
-        problems=(404,),
-    ),
-    _read_operation(
-        "/sessions/recent",
-        sessions.recent,
-        "List recent sessions.",
-        shapes.AgentOpsSession,
-        is_list=True,
-        query=params.ListQuery,
-    ),
-    _read_operation(
-        "/sessions/{id:path}",
-        sessions.show,
-        "Read a session.",
-        shapes.AgentOpsSession,
-        problems=(404,),
-    ),
-    _write_operation(
-        "POST",
-        "/observations",
-        observations.create,
-        "Save an observation: create, revise or count a duplicate.",
-        shapes.AgentOpsSaved,
-        status=201,
-        body=params.ObservationIn,
-        needs=observations.REQUIRED_FIELDS,
-        problems=(409,),
-    ),
-    _read_operation(
-        "/observations",
-        observations.recent,
-        "List recent observations.",
-        shapes.AgentOpsObservation,
-        is_list=True,
-        query=params.ListQuery,
-    ),
-    _write_operation(
-        "POST",
-        "/observations/passive",
-        observations.capture,
-        "Save the learnings that a report lists.",
-        shapes.AgentOpsCaptured,
-        body=params.PassiveIn,
-        needs=("session_id",),
-        problems=(409,),
-    ),
-    _read_operation(
-        "/observations/recent",
-        observations.recent,
-        "List recent observations.",
-        shapes.AgentOpsObservation,
-        is_list=True,
-        query=params.ListQuery,
-    ),
-    _read_operation(
-        "/observations/{id}",
-        observations.show,
-        "Read an observation.",
-        shapes.AgentOpsObservation,
-        problems=(400, 404),
-    ),
-    _write_operation(
-        "PATCH",
-        "/observations/{id}",
-        observations.edit,
-        "Edit an observation.",
-        shapes.AgentOpsObservation,
-        body=params.ObservationEdit,
-        problems=(404,),
-    ),
-    _write_operation(
-        "DELETE",
-        "/observations/{id}",
-        observations.delete,
-        "Withdraw an observation; hard=true moves it to the trash.",
-        None,
-        status=204,
-        gives_lenient=shapes.AgentOpsDeleted,
-        status_lenient=200,
-        query=params.DeleteQuery,
-        problems=(404,),
-    ),
-    _read_operation(
-        "/search",
-        search.search,
-        "Search observations, best match first.",
-        shapes.AgentOpsHit,
-        is_list=True,
-        query=params.AgentOpsSearchQuery,
-    ),
-    _read_operation(
-        "/context",
-        search.context,
-        "Read the context for a client: sessions and observations.",
-        shapes.AgentOpsContext,
-        query=params.AgentOpsContextQuery,
-    ),
-    _read_operation(
-        "/timeline",
-        observations.timeline,
-        "List the observations saved before and after an observation.",
-        shapes.AgentOpsTimelineEntry,
-        is_list=True,
-        gives_lenient=shapes.AgentOpsTimeline,
-        query=params.TimelineQuery,
-        problems=(404,),
-    ),
-    _read_operation(
-        "/stats",
-        observations.stats,
-        "Count sessions, observations and prompts.",
-        shapes.AgentOpsStats,
-        query=params.ProjectQuery,
-    ),
-    _write_operation(
-        "POST",
-        "/prompts",
-        prompts.create,
-        "Save a user prompt.",
-        shapes.AgentOpsPromptSaved,
-        status=201,
-        body=params.PromptIn,
-        needs=("session_id", "content"),
-        problems=(409,),
-    ),
-    _read_operation(
-        "/prompts/recent",
-        prompts.recent,
-        "List recent prompts.",
-        shapes.AgentOpsPrompt,
-        is_list=True,
-        query=params.ListQuery,
-    ),
-    _read_operation(
-        "/prompts/search",
-        prompts.search,
-        "Search prompts.",
-        shapes.AgentOpsPrompt,
-        is_list=True,
-        query=params.AgentOpsSearchQuery,
-    ),
-    _write_operation(
-        "DELETE",
-        "/prompts/{id}",
-        prompts.delete,
-        "Withdraw a prompt; hard=true deletes it permanently.",
-        shapes.AgentOpsDeleted,
-        query=params.DeleteQuery,
-        problems=(400, 404),
-    ),
-    _write_operation(
-        "POST",
-        "/suggest-topic-key",
-        search.topic_key,
-        "Suggest a topic key.",
-        shapes.AgentOpsTopic,
-        body=params.TopicIn,
-    ),
-    _read_operation(
-        "/suggest-topic-key",
-        search.topic_key,
-        "Suggest a topic key.",
-        shapes.AgentOpsTopic,
-        query=params.TopicIn,
-    ),
-    _read_operation(
-        "/export",
-        transfer.export_rows,
-        "Export all data in the format of engram.",
-        shapes.AgentOpsExport,
-        query=params.ProjectQuery,
-    ),
-    _write_operation(
-        "POST",
-        "/import",
-        transfer.import_rows,
-        "Import an export of AgentOps or engram.",
-        shapes.AgentOpsImported,
-        body=params.ImportIn,
-    ),
-    _write_operation(
-        "POST",
-        "/projects/migrate",
-        transfer.migrate,
-        "Move all data of one project to another.",
-        shapes.AgentOpsMigrated,
-        body=params.MigrateIn,
-        needs=("old_project", "new_project"),
-    ),
-    _read_operation(
-        "/project/current",
-        status.current_project,
-        "Read the project name of a directory.",
-        shapes.AgentOpsProject,
-        query=params.DirectoryQuery,
-    ),
-    _read_operation(
-        "/sync/status",
-        status.sync,
-        "Read the cloud sync status; sync is always off.",
-        shapes.AgentOpsSync,
-    ),
+OPERATIONS: Final = tuple(
+    op
+    for module in (status, sessions, observations, search, prompts, transfer)
+    for op in declared(module)
 )
-
 _BY_PATH: Final[dict[str, dict[str, AgentOpsOperation]]] = {}
 for _entry in OPERATIONS:
     _BY_PATH.setdefault(_entry.path, {})[_entry.method] = _entry

@@ -7,10 +7,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api.agentops import rows
+from lamplighter.api.agentops import rows, shapes
 from lamplighter.api.agentops.contract import (
     DEFAULT_PROJECT,
+    READ,
+    WRITE,
     agent_of,
+    contract_operation,
     is_strict,
     project_in,
 )
@@ -52,8 +55,11 @@ MORE: Final = 4
 """A search for one type reads this many times the limit, because other types match too."""
 
 
+@contract_operation(
+    "GET", "/search", READ, shapes.AgentOpsHit, is_list=True, query=AgentOpsSearchQuery
+)
 async def search(request: Request) -> Response:
-    """GET /search."""
+    """Search observations, best match first."""
     wanted = query(request, AgentOpsSearchQuery)
     _check_searches(request)
     if not wanted.q.strip():
@@ -64,8 +70,9 @@ async def search(request: Request) -> Response:
     return answer(hits, headers=_partial_header(results))
 
 
+@contract_operation("GET", "/context", READ, shapes.AgentOpsContext, query=AgentOpsContextQuery)
 async def context(request: Request) -> Response:
-    """GET /context."""
+    """Read the context for a client: sessions and observations."""
     here, wanted, agent = (
         service_context(request),
         query(request, AgentOpsContextQuery),
@@ -89,8 +96,10 @@ async def context(request: Request) -> Response:
     return answer(_context_out(block), headers=_partial_header(block))
 
 
+@contract_operation("GET", "/suggest-topic-key", READ, shapes.AgentOpsTopic, query=TopicIn)
+@contract_operation("POST", "/suggest-topic-key", WRITE, shapes.AgentOpsTopic, body=TopicIn)
 async def topic_key(request: Request) -> Response:
-    """POST /suggest-topic-key, and GET with the same names."""
+    """Suggest a topic key."""
     given = query(request, TopicIn) if request.method != "POST" else await body(request, TopicIn)
     if not (given.title or "").strip():
         check_required(**{"title or content": given.content})

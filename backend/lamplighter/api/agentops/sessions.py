@@ -7,10 +7,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.access.callers import caller_of
-from lamplighter.api.agentops import rows
+from lamplighter.api.agentops import rows, shapes
 from lamplighter.api.agentops.contract import (
     DEFAULT_PROJECT,
+    READ,
+    WRITE,
     agent_of,
+    contract_operation,
     is_strict,
     project_in,
 )
@@ -35,8 +38,18 @@ from lamplighter.usecases.clients.client_sessions import NewSession
 RECENT: int = 5
 
 
+@contract_operation(
+    "POST",
+    "/sessions",
+    WRITE,
+    shapes.AgentOpsSession,
+    status=201,
+    body=AgentOpsSessionIn,
+    needs=("id", "project"),
+    problems=(409,),
+)
 async def create(request: Request) -> Response:
-    """POST /sessions."""
+    """Start a session; the same id twice returns the same session."""
     here, agent = service_context(request), agent_of(request)
     given = await body(request, AgentOpsSessionIn, ("id", "project") if is_strict(request) else ())
     check_required(id=given.id)
@@ -52,8 +65,11 @@ async def create(request: Request) -> Response:
     return answer({**shown, "status": "created"}, 201)
 
 
+@contract_operation(
+    "POST", "/sessions/{id:path}/end", WRITE, shapes.AgentOpsSessionEnd, body=EndIn, problems=(404,)
+)
 async def end(request: Request) -> Response:
-    """POST /sessions/{id}/end."""
+    """End a session with a transcript or a summary."""
     here, agent = service_context(request), agent_of(request)
     given = await body(request, EndIn)
     session = await clients.end(
@@ -75,8 +91,11 @@ async def end(request: Request) -> Response:
     )
 
 
+@contract_operation(
+    "GET", "/sessions/recent", READ, shapes.AgentOpsSession, is_list=True, query=ListQuery
+)
 async def recent(request: Request) -> Response:
-    """GET /sessions/recent."""
+    """List recent sessions."""
     here, wanted = service_context(request), query(request, ListQuery)
     project = project_in(request, wanted.project)
     async with reading(here.db):
@@ -85,8 +104,9 @@ async def recent(request: Request) -> Response:
     return answer(await rows.sessions(here.db, found))
 
 
+@contract_operation("GET", "/sessions/{id:path}", READ, shapes.AgentOpsSession, problems=(404,))
 async def show(request: Request) -> Response:
-    """GET /sessions/{id}."""
+    """Read a session."""
     here, agent = service_context(request), agent_of(request)
     session = await clients.get(
         here.db,

@@ -6,15 +6,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter import __version__
-from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, project_in
+from lamplighter.api.agentops import shapes
+from lamplighter.api.agentops.contract import (
+    DEFAULT_PROJECT,
+    READ,
+    agent_of,
+    contract_operation,
+    project_in,
+)
 from lamplighter.api.agentops.params import DirectoryQuery, query
 from lamplighter.api.context import service_context
 from lamplighter.api.responses import answer
 from lamplighter.usecases.search.find import missing_parts
 
 
+@contract_operation("GET", "/health", None, shapes.AgentOpsHealth)
 async def health(request: Request) -> Response:
-    """GET /health: that it lives, and what a search made now would leave out."""
+    """Check the service, and what a search would omit now."""
     here = service_context(request)
     missing = await missing_parts(here.db, here.near)
     return answer(
@@ -28,13 +36,15 @@ async def health(request: Request) -> Response:
     )
 
 
+@contract_operation("GET", "/sync/status", READ, shapes.AgentOpsSync)
 async def sync(request: Request) -> Response:
-    """GET /sync/status: nothing of ours is sent elsewhere."""
+    """Read the cloud sync status; sync is always off."""
     return answer({"enabled": False, "message": "background sync is not configured"})
 
 
+@contract_operation("GET", "/project/current", READ, shapes.AgentOpsProject, query=DirectoryQuery)
 async def current_project(request: Request) -> Response:
-    """GET /project/current: the project of a directory, by its name alone.
+    """Read the project name of a directory.
 
     The directory is the client's and may be on another machine: nothing is looked at.
     """

@@ -8,10 +8,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from lamplighter.api.agentops import params, shapes
 from lamplighter.api.agentops.contract import (
     DEFAULT_PROJECT,
+    READ,
+    WRITE,
     agent_of,
     caller_name,
+    contract_operation,
     project_in,
 )
 from lamplighter.api.agentops.params import (
@@ -37,8 +41,9 @@ MAX_ERRORS: Final = 100
 FILE: Final = 'attachment; filename="lamplighter-export.json"'
 
 
+@contract_operation("GET", "/export", READ, shapes.AgentOpsExport, query=ProjectQuery)
 async def export_rows(request: Request) -> Response:
-    """GET /export: as engram writes it, which holds all that AgentOps does."""
+    """Export all data in the format of engram."""
     here = service_context(request)
     project = project_in(request, query(request, ProjectQuery).project)
     # as of one moment, and perhaps more than is good to hold at once; closed when it is sent
@@ -57,8 +62,9 @@ async def export_rows(request: Request) -> Response:
     )
 
 
+@contract_operation("POST", "/import", WRITE, shapes.AgentOpsImported, body=params.ImportIn)
 async def import_rows(request: Request) -> Response:
-    """POST /import: duplicates are stored once."""
+    """Import an export of AgentOps or engram."""
     here = service_context(request)
     if agent_of(request) is not None:
         raise HTTPException(
@@ -85,8 +91,16 @@ async def import_rows(request: Request) -> Response:
     )
 
 
+@contract_operation(
+    "POST",
+    "/projects/migrate",
+    WRITE,
+    shapes.AgentOpsMigrated,
+    body=MigrateIn,
+    needs=("old_project", "new_project"),
+)
 async def migrate(request: Request) -> Response:
-    """POST /projects/migrate."""
+    """Move all data of one project to another."""
     here = service_context(request)
     if agent_of(request) is not None:
         raise HTTPException(

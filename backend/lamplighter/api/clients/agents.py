@@ -7,8 +7,10 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access.callers import caller_of
+from lamplighter.api.clients import shapes
 from lamplighter.api.context import api_context
 from lamplighter.api.memory import context_shapes
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.clients.agent import CONTEXT_LIMIT, Agent, find_agent, require_local
 from lamplighter.domain.clients.agent_block import IncludedMemory, render_line
@@ -25,6 +27,7 @@ from lamplighter.usecases.clients.agent_context import AgentStatus, ContextBlock
 PROJECT = "default"
 
 
+@operation("GET", "/agents", "settings:read", shapes.AgentPage, query=common_shapes.PageQuery)
 async def index(request: Request) -> Response:
     """List agents with their settings and activity."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)

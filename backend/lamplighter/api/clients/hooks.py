@@ -11,8 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.access.callers import caller_of
+from lamplighter.api.clients import shapes
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import context_shapes
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.activity import FILE_TOOLS, TASK_TOOLS
@@ -52,6 +54,7 @@ REFUSED_FOR_SESSIONS: Final = (
 )
 
 
+@operation("POST", "/hooks/{event}", "knowledge:write", shapes.HookAnswer, problems=(400, 404))
 async def receive(request: Request) -> Response:
     """Receive a hook event of an interactive session and return context."""
     here, caller, event = api_context(request), caller_of(request), request.path_params["event"]

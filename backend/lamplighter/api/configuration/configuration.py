@@ -14,7 +14,9 @@ from lamplighter.api import common_shapes, params
 from lamplighter.api.access.callers import actor_name, caller_of
 from lamplighter.api.configuration import shapes
 from lamplighter.api.context import api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, problem
+from lamplighter.domain.access.access import ADMIN
 from lamplighter.domain.errors import Stale, Unavailable
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes as feed
@@ -26,6 +28,15 @@ NEEDED: Final = "Send If-Match with the ETag of the file that you read."
 _ETAG: Final = re.compile(r'(?:W/)?"([^"]*)"')
 
 
+@operation(
+    "GET",
+    "/configuration/services",
+    ADMIN,
+    shapes.ServicesFileOut,
+    query=common_shapes.NoParameters,
+    problems=(503,),
+    person=True,
+)
 async def read_services(request: Request) -> Response:
     """Read services.yaml as its services with their fields."""
     params.query(request, common_shapes.NoParameters)
@@ -33,6 +44,15 @@ async def read_services(request: Request) -> Response:
     return await _services_out(files, await services.read(files))
 
 
+@operation(
+    "POST",
+    "/configuration/preview/services",
+    ADMIN,
+    shapes.EditPreviewOut,
+    body=shapes.ServicePreviewIn,
+    problems=(404, 409, 503),
+    person=True,
+)
 async def preview_service(request: Request) -> Response:
     """Preview an edit of a service: its diff, its mistakes, and a run of its checks."""
     body = await params.body(request, shapes.ServicePreviewIn)
@@ -41,6 +61,15 @@ async def preview_service(request: Request) -> Response:
     return _preview_out(await services.preview(here, files, edit, test=body.test))
 
 
+@operation(
+    "PUT",
+    "/configuration/services/{name}",
+    ADMIN,
+    shapes.ServicesFileOut,
+    body=shapes.ServiceFieldsIn,
+    problems=(404, 409, 412, 428, 503),
+    person=True,
+)
 async def save_service(request: Request) -> Response:
     """Add or change a service in services.yaml; needs If-Match."""
     body = await params.body(request, shapes.ServiceFieldsIn)
@@ -49,11 +78,28 @@ async def save_service(request: Request) -> Response:
     return await _save(request, edit)
 
 
+@operation(
+    "DELETE",
+    "/configuration/services/{name}",
+    ADMIN,
+    shapes.ServicesFileOut,
+    problems=(404, 409, 412, 428, 503),
+    person=True,
+)
 async def remove_service(request: Request) -> Response:
     """Remove a service from services.yaml; needs If-Match."""
     return await _save(request, ServiceEdit(name=request.path_params["name"], fields=None))
 
 
+@operation(
+    "POST",
+    "/configuration/preview/settings",
+    ADMIN,
+    shapes.EditPreviewOut,
+    body=shapes.SettingValuesIn,
+    problems=(409, 503),
+    person=True,
+)
 async def preview_settings(request: Request) -> Response:
     """Preview an edit of the settings file: its diff and its mistakes."""
     body = await params.body(request, shapes.SettingValuesIn)
@@ -61,6 +107,15 @@ async def preview_settings(request: Request) -> Response:
     return _preview_out(await settings.preview(here, files, body.values))
 
 
+@operation(
+    "PATCH",
+    "/configuration/settings",
+    ADMIN,
+    shapes.SettingsFileOut,
+    body=shapes.SettingValuesIn,
+    problems=(409, 412, 428, 503),
+    person=True,
+)
 async def save_settings(request: Request) -> Response:
     """Write settings to the settings file; needs If-Match."""
     body = await params.body(request, shapes.SettingValuesIn)
@@ -73,6 +128,14 @@ async def save_settings(request: Request) -> Response:
     return answer(_settings_file(files, saved), headers=_headers(saved))
 
 
+@operation(
+    "GET",
+    "/configuration/changes",
+    ADMIN,
+    shapes.ConfigurationChangesPage,
+    query=common_shapes.PageQuery,
+    person=True,
+)
 async def list_changes(request: Request) -> Response:
     """List edits made in the app with their diffs, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)

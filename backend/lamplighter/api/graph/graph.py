@@ -10,6 +10,7 @@ from lamplighter.api import params
 from lamplighter.api.access.project_wall import project_bound
 from lamplighter.api.context import api_context
 from lamplighter.api.graph import shapes
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, versioned
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.memory.reach import Reach
@@ -27,6 +28,7 @@ from lamplighter.usecases.graph.view import DecisionCase, EntityCase
 _STATES: Final = {"current": True, "past": False, "all": None}
 
 
+@operation("GET", "/entities", "memories:read", shapes.EntityPage, query=shapes.EntityQuery)
 async def list_entities(request: Request) -> Response:
     """List entities of the knowledge graph."""
     wanted, reach = params.query(request, shapes.EntityQuery), await _reach(request)
@@ -47,6 +49,16 @@ async def list_entities(request: Request) -> Response:
     return await _list(request, wanted, entities, selection, rows)
 
 
+@operation(
+    "POST",
+    "/entities",
+    "memories:write",
+    shapes.EntityOut,
+    status=201,
+    body=shapes.EntityIn,
+    problems=(409,),
+    across=True,
+)
 async def create_entity(request: Request) -> Response:
     """Create an entity."""
     given = await params.body(request, shapes.EntityIn)
@@ -56,6 +68,7 @@ async def create_entity(request: Request) -> Response:
     return versioned(serialize.entity(made), 201, Location=location)
 
 
+@operation("GET", "/entities/{id:int}", "memories:read", shapes.EntityCaseOut, problems=(404,))
 async def show_entity(request: Request) -> Response:
     """Read an entity with its neighbors and evidence."""
     here, number = api_context(request), params.number(request)
@@ -66,6 +79,16 @@ async def show_entity(request: Request) -> Response:
     return versioned(entity_case_out(case))
 
 
+@operation(
+    "PATCH",
+    "/entities/{id:int}",
+    "memories:write",
+    shapes.EntityOut,
+    body=shapes.EntityEditIn,
+    problems=(404, 409, 412),
+    matches=True,
+    across=True,
+)
 async def edit_entity(request: Request) -> Response:
     """Change an entity or add names."""
     here, number = api_context(request), params.number(request)
@@ -77,6 +100,16 @@ async def edit_entity(request: Request) -> Response:
     return versioned(serialize.entity(changed))
 
 
+@operation(
+    "DELETE",
+    "/entities/{id:int}",
+    "memories:write",
+    None,
+    status=204,
+    problems=(404, 409, 412),
+    matches=True,
+    across=True,
+)
 async def delete_entity(request: Request) -> Response:
     """Delete an entity and its relationships."""
     number = params.number(request)
@@ -85,6 +118,16 @@ async def delete_entity(request: Request) -> Response:
     return Response(status_code=204)
 
 
+@operation(
+    "POST",
+    "/entities/{id:int}/merge",
+    "memories:write",
+    shapes.EntityOut,
+    body=shapes.MergeIn,
+    problems=(404, 409, 412),
+    matches=True,
+    across=True,
+)
 async def merge(request: Request) -> Response:
     """Merge an entity into another one."""
     here, number = api_context(request), params.number(request)
@@ -94,6 +137,15 @@ async def merge(request: Request) -> Response:
     return versioned(serialize.entity(kept))
 
 
+@operation(
+    "DELETE",
+    "/entities/{id:int}/merge",
+    "memories:write",
+    shapes.EntityOut,
+    problems=(404, 409, 412),
+    matches=True,
+    across=True,
+)
 async def unmerge(request: Request) -> Response:
     """Unmerge an entity."""
     here, number = api_context(request), params.number(request)
@@ -101,6 +153,13 @@ async def unmerge(request: Request) -> Response:
     return versioned(serialize.entity(await edit.unmerge(here, number, version=version)))
 
 
+@operation(
+    "GET",
+    "/relationships",
+    "memories:read",
+    shapes.RelationshipPage,
+    query=shapes.RelationshipQuery,
+)
 async def list_relationships(request: Request) -> Response:
     """List relationships of the knowledge graph."""
     wanted = params.query(request, shapes.RelationshipQuery)
@@ -135,6 +194,16 @@ async def _list(
     return page(request, items, found.position, seq, total=total)
 
 
+@operation(
+    "POST",
+    "/relationships",
+    "memories:write",
+    shapes.RelationshipOut,
+    status=201,
+    body=shapes.RelationshipIn,
+    problems=(404, 409),
+    across=True,
+)
 async def create_relationship(request: Request) -> Response:
     """Create a relationship."""
     given = await params.body(request, shapes.RelationshipIn)
@@ -145,6 +214,9 @@ async def create_relationship(request: Request) -> Response:
     return versioned(serialize.relationship(made), 201, Location=location)
 
 
+@operation(
+    "GET", "/relationships/{id:int}", "memories:read", shapes.RelationshipOut, problems=(404,)
+)
 async def show_relationship(request: Request) -> Response:
     """Read a relationship."""
     here, number = api_context(request), params.number(request)
@@ -152,6 +224,16 @@ async def show_relationship(request: Request) -> Response:
     return versioned(serialize.relationship(found))
 
 
+@operation(
+    "PATCH",
+    "/relationships/{id:int}",
+    "memories:write",
+    shapes.RelationshipOut,
+    body=shapes.RelationshipEditIn,
+    problems=(404, 409, 412),
+    matches=True,
+    across=True,
+)
 async def edit_relationship(request: Request) -> Response:
     """Change or end a relationship."""
     here, number = api_context(request), params.number(request)
@@ -164,6 +246,16 @@ async def edit_relationship(request: Request) -> Response:
     return versioned(serialize.relationship(changed))
 
 
+@operation(
+    "DELETE",
+    "/relationships/{id:int}",
+    "memories:write",
+    None,
+    status=204,
+    problems=(404, 409, 412),
+    matches=True,
+    across=True,
+)
 async def delete_relationship(request: Request) -> Response:
     """Delete a relationship."""
     number = params.number(request)
@@ -172,6 +264,9 @@ async def delete_relationship(request: Request) -> Response:
     return Response(status_code=204)
 
 
+@operation(
+    "GET", "/graph", "memories:read", shapes.GraphOut, query=shapes.GraphQuery, problems=(404, 409)
+)
 async def graph(request: Request) -> Response:
     """Read the entities and relationships around an entity."""
     here, wanted = api_context(request), params.query(request, shapes.GraphQuery)
@@ -191,6 +286,7 @@ async def graph(request: Request) -> Response:
     )
 
 
+@operation("GET", "/why", "memories:read", shapes.DecisionsOut, query=shapes.WhyQuery)
 async def why(request: Request) -> Response:
     """Find out why something was decided."""
     here, wanted = api_context(request), params.query(request, shapes.WhyQuery)

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from lamplighter.api import common_shapes, params
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.health import shapes
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.health.figures import MeasurementTrigger
@@ -16,12 +17,29 @@ from lamplighter.repository.feed import changes
 from lamplighter.usecases.health import measure as health
 
 
+@operation(
+    "GET",
+    "/memory-health",
+    "memories:read",
+    shapes.MemoryHealthOut,
+    query=common_shapes.NoParameters,
+    across=True,
+)
 async def show(request: Request) -> Response:
     """Read the last measurement of the memory's health, and the trend."""
     params.query(request, common_shapes.NoParameters)
     return await _answer(api_context(request), 200)
 
 
+@operation(
+    "POST",
+    "/memory-health/measurements",
+    "memories:write",
+    shapes.MemoryHealthOut,
+    status=201,
+    body=shapes.MeasureIn,
+    across=True,
+)
 async def measure(request: Request) -> Response:
     """Measure the memory's health now."""
     here, body = api_context(request), await params.body(request, shapes.MeasureIn)

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from lamplighter.api import params
 from lamplighter.api.context import api_context
 from lamplighter.api.incidents import shapes
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.search import period
 from lamplighter.formats.incidents import incident as as_incident
@@ -22,6 +23,14 @@ from lamplighter.usecases.system import incident_changes as acts
 from lamplighter.usecases.system.incident_changes import IncidentChange
 
 
+@operation(
+    "GET",
+    "/incidents",
+    "sessions:read",
+    shapes.IncidentPage,
+    query=shapes.IncidentQuery,
+    across=True,
+)
 async def index(request: Request) -> Response:
     """List incidents, newest first."""
     here, query = api_context(request), params.query(request, shapes.IncidentQuery)
@@ -37,6 +46,14 @@ async def index(request: Request) -> Response:
     return page(request, [as_incident(each) for each in found.items], found.position, seq)
 
 
+@operation(
+    "GET",
+    "/incidents/{id:int}",
+    "sessions:read",
+    shapes.IncidentDetailOut,
+    problems=(404,),
+    across=True,
+)
 async def show(request: Request) -> Response:
     """Read an incident with its timeline."""
     here, number = api_context(request), params.number(request)
@@ -46,6 +63,15 @@ async def show(request: Request) -> Response:
     return answer({**found, "seq": seq})
 
 
+@operation(
+    "GET",
+    "/incidents/{id:int}/replay",
+    "sessions:read",
+    shapes.ReplayOut,
+    query=shapes.ReplayQuery,
+    problems=(404,),
+    across=True,
+)
 async def show_replay(request: Request) -> Response:
     """Decide again on a past incident with other memories; changes nothing."""
     here, number = api_context(request), params.number(request)
@@ -55,6 +81,15 @@ async def show_replay(request: Request) -> Response:
         return answer(await replay(here.db, here.services(), number, options))
 
 
+@operation(
+    "PATCH",
+    "/incidents/{id:int}",
+    "sessions:write",
+    shapes.IncidentOut,
+    body=shapes.IncidentIn,
+    problems=(404, 409),
+    across=True,
+)
 async def update(request: Request) -> Response:
     """Acknowledge, note, resolve, merge or separate an incident."""
     here, number = api_context(request), params.number(request)

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from lamplighter.api import params
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import review_shapes
+from lamplighter.api.op import operation
 from lamplighter.api.responses import page
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.formats.audit import Audit, as_json
@@ -17,6 +18,14 @@ from lamplighter.usecases.memory.evidence import page_on_topic
 from lamplighter.usecases.sessions.prompt_effects import AuditEffect, prompt_effects
 
 
+@operation(
+    "GET",
+    "/audit",
+    "memories:read",
+    review_shapes.AuditPage,
+    query=review_shapes.AuditQuery,
+    across=True,
+)
 async def index(request: Request) -> Response:
     """List all memories about a service or topic, with their evidence."""
     here, query = api_context(request), params.query(request, review_shapes.AuditQuery)

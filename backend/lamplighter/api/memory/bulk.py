@@ -9,6 +9,7 @@ from lamplighter.api import params
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import shapes
 from lamplighter.api.memory.memories import filter_of, require_finite
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats import serialize
@@ -24,6 +25,14 @@ VALUE_MEANINGS = {
 EMPTY_FILTER = 'is empty and matches every memory; send "all": true to confirm'
 
 
+@operation(
+    "POST",
+    "/memories/bulk",
+    "memories:write",
+    shapes.BulkResultOut,
+    body=shapes.BulkIn,
+    across=True,
+)
 async def act(request: Request) -> Response:
     """Delete, confirm or change several memories."""
     here, body = api_context(request), await params.body(request, shapes.BulkIn)

@@ -10,6 +10,7 @@ from lamplighter.api import common_shapes, params
 from lamplighter.api.access.callers import actor_name, caller_of
 from lamplighter.api.context import api_context
 from lamplighter.api.memory import journal_shapes
+from lamplighter.api.op import ANY, operation
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.access.access import ADMIN
 from lamplighter.formats import serialize
@@ -31,6 +32,14 @@ UNDO_SCOPES: Final = {
 """The scope that undoing an act takes, where it is another one than that of memories."""
 
 
+@operation(
+    "GET",
+    "/acts",
+    "memories:read",
+    journal_shapes.ActPage,
+    query=common_shapes.PageQuery,
+    across=True,
+)
 async def index(request: Request) -> Response:
     """List operator acts from the journal, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
@@ -43,6 +52,15 @@ async def index(request: Request) -> Response:
     return page(request, items, found.position, seq)
 
 
+@operation(
+    "POST",
+    "/acts/{id:int}/undo",
+    ANY,
+    journal_shapes.UndoneOut,
+    body=journal_shapes.UndoIn,
+    problems=(403, 404, 409),
+    across=True,
+)
 async def undo(request: Request) -> Response:
     """Undo an operator act; 409 names the rows that changed since."""
     here, number = api_context(request), params.number(request)

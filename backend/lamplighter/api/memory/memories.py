@@ -14,6 +14,7 @@ from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import shapes
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, versioned
 from lamplighter.domain.errors import Invalid, InvalidField, collect_errors
 from lamplighter.domain.memory.admit import admit_edit
@@ -44,6 +45,7 @@ FADING_WITHIN: Final = timedelta(days=30)
 """How far the view of those that fade looks ahead."""
 
 
+@operation("GET", "/memories", "memories:read", shapes.MemoryPage, query=shapes.MemoryQuery)
 async def index(request: Request) -> Response:
     """List memories."""
     here, query = api_context(request), params.query(request, shapes.MemoryQuery)
@@ -57,6 +59,7 @@ async def index(request: Request) -> Response:
     return page(request, found.items, found.position, seq, total=total, **_as_of(at))
 
 
+@operation("GET", "/memories/facets", "memories:read", shapes.Facets, query=shapes.FacetQuery)
 async def facets(request: Request) -> Response:
     """Count memories by service, category, project and state."""
     here, query = api_context(request), params.query(request, shapes.FacetQuery)
@@ -77,6 +80,7 @@ async def facets(request: Request) -> Response:
     )
 
 
+@operation("GET", "/memories/views", "memories:read", shapes.Views, query=shapes.ViewQuery)
 async def views(request: Request) -> Response:
     """Count memories by view: fading soon, unused, single source, edited by a person."""
     here, query = api_context(request), params.query(request, shapes.ViewQuery)
@@ -86,6 +90,15 @@ async def views(request: Request) -> Response:
     return answer({"views": found, "seq": seq})
 
 
+@operation(
+    "POST",
+    "/memories",
+    "memories:write",
+    shapes.MemoryOut,
+    status=201,
+    body=shapes.MemoryIn,
+    across=True,
+)
 async def create(request: Request) -> Response:
     """Add a memory."""
     here, body = api_context(request), await params.body(request, shapes.MemoryIn, rules)
@@ -100,6 +113,15 @@ async def create(request: Request) -> Response:
     return versioned(serialize.memory(memory), 201, Location=location)
 
 
+@operation(
+    "GET",
+    "/memories/{id:int}",
+    "memories:read",
+    shapes.MemoryOut,
+    query=shapes.AsOfQuery,
+    problems=(404,),
+)
+@project_wall.restrict_memory
 async def show(request: Request) -> Response:
     """Read a memory."""
     here, query = api_context(request), params.query(request, shapes.AsOfQuery)
@@ -109,6 +131,16 @@ async def show(request: Request) -> Response:
     return versioned({**serialize.memory(memory), **_as_of(at)})
 
 
+@operation(
+    "PATCH",
+    "/memories/{id:int}",
+    "memories:write",
+    shapes.MemoryOut,
+    body=shapes.MemoryEdit,
+    problems=(404, 412),
+    matches=True,
+    across=True,
+)
 async def update(request: Request) -> Response:
     """Edit a memory."""
     here, memory_id = api_context(request), params.number(request)
@@ -123,6 +155,15 @@ async def update(request: Request) -> Response:
     return versioned(serialize.memory(memory))
 
 
+@operation(
+    "POST",
+    "/memories/{id:int}/confirm",
+    "memories:write",
+    shapes.MemoryOut,
+    problems=(404, 409, 412),
+    matches=True,
+    across=True,
+)
 async def confirm(request: Request) -> Response:
     """Confirm a memory: it is trusted and no longer labeled as unverified."""
     here, memory_id = api_context(request), params.number(request)
@@ -132,6 +173,16 @@ async def confirm(request: Request) -> Response:
     return versioned(serialize.memory(memory))
 
 
+@operation(
+    "DELETE",
+    "/memories/{id:int}",
+    "memories:write",
+    None,
+    status=204,
+    problems=(404, 412),
+    matches=True,
+    across=True,
+)
 async def delete(request: Request) -> Response:
     """Move a memory to the trash."""
     here, memory_id = api_context(request), params.number(request)
@@ -140,6 +191,15 @@ async def delete(request: Request) -> Response:
     return Response(status_code=204)
 
 
+@operation(
+    "GET",
+    "/memories/{id:int}/history",
+    "memories:read",
+    shapes.HistoryPage,
+    query=common_shapes.PageQuery,
+    problems=(404,),
+)
+@project_wall.restrict_memory
 async def read_history(request: Request) -> Response:
     """List the changes of a memory."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
@@ -153,6 +213,16 @@ async def read_history(request: Request) -> Response:
     return page(request, [entry(each, undoable=able) for each, able in items], found.position, seq)
 
 
+@operation(
+    "GET",
+    "/memories/{id:int}/evidence",
+    "memories:read",
+    shapes.EvidenceOut,
+    query=shapes.EvidenceQuery,
+    problems=(404,),
+    deprecated_path="/memories/{id:int}/grounds",
+)
+@project_wall.restrict_memory
 async def read_evidence(request: Request) -> Response:
     """Read the evidence for a memory: its sources, the prompts that included it, its conflicts."""
     here, query = api_context(request), params.query(request, shapes.EvidenceQuery)
@@ -160,6 +230,15 @@ async def read_evidence(request: Request) -> Response:
     return answer(found.as_json())
 
 
+@operation(
+    "POST",
+    "/memories/{id:int}/history/{entry:int}/undo",
+    "memories:write",
+    shapes.MemoryOut,
+    problems=(404, 409, 412),
+    matches=True,
+    across=True,
+)
 async def undo_change(request: Request) -> Response:
     """Undo one change of a memory."""
     here, memory_id = api_context(request), params.number(request)

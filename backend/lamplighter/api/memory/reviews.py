@@ -10,6 +10,7 @@ from lamplighter.api.access.project_wall import project_bound
 from lamplighter.api.context import api_context
 from lamplighter.api.memory import review_shapes
 from lamplighter.api.memory.memories import entry
+from lamplighter.api.op import operation
 from lamplighter.api.responses import page, versioned
 from lamplighter.domain.memory.memory import GENERAL, MemoryId
 from lamplighter.domain.memory.review import (
@@ -30,6 +31,9 @@ from lamplighter.usecases.memory import review, undo
 LIST_LIMIT: Final = 20
 
 
+@operation(
+    "GET", "/reviews", "reviews:read", review_shapes.ReviewPage, query=review_shapes.ReviewQuery
+)
 async def index(request: Request) -> Response:
     """List reviews: pairs of conflicting memories."""
     here, query = api_context(request), params.query(request, review_shapes.ReviewQuery)
@@ -45,6 +49,7 @@ async def index(request: Request) -> Response:
     return page(request, items, found.position, seq, total=total, pages=waiting)
 
 
+@operation("GET", "/reviews/{id:int}", "reviews:read", review_shapes.ReviewCaseOut, problems=(404,))
 async def show(request: Request) -> Response:
     """Read a review."""
     here, number = api_context(request), params.number(request)
@@ -52,6 +57,15 @@ async def show(request: Request) -> Response:
         return versioned(await review_case_out(here.db, await review.get(here.db, number)))
 
 
+@operation(
+    "PUT",
+    "/reviews/{id:int}/resolution",
+    "reviews:write",
+    review_shapes.ReviewCaseOut,
+    body=review_shapes.ResolutionIn,
+    problems=(404, 409, 412),
+    matches=True,
+)
 async def resolve(request: Request) -> Response:
     """Resolve a review."""
     here, number = api_context(request), params.number(request)
@@ -67,6 +81,14 @@ async def resolve(request: Request) -> Response:
     return await show(request)
 
 
+@operation(
+    "DELETE",
+    "/reviews/{id:int}/resolution",
+    "reviews:write",
+    review_shapes.ReviewCaseOut,
+    problems=(404, 409, 412),
+    matches=True,
+)
 async def reopen(request: Request) -> Response:
     """Revert the resolution of a review."""
     here, number = api_context(request), params.number(request)

@@ -7,6 +7,7 @@ from lamplighter.api import params
 from lamplighter.api.context import api_context
 from lamplighter.api.memory import shapes
 from lamplighter.api.memory.memories import rules
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.domain.memory.memory import Candidate, MemoryId, Source, Trust
 from lamplighter.domain.relate import relate
@@ -14,6 +15,14 @@ from lamplighter.formats import serialize
 from lamplighter.usecases.memory.similar import find_similar
 
 
+@operation(
+    "POST",
+    "/memories/similar",
+    "memories:read",
+    shapes.SimilarOut,
+    body=shapes.SimilarIn,
+    across=True,
+)
 async def create(request: Request) -> Response:
     """Find active memories that match or contradict a text."""
     here, body = api_context(request), await params.body(request, shapes.SimilarIn, rules)
@@ -40,6 +49,7 @@ async def create(request: Request) -> Response:
     return answer({"items": items})
 
 
+@operation("POST", "/memories/relate", "memories:read", shapes.RelationOut, body=shapes.RelateIn)
 async def relate_pair(request: Request) -> Response:
     """Compare a new observation with an existing one."""
     body = await params.body(request, shapes.RelateIn)

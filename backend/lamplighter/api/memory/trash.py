@@ -8,7 +8,8 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.context import api_context
-from lamplighter.api.memory import journal_shapes
+from lamplighter.api.memory import journal_shapes, shapes
+from lamplighter.api.op import operation
 from lamplighter.api.responses import page, versioned
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
@@ -18,6 +19,14 @@ from lamplighter.repository.memory.trash import TrashedMemory
 from lamplighter.usecases.memory import journal
 
 
+@operation(
+    "GET",
+    "/trash",
+    "memories:read",
+    journal_shapes.TrashPage,
+    query=journal_shapes.TrashQuery,
+    across=True,
+)
 async def index(request: Request) -> Response:
     """List deleted memories."""
     here, query = api_context(request), params.query(request, journal_shapes.TrashQuery)
@@ -34,6 +43,15 @@ async def index(request: Request) -> Response:
     return page(request, items, found.position, seq, total=total)
 
 
+@operation(
+    "POST",
+    "/trash/{id:int}/restore",
+    "memories:write",
+    shapes.MemoryOut,
+    body=common_shapes.Empty,
+    problems=(404, 409),
+    across=True,
+)
 async def restore(request: Request) -> Response:
     """Restore a deleted memory."""
     here = api_context(request)
@@ -42,6 +60,9 @@ async def restore(request: Request) -> Response:
     return versioned(serialize.memory(memory))
 
 
+@operation(
+    "DELETE", "/trash/{id:int}", "memories:write", None, status=204, problems=(404,), across=True
+)
 async def purge(request: Request) -> Response:
     """Delete a memory permanently."""
     here = api_context(request)

@@ -10,6 +10,7 @@ from lamplighter.api import params
 from lamplighter.api.access.project_wall import project_bound
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.notebook import shapes
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, problem
 from lamplighter.domain.errors import NotFound, Stale, Unavailable
 from lamplighter.domain.notebook.place import INDEX
@@ -21,6 +22,7 @@ from lamplighter.usecases.notebook.decide import StalePage
 from lamplighter.usecases.notebook.read import read_page
 
 
+@operation("GET", "/notebook", "memories:read", shapes.NotebookOut, query=shapes.NotebookQuery)
 async def index(request: Request) -> Response:
     """List the pages of the notebook."""
     return await _list(request, params.query(request, shapes.NotebookQuery).q)
@@ -47,21 +49,43 @@ async def _list(request: Request, query: str = "") -> Response:
     return answer({"pages": items, "index_limit": limit})
 
 
+@operation("GET", "/notebook/MEMORY", "memories:read", shapes.PageOut, problems=(404,))
 async def show_index(request: Request) -> Response:
     """Read the index of the notebook."""
     return await _show(request, INDEX)
 
 
+@operation("GET", "/notebook/{section}/{name}", "memories:read", shapes.PageOut, problems=(404,))
 async def show(request: Request) -> Response:
     """Read a page of the notebook."""
     return await _show(request, _path(request))
 
 
+@operation(
+    "PUT",
+    "/notebook/MEMORY",
+    "memories:write",
+    shapes.PageWritten,
+    body=shapes.PageIn,
+    problems=(404, 412),
+    matches=True,
+    across=True,
+)
 async def write_index(request: Request) -> Response:
     """Write the notes of the index; a changed index outside of them needs a review."""
     return await _write(request, INDEX)
 
 
+@operation(
+    "PUT",
+    "/notebook/{section}/{name}",
+    "memories:write",
+    shapes.PageWritten,
+    body=shapes.PageIn,
+    problems=(404, 412),
+    matches=True,
+    across=True,
+)
 async def write(request: Request) -> Response:
     """Write a page of the notebook, and read its edits."""
     return await _write(request, _path(request))
@@ -89,6 +113,15 @@ async def _write(request: Request, path: str) -> Response:
     return answer(written, headers={"ETag": f'"{digest}"'})
 
 
+@operation(
+    "PUT",
+    "/notebook",
+    "memories:write",
+    shapes.NotebookOut,
+    body=shapes.NotebookResolutionIn,
+    problems=(404,),
+    across=True,
+)
 async def resolve(request: Request) -> Response:
     """Accept or discard the files of pages that need a review."""
     here = _required(api_context(request))

@@ -7,6 +7,8 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.context import api_context
+from lamplighter.api.op import operation
+from lamplighter.api.organize import shapes
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.formats.upkeep import organizer as as_json
@@ -18,6 +20,14 @@ from lamplighter.usecases.organize import run as organizer
 from lamplighter.usecases.organize import view
 
 
+@operation(
+    "GET",
+    "/organizer/runs",
+    "memories:read",
+    shapes.OrganizerRunPage,
+    query=common_shapes.PageQuery,
+    across=True,
+)
 async def index(request: Request) -> Response:
     """List the runs of the organizer, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
@@ -30,6 +40,16 @@ async def index(request: Request) -> Response:
     return page(request, items, found.position, seq)
 
 
+@operation(
+    "POST",
+    "/organizer/runs",
+    "memories:write",
+    shapes.OrganizerRunOut,
+    status=202,
+    body=common_shapes.Empty,
+    problems=(409,),
+    across=True,
+)
 async def create(request: Request) -> Response:
     """Queue a run of the organizer; the supervisor begins it within seconds."""
     here = api_context(request)
@@ -38,6 +58,14 @@ async def create(request: Request) -> Response:
     return answer(as_json.run(run), 202, headers={"Location": f"/api/v1/organizer/runs/{run.id}"})
 
 
+@operation(
+    "POST",
+    "/organizer/preview",
+    "memories:read",
+    shapes.OrganizerReportOut,
+    body=common_shapes.Empty,
+    across=True,
+)
 async def preview(request: Request) -> Response:
     """Show what a run of the organizer would do now."""
     here = api_context(request)
@@ -50,6 +78,14 @@ async def preview(request: Request) -> Response:
     return answer({"counts": found.counts, "examples": found.examples, "seq": seq})
 
 
+@operation(
+    "GET",
+    "/organizer/runs/{id:int}",
+    "memories:read",
+    shapes.OrganizerDiffOut,
+    problems=(404,),
+    across=True,
+)
 async def show(request: Request) -> Response:
     """Read a run with what it changed."""
     here, number = api_context(request), params.number(request)
@@ -61,6 +97,15 @@ async def show(request: Request) -> Response:
     return answer({**out, "reviews": opened, "seq": seq})
 
 
+@operation(
+    "POST",
+    "/organizer/runs/{id:int}/undo",
+    "memories:write",
+    shapes.RunUndoneOut,
+    body=common_shapes.Empty,
+    problems=(404, 409),
+    across=True,
+)
 async def undo(request: Request) -> Response:
     """Undo a run: every memory is as before; 409 names the rows that changed since."""
     here, number = api_context(request), params.number(request)

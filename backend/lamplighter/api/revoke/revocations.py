@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.revoke import shapes
 from lamplighter.domain.revoke.origin import TeachingOrigin, choose_origin
@@ -14,12 +15,30 @@ from lamplighter.usecases.revoke import revoke
 from lamplighter.usecases.revoke.revoke import Revocation
 
 
+@operation(
+    "POST",
+    "/revocations/preview",
+    "memories:read",
+    shapes.RevocationOut,
+    body=shapes.RevocationIn,
+    problems=(404, 409),
+    across=True,
+)
 async def preview(request: Request) -> Response:
     """Show what a revocation would revert, and how the next prompts would change."""
     here = api_context(request)
     return await _out(here, await revoke.preview(_prompts(here), await _origin(request)))
 
 
+@operation(
+    "POST",
+    "/revocations",
+    "memories:write",
+    shapes.RevocationOut,
+    body=shapes.RevocationIn,
+    problems=(404, 409),
+    across=True,
+)
 async def create(request: Request) -> Response:
     """Revert everything that a session, an agent or a source taught, in one act."""
     here = api_context(request)

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from lamplighter.api import params
 from lamplighter.api.access import project_wall
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.search import shapes
 from lamplighter.domain.errors import Invalid, InvalidField
@@ -22,6 +23,7 @@ from lamplighter.usecases.search.session_search import find
 ACTIVE = {"active": True, "inactive": False, "all": None}
 
 
+@operation("GET", "/search", "memories:read", shapes.SearchResultPage, query=shapes.SearchQuery)
 async def index(request: Request) -> Response:
     """Search memories, session summaries and notebook pages, and events on request."""
     here, query = api_context(request), params.query(request, shapes.SearchQuery)

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.api.services import shapes
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
@@ -18,6 +19,9 @@ from lamplighter.repository.services.cooldowns import CooldownFilter
 from lamplighter.usecases.services import act, cooldown_usage
 
 
+@operation(
+    "GET", "/cooldowns", "cooldowns:read", shapes.CooldownPage, query=common_shapes.PageQuery
+)
 async def index(request: Request) -> Response:
     """List cooldowns and their usage."""
     here, now = api_context(request), api_context(request).now()
@@ -43,6 +47,7 @@ async def index(request: Request) -> Response:
     return page(request, some, behind, seq)
 
 
+@operation("GET", "/cooldowns/uses", "cooldowns:read", shapes.UsePage, query=shapes.UseQuery)
 async def uses(request: Request) -> Response:
     """List executed and refused actions, newest first."""
     here, query = api_context(request), params.query(request, shapes.UseQuery)
@@ -57,6 +62,15 @@ async def uses(request: Request) -> Response:
     )
 
 
+@operation(
+    "POST",
+    "/cooldowns/{name}/resets",
+    "cooldowns:write",
+    shapes.ResetOut,
+    status=201,
+    body=shapes.ResetIn,
+    problems=(404,),
+)
 async def reset(request: Request) -> Response:
     """Reset the cooldowns of a service."""
     here, now = api_context(request), api_context(request).now()

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from lamplighter.api import params
 from lamplighter.api.access.callers import caller_of
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, versioned
 from lamplighter.api.services import event_shapes
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
@@ -26,11 +27,19 @@ from lamplighter.usecases.services import events as densities
 from lamplighter.usecases.services import events as report
 
 
+@operation("GET", "/events", "events:read", event_shapes.EventPage, query=event_shapes.EventQuery)
 async def index(request: Request) -> Response:
     """List events, newest first."""
     return await _list_events(request, events.page, serialize.event)
 
 
+@operation(
+    "GET",
+    "/events/groups",
+    "events:read",
+    event_shapes.EventGroupPage,
+    query=event_shapes.EventQuery,
+)
 async def groups(request: Request) -> Response:
     """List groups of repeated events, most recent first."""
     return await _list_events(request, events.page_groups, _group)
@@ -46,6 +55,13 @@ async def _list_events(request: Request, fetch: Any, form: Callable[[Any], Any])
     return page(request, [form(each) for each in found.items], found.position, seq)
 
 
+@operation(
+    "GET",
+    "/events/density",
+    "events:read",
+    event_shapes.EventDensityOut,
+    query=event_shapes.DensityQuery,
+)
 async def density(request: Request) -> Response:
     """Count events over time, by level."""
     here, query = api_context(request), params.query(request, event_shapes.DensityQuery)
@@ -56,6 +72,7 @@ async def density(request: Request) -> Response:
     return answer({**found.as_json(), "seq": seq})
 
 
+@operation("GET", "/events/{id:int}", "events:read", event_shapes.EventOut, problems=(404,))
 async def show(request: Request) -> Response:
     """Read an event."""
     number = params.number(request)
@@ -65,6 +82,9 @@ async def show(request: Request) -> Response:
     return versioned(serialize.event(event))
 
 
+@operation(
+    "POST", "/events", "events:write", event_shapes.EventOut, status=201, body=event_shapes.EventIn
+)
 async def create(request: Request) -> Response:
     """Create an event."""
     here, body = api_context(request), await params.body(request, event_shapes.EventIn, _rules)

@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.context import api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.api.services import notification_shapes
 from lamplighter.domain.errors import NotFound
@@ -16,6 +17,13 @@ from lamplighter.repository.services import notices
 from lamplighter.usecases.services import notify
 
 
+@operation(
+    "GET",
+    "/notices",
+    "events:read",
+    notification_shapes.NoticePage,
+    query=notification_shapes.NoticeQuery,
+)
 async def index(request: Request) -> Response:
     """List notifications, newest first."""
     here, query = api_context(request), params.query(request, notification_shapes.NoticeQuery)
@@ -27,6 +35,9 @@ async def index(request: Request) -> Response:
     return page(request, [plain.notice(each) for each in found.items], found.position, seq)
 
 
+@operation(
+    "GET", "/notices/{id:int}", "events:read", notification_shapes.NoticeOut, problems=(404,)
+)
 async def show(request: Request) -> Response:
     """Read a notification and its delivery status."""
     number = params.number(request)
@@ -36,6 +47,14 @@ async def show(request: Request) -> Response:
     return answer(plain.notice(notice))
 
 
+@operation(
+    "POST",
+    "/notices/test",
+    "settings:write",
+    notification_shapes.NoticeOut,
+    status=202,
+    body=common_shapes.Empty,
+)
 async def test(request: Request) -> Response:
     """Queue a test notification."""
     here = api_context(request)

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.api.services import shapes, silences
 from lamplighter.api.sessions import halt, spending
@@ -31,6 +32,7 @@ from lamplighter.usecases.system import overview as views
 from lamplighter.usecases.system.overview import RECENT, ServiceCondition, ServiceState
 
 
+@operation("GET", "/services", "services:read", shapes.ServicePage, query=shapes.ServicesQuery)
 async def index(request: Request) -> Response:
     """List services with their status."""
     here, query = api_context(request), params.query(request, shapes.ServicesQuery)
@@ -44,6 +46,7 @@ async def index(request: Request) -> Response:
     return page(request, items, behind, seq, **more)
 
 
+@operation("GET", "/services/{name}", "services:read", shapes.ServiceOut, problems=(404,))
 async def show(request: Request) -> Response:
     """Read the status of a service."""
     here = api_context(request)
@@ -54,6 +57,15 @@ async def show(request: Request) -> Response:
     return answer(_service_out(here, found))
 
 
+@operation(
+    "GET",
+    "/services/{name}/checks/results",
+    "services:read",
+    shapes.CheckResultPage,
+    query=common_shapes.PageQuery,
+    problems=(404,),
+    deprecated_path="/services/{name}/looks",
+)
 async def list_check_results(request: Request) -> Response:
     """List the check results of a service, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
@@ -66,6 +78,14 @@ async def list_check_results(request: Request) -> Response:
     )
 
 
+@operation(
+    "GET",
+    "/services/{name}/series",
+    "services:read",
+    shapes.ServiceSeriesOut,
+    query=shapes.SeriesQuery,
+    problems=(404,),
+)
 async def read_series(request: Request) -> Response:
     """Read the results of a service's scheduled checks over time."""
     here, query = api_context(request), params.query(request, shapes.SeriesQuery)
@@ -84,6 +104,7 @@ async def read_series(request: Request) -> Response:
     return answer({**found, "seq": seq})
 
 
+@operation("GET", "/services/{name}/uptime", "services:read", shapes.UptimeOut, problems=(404,))
 async def read_uptime(request: Request) -> Response:
     """Read the share of passed results of a service."""
     here = api_context(request)
@@ -95,6 +116,7 @@ async def read_uptime(request: Request) -> Response:
     return answer({**found, "seq": seq})
 
 
+@operation("GET", "/overview", "services:read", shapes.OverviewOut, query=shapes.OverviewQuery)
 async def overview(request: Request) -> Response:
     """Read the overall status."""
     here, query = api_context(request), params.query(request, shapes.OverviewQuery)
@@ -113,6 +135,9 @@ async def overview(request: Request) -> Response:
     return answer({**shown, "spending": spent, "halt": active_halt, "seq": seq})
 
 
+@operation(
+    "GET", "/learned", "memories:read", shapes.LearnedPage, query=shapes.LearnedQuery, across=True
+)
 async def list_learned(request: Request) -> Response:
     """List memory changes by sessions and decay, newest first."""
     here, query = api_context(request), params.query(request, shapes.LearnedQuery)

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from lamplighter.api import params
 from lamplighter.api.access.callers import actor_name, caller_of
 from lamplighter.api.context import api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.services import shapes
 from lamplighter.domain.search import period
@@ -16,6 +17,14 @@ from lamplighter.formats.serialize import format_moment
 from lamplighter.usecases.services import silence
 
 
+@operation(
+    "PUT",
+    "/services/{name}/pause",
+    "services:write",
+    shapes.PauseOut,
+    body=shapes.PauseIn,
+    problems=(404,),
+)
 async def pause(request: Request) -> Response:
     """Pause a service: its failures are only recorded."""
     here, body = api_context(request), await params.body(request, shapes.PauseIn)
@@ -30,6 +39,9 @@ async def pause(request: Request) -> Response:
     return _pause_out(request, found)
 
 
+@operation(
+    "DELETE", "/services/{name}/pause", "services:write", shapes.PauseOut, problems=(404, 409)
+)
 async def resume(request: Request) -> Response:
     """Resume a service."""
     here, by = api_context(request), actor_name(caller_of(request))

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.api.services import notification_shapes
 from lamplighter.domain.access.access import WEBHOOKS, Caller
@@ -34,6 +35,14 @@ MAX_DEPTH: Final = 32
 CLOSED: Final = "Webhooks are off. Set LAMPLIGHTER_WEBHOOK_TOKEN to receive alerts."
 
 
+@operation(
+    "POST",
+    "/webhooks/{source}",
+    WEBHOOKS,
+    notification_shapes.DeliveryOut,
+    status=202,
+    problems=(400, 404, 413, 503),
+)
 async def receive_alerts(request: Request) -> Response:
     """Receive alerts from a monitor."""
     here, source = api_context(request), payloads.parse_source(request.path_params["source"])
@@ -49,6 +58,13 @@ async def receive_alerts(request: Request) -> Response:
     return answer(_delivery_out(taken), 202 if any(each.new for each in taken) else 200)
 
 
+@operation(
+    "GET",
+    "/alerts",
+    "sessions:read",
+    notification_shapes.AlertPage,
+    query=notification_shapes.AlertQuery,
+)
 async def index(request: Request) -> Response:
     """List alerts, newest first."""
     here, query = api_context(request), params.query(request, notification_shapes.AlertQuery)

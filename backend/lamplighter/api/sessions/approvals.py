@@ -8,6 +8,7 @@ from starlette.responses import Response
 from lamplighter.api import params
 from lamplighter.api.access.callers import actor_name, caller_of
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import page, versioned
 from lamplighter.api.sessions import approval_shapes
 from lamplighter.domain.actions.approval import (
@@ -28,6 +29,13 @@ from lamplighter.usecases.services import cooldown_usage
 from lamplighter.usecases.sessions import approvals
 
 
+@operation(
+    "GET",
+    "/approvals",
+    "approvals:read",
+    approval_shapes.ApprovalPage,
+    query=approval_shapes.ApprovalQuery,
+)
 async def index(request: Request) -> Response:
     """List approvals: session actions that need a person's decision."""
     here, query = api_context(request), params.query(request, approval_shapes.ApprovalQuery)
@@ -40,6 +48,9 @@ async def index(request: Request) -> Response:
     return page(request, [serialize.approval(each) for each in found.items], found.position, seq)
 
 
+@operation(
+    "GET", "/approvals/{id:int}", "approvals:read", approval_shapes.ApprovalCaseOut, problems=(404,)
+)
 async def show(request: Request) -> Response:
     """Read an approval."""
     here, number = api_context(request), params.number(request)
@@ -47,6 +58,15 @@ async def show(request: Request) -> Response:
         return versioned(await approval_case_out(here, await approvals.get(here.db, number)))
 
 
+@operation(
+    "PUT",
+    "/approvals/{id:int}/decision",
+    "approvals:write",
+    approval_shapes.ApprovalCaseOut,
+    body=approval_shapes.DecisionIn,
+    problems=(404, 409, 412),
+    matches=True,
+)
 async def decide(request: Request) -> Response:
     """Approve or deny an action, or replace its command."""
     here, number = api_context(request), params.number(request)

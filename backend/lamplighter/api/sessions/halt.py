@@ -10,6 +10,7 @@ from starlette.responses import Response
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access.callers import actor_name, caller_of
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.sessions import approval_shapes
 from lamplighter.domain.actions.halt import Halt
@@ -24,12 +25,16 @@ CACHE_SECONDS: Final = 1.0
 """How long the answer waits for the database; the file halts everything meanwhile."""
 
 
+@operation(
+    "GET", "/halt", "sessions:read", approval_shapes.HaltOut, query=common_shapes.NoParameters
+)
 async def show(request: Request) -> Response:
     """Read the halt status and who halted Lamplighter."""
     params.query(request, common_shapes.NoParameters)
     return await _halt_state(api_context(request))
 
 
+@operation("PUT", "/halt", "sessions:write", approval_shapes.HaltOut, body=approval_shapes.HaltIn)
 async def pull(request: Request) -> Response:
     """Halt all rounds, sessions and actions."""
     here, by, now = api_context(request), _person(request), api_context(request).now()
@@ -46,6 +51,7 @@ async def pull(request: Request) -> Response:
     return await _halt_state(here)
 
 
+@operation("DELETE", "/halt", "sessions:write", approval_shapes.HaltOut, problems=(409,))
 async def release(request: Request) -> Response:
     """Resume after a halt."""
     here, by = api_context(request), _person(request)

@@ -6,8 +6,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
+from lamplighter.api.access import project_wall
 from lamplighter.api.context import api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
+from lamplighter.api.sessions import shapes
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.sessions.session import Trigger
 from lamplighter.formats import serialize
@@ -18,6 +21,8 @@ from lamplighter.repository.memory.exposures import PromptUpdate
 from lamplighter.repository.sessions import sessions
 
 
+@operation("GET", "/sessions/{id:int}/prompt", "sessions:read", shapes.PromptOut, problems=(404,))
+@project_wall.restrict_session
 async def prompt(request: Request) -> Response:
     """Read the prompt of a session."""
     here = api_context(request)

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, versioned
 from lamplighter.api.sessions import session_log, shapes, spending
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound, collect_errors
@@ -35,6 +36,7 @@ from lamplighter.usecases.sessions import chain as chains
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 
+@operation("GET", "/sessions", "sessions:read", shapes.SessionPage, query=shapes.SessionQuery)
 async def index(request: Request) -> Response:
     """List sessions, newest first."""
     here, query = api_context(request), params.query(request, shapes.SessionQuery)
@@ -64,6 +66,14 @@ async def index(request: Request) -> Response:
     )
 
 
+@operation(
+    "POST",
+    "/sessions",
+    "sessions:write",
+    shapes.SessionRequestOut,
+    status=202,
+    body=shapes.SessionIn,
+)
 async def create(request: Request) -> Response:
     """Request a session now."""
     here = api_context(request)
@@ -88,6 +98,8 @@ async def create(request: Request) -> Response:
     return answer(serialize.request(filed), 202, headers=headers)
 
 
+@operation("GET", "/sessions/{id:int}", "sessions:read", shapes.SessionOut, problems=(404,))
+@project_wall.restrict_session
 async def show(request: Request) -> Response:
     """Read a session."""
     here = api_context(request)
@@ -104,6 +116,14 @@ def _row(each: Session, waiting: Mapping[int, datetime]) -> dict[str, Any]:
     }
 
 
+@operation(
+    "POST",
+    "/sessions/{id:int}/stop",
+    "sessions:write",
+    shapes.SessionOut,
+    status=202,
+    problems=(404, 409),
+)
 async def stop(request: Request) -> Response:
     """Stop a running session."""
     here = api_context(request)
@@ -111,6 +131,7 @@ async def stop(request: Request) -> Response:
     return versioned(serialize.session(session), 202)
 
 
+@operation("GET", "/engines", "sessions:read", shapes.EnginesOut, query=common_shapes.NoParameters)
 async def engines(request: Request) -> Response:
     """List engines, models and session limits."""
     here = api_context(request)
@@ -151,6 +172,15 @@ def _engine(here: ApiContext, engine: Engine) -> dict[str, Any]:
     }
 
 
+@operation(
+    "GET",
+    "/sessions/{id:int}/log",
+    "sessions:read",
+    shapes.LogOut,
+    query=shapes.LogQuery,
+    problems=(404,),
+)
+@project_wall.restrict_session
 async def log(request: Request) -> Response:
     """Read the output of a session."""
     here, query = api_context(request), params.query(request, shapes.LogQuery)
@@ -180,6 +210,15 @@ async def log(request: Request) -> Response:
     )
 
 
+@operation(
+    "GET",
+    "/sessions/{id:int}/markers",
+    "sessions:read",
+    shapes.MarkerPage,
+    query=common_shapes.PageQuery,
+    problems=(404,),
+)
+@project_wall.restrict_session
 async def markers(request: Request) -> Response:
     """List the markers of a session and their outcomes."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
@@ -193,6 +232,15 @@ async def markers(request: Request) -> Response:
     )
 
 
+@operation(
+    "GET",
+    "/sessions/{id:int}/searches",
+    "sessions:read",
+    shapes.SessionSearchPage,
+    query=common_shapes.PageQuery,
+    problems=(404,),
+)
+@project_wall.restrict_session
 async def list_searches(request: Request) -> Response:
     """List the memory searches of a session."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
@@ -206,6 +254,15 @@ async def list_searches(request: Request) -> Response:
     return page(request, [_search(each, existing) for each in some], behind, seq)
 
 
+@operation(
+    "PUT",
+    "/markers/{id:int}/accepted",
+    "sessions:write",
+    shapes.MarkerOut,
+    body=common_shapes.Empty,
+    problems=(404, 409),
+    deprecated_path="/markers/{id:int}/taken",
+)
 async def accept_marker(request: Request) -> Response:
     """Accept a marker that was ignored in code or in a quotation."""
     here = api_context(request)
@@ -215,6 +272,15 @@ async def accept_marker(request: Request) -> Response:
     return versioned(serialize.marker_result(mark))
 
 
+@operation(
+    "POST",
+    "/sessions/{id:int}/markers",
+    "sessions:write",
+    shapes.SessionOut,
+    status=202,
+    body=common_shapes.Empty,
+    problems=(404, 409),
+)
 async def ingest_rest(request: Request) -> Response:
     """Ingest the remaining markers of a session beyond the marker limit."""
     here, number = api_context(request), params.number(request)
@@ -229,6 +295,8 @@ async def ingest_rest(request: Request) -> Response:
     return versioned(serialize.session(session), 202)
 
 
+@operation("GET", "/sessions/{id:int}/chain", "sessions:read", shapes.ChainOut, problems=(404,))
+@project_wall.restrict_session
 async def chain(request: Request) -> Response:
     """Read the chain that a session belongs to."""
     here, number = api_context(request), params.number(request)
@@ -251,6 +319,15 @@ async def chain(request: Request) -> Response:
     )
 
 
+@operation(
+    "PUT",
+    "/escalations/{id:int}/handled",
+    "sessions:write",
+    shapes.EscalationOut,
+    body=common_shapes.Empty,
+    problems=(404, 409),
+    deprecated_path="/escalations/{id:int}/settled",
+)
 async def settle(request: Request) -> Response:
     """Mark an escalation as handled."""
     here, number = api_context(request), params.number(request)
@@ -258,6 +335,7 @@ async def settle(request: Request) -> Response:
     return answer(serialize.escalation(await chains.mark_handled(here.db, number, now=here.now())))
 
 
+@operation("GET", "/requests", "sessions:read", shapes.RequestPage, query=shapes.RequestQuery)
 async def queue(request: Request) -> Response:
     """List requests for sessions."""
     here, query = api_context(request), params.query(request, shapes.RequestQuery)
@@ -268,6 +346,7 @@ async def queue(request: Request) -> Response:
     return page(request, [serialize.request(each) for each in found.items], found.position, seq)
 
 
+@operation("GET", "/requests/{id:int}", "sessions:read", shapes.SessionRequestOut, problems=(404,))
 async def show_request(request: Request) -> Response:
     """Read a request."""
     found = await requests.get(api_context(request).db, params.number(request))
@@ -276,6 +355,7 @@ async def show_request(request: Request) -> Response:
     return versioned(serialize.request(found))
 
 
+@operation("DELETE", "/requests/{id:int}", "sessions:write", None, status=204, problems=(404, 409))
 async def cancel(request: Request) -> Response:
     """Cancel a waiting request."""
     here = api_context(request)

@@ -18,6 +18,7 @@ from lamplighter.api import params
 from lamplighter.api.access.callers import CHECK_SECONDS, AdmissionCheck, caller_of, callers_of
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.hub import as_json, frame
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.system import shapes
 from lamplighter.repository import reading
@@ -40,6 +41,9 @@ class Pings(TypedDict, total=False):
     ping_message_factory: Callable[[], ServerSentEvent]
 
 
+@operation(
+    "GET", "/changes", "changes:read", shapes.ChangesPage, query=shapes.ChangesQuery, across=True
+)
 async def index(request: Request) -> Response:
     """List changes after a sequence number."""
     here, query = api_context(request), params.query(request, shapes.ChangesQuery)
@@ -52,6 +56,15 @@ async def index(request: Request) -> Response:
     return answer({"items": [as_json(change) for change in found], "next": reached, "seq": seq})
 
 
+@operation(
+    "GET",
+    "/stream",
+    "changes:read",
+    None,
+    query=shapes.StreamQuery,
+    media="text/event-stream",
+    across=True,
+)
 async def stream(request: Request) -> Response:
     """Stream changes as server-sent events.
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.context import api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.system import shapes
 from lamplighter.domain.services.vitals import VitalSign, VitalStatus
@@ -17,24 +18,38 @@ from lamplighter.formats import serialize
 WORST_FIRST = (VitalStatus.FAILING, VitalStatus.WARNING, VitalStatus.OK, VitalStatus.UNKNOWN)
 
 
+@operation("GET", "/health", "health:read", shapes.HealthOut, query=common_shapes.NoParameters)
 async def health(request: Request) -> Response:
     """Read the health of Lamplighter itself."""
     params.query(request, common_shapes.NoParameters)
     return answer(_health(await api_context(request).health.signs()))
 
 
+@operation(
+    "POST",
+    "/health/checks",
+    "health:write",
+    shapes.HealthOut,
+    status=201,
+    body=common_shapes.Empty,
+    deprecated_path="/health/looks",
+)
 async def run_full_check(request: Request) -> Response:
     """Run a full health check, including every page of the database."""
     await params.body(request, common_shapes.Empty)
     return answer(_health(await api_context(request).health.look_closer()), 201)
 
 
+@operation(
+    "GET", "/settings", "settings:read", shapes.SettingsOut, query=common_shapes.NoParameters
+)
 async def settings(request: Request) -> Response:
     """Read the active settings and their sources."""
     params.query(request, common_shapes.NoParameters)
     return answer(await api_context(request).settings.as_json())
 
 
+@operation("POST", "/settings/line", "settings:read", shapes.SettingLine, body=shapes.SettingIn)
 async def line(request: Request) -> Response:
     """Format a setting as a line of lamplighter.toml.
 

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from lamplighter import __version__
 from lamplighter.api import common_shapes, params
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.domain.health.figures import MemoryMeasurement
 from lamplighter.domain.health.findings import judge_figures
 from lamplighter.domain.services.event import Level
@@ -26,8 +27,17 @@ if TYPE_CHECKING:  # it takes a while to load, and who asks for no figures never
     from prometheus_client.core import Metric
 
 
+@operation(
+    "GET",
+    "/metrics",
+    "health:read",
+    None,
+    query=common_shapes.NoParameters,
+    media="text/plain",
+    below="",
+)
 async def metrics(request: Request) -> Response:
-    """GET /metrics."""
+    """Read metrics in Prometheus format."""
     from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
     from prometheus_client.exposition import CONTENT_TYPE_LATEST
 

@@ -8,10 +8,13 @@ from lamplighter import __version__
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
 from lamplighter.api.clients import agents, hooks
+from lamplighter.api.clients import shapes as clients_shapes
 from lamplighter.api.context import api_context
 from lamplighter.api.memory import context_shapes
 from lamplighter.api.memory import shapes as memory_shapes
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, problem
+from lamplighter.api.system import shapes
 from lamplighter.domain.search import period
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.formats import serialize
@@ -26,6 +29,9 @@ from lamplighter.usecases.sessions.inclusion import InclusionRequest, explain
 from lamplighter.usecases.sessions.preview import PreviewRequest
 
 
+@operation(
+    "GET", "/supervisor", "sessions:read", shapes.SupervisorOut, query=common_shapes.NoParameters
+)
 async def supervisor(request: Request) -> Response:
     """Read the supervisor status."""
     here = api_context(request)
@@ -39,6 +45,15 @@ async def supervisor(request: Request) -> Response:
     return answer({**state, **found})
 
 
+@operation(
+    "GET",
+    "/context",
+    "context:read",
+    context_shapes.ContextOut,
+    or_gives=(clients_shapes.AgentContextOut, clients_shapes.ProjectContext),
+    query=context_shapes.ContextQuery,
+    problems=(404,),
+)
 async def context(request: Request) -> Response:
     """Preview the prompt of the next session.
 
@@ -76,6 +91,15 @@ async def context(request: Request) -> Response:
     return answer({**found.as_json(whole=wanted.sections == "all"), "seq": seq})
 
 
+@operation(
+    "GET",
+    "/memories/{id:int}/prompt",
+    "context:read",
+    memory_shapes.InclusionOut,
+    query=memory_shapes.InclusionQuery,
+    problems=(404,),
+)
+@project_wall.restrict_memory
 async def inclusion(request: Request) -> Response:
     """Read whether the next prompt includes a memory, why, and what would include it."""
     here, query = api_context(request), params.query(request, memory_shapes.InclusionQuery)
@@ -93,13 +117,15 @@ async def inclusion(request: Request) -> Response:
     return answer({**found.as_json(), **as_of, "seq": seq})
 
 
+@operation("GET", "/healthz", None, shapes.ReadinessOut, below="")
 async def healthz(request: Request) -> Response:
-    """GET /healthz: this process lives."""
+    """Check that this process responds."""
     return answer({"status": "ok"})
 
 
+@operation("GET", "/readyz", None, shapes.ReadinessOut, problems=(503,), below="")
 async def readyz(request: Request) -> Response:
-    """GET /readyz: this process can use its database; it says so of a halt, but not why."""
+    """Check that this process is ready to serve requests."""
     here = api_context(request)
     if here.db.problem:
         return problem(503, here.db.problem, headers={"Retry-After": "30"})

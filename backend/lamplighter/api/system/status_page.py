@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import problem
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.system.public_status import (
@@ -72,8 +73,9 @@ class StatusCache:
             return self._page
 
 
+@operation("GET", "/status", None, None, media="text/html", problems=(404, 429), below="")
 async def show(request: Request) -> Response:
-    """GET /status."""
+    """Read the public status page, if services are chosen for it."""
     here = api_context(request)
     if not here.active.status_services:
         raise HTTPException(404, UNAVAILABLE)

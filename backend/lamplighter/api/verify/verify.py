@@ -6,7 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
+from lamplighter.api.access import project_wall
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.api.verify import shapes
 from lamplighter.domain.errors import Unavailable
@@ -22,6 +24,14 @@ from lamplighter.usecases.verify.as_json import outcome_as_json, result_as_json
 from lamplighter.usecases.verify.batch import VerificationAccess
 
 
+@operation(
+    "GET",
+    "/memories/{id:int}/verification",
+    "memories:read",
+    shapes.MemoryVerificationOut,
+    problems=(404,),
+)
+@project_wall.restrict_memory
 async def show(request: Request) -> Response:
     """Read when and by what a memory was verified."""
     here, number = api_context(request), params.number(request)
@@ -40,6 +50,14 @@ async def show(request: Request) -> Response:
     )
 
 
+@operation(
+    "POST",
+    "/memories/{id:int}/verify",
+    "memories:write",
+    shapes.MemoryVerificationOut,
+    problems=(404, 409),
+    across=True,
+)
 async def verify_one(request: Request) -> Response:
     """Verify a memory now, with its attached checks."""
     here, number = api_context(request), params.number(request)
@@ -48,6 +66,15 @@ async def verify_one(request: Request) -> Response:
     return await show(request)
 
 
+@operation(
+    "POST",
+    "/verification",
+    "memories:write",
+    shapes.VerificationRunOut,
+    body=shapes.VerifyIn,
+    problems=(404, 409),
+    across=True,
+)
 async def run(request: Request) -> Response:
     """Verify memories now."""
     here, access = api_context(request), _access(api_context(request))
@@ -61,6 +88,14 @@ async def run(request: Request) -> Response:
     return answer({"results": [result_as_json(each) for each in found]})
 
 
+@operation(
+    "GET",
+    "/verification",
+    "memories:read",
+    shapes.VerificationOverviewOut,
+    query=shapes.OutcomeQuery,
+    across=True,
+)
 async def index(request: Request) -> Response:
     """Count verified memories and list outcomes."""
     here, query = api_context(request), params.query(request, shapes.OutcomeQuery)
@@ -76,6 +111,16 @@ async def index(request: Request) -> Response:
     return page(request, [outcome_as_json(each) for each in items], behind, seq, counts=counts)
 
 
+@operation(
+    "POST",
+    "/memories/{id:int}/checks",
+    "memories:write",
+    shapes.MemoryCheckOut,
+    status=201,
+    body=shapes.MemoryCheckIn,
+    problems=(404, 409),
+    across=True,
+)
 async def attach(request: Request) -> Response:
     """Attach a check to a memory."""
     here, number = api_context(request), params.number(request)
@@ -93,6 +138,15 @@ async def attach(request: Request) -> Response:
     return answer(serialize.memory_check(found), 201)
 
 
+@operation(
+    "DELETE",
+    "/memories/{id:int}/checks/{entry:int}",
+    "memories:write",
+    None,
+    status=204,
+    problems=(404,),
+    across=True,
+)
 async def detach(request: Request) -> Response:
     """Detach a check from a memory."""
     here, number = api_context(request), params.number(request)

@@ -1,5 +1,6 @@
 """Push checks: signals of jobs, the keys they need, and what they sent."""
 
+from functools import partial
 from typing import Final
 
 from starlette.requests import Request
@@ -7,7 +8,9 @@ from starlette.responses import PlainTextResponse, Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.context import api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, problem
+from lamplighter.api.services.push import shapes
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.services.checks.push import (
     MAX_BODY_BYTES,
@@ -24,10 +27,20 @@ from lamplighter.usecases.services.push_checks import UNKNOWN_KEY, TooManySignal
 
 RETRY_SECONDS: Final = "60"
 _as_json: Final = writer(PushSignal)
+_SIGNALED: Final = "Report `start`, `fail` or the exit status of a job."
 
 
+_open = partial(
+    operation, scope=None, gives=None, below="", media="text/plain", problems=(404, 429)
+)
+
+
+@_open("POST", "/push/{key}/{signal}", about=_SIGNALED)
+@_open("GET", "/push/{key}/{signal}", about=_SIGNALED)
+@_open("POST", "/push/{key}")
+@_open("GET", "/push/{key}")
 async def receive(request: Request) -> Response:
-    """GET, HEAD and POST /push/{key}[/{signal}]."""
+    """Report that a run of a job succeeded."""
     here, parts = api_context(request), request.path_params
     found = parse_signal(parts["signal"]) if "signal" in parts else (SignalKind.SUCCESS, None)
     if found is None:
@@ -43,6 +56,15 @@ async def receive(request: Request) -> Response:
     return PlainTextResponse("OK", headers={"Cache-Control": "no-store"})
 
 
+@operation(
+    "POST",
+    "/services/{name}/checks/{check}/push-key",
+    "services:write",
+    shapes.PushKeyOut,
+    status=201,
+    body=common_shapes.Empty,
+    problems=(404,),
+)
 async def create_key(request: Request) -> Response:
     """Create the key of a push check; an earlier key ends."""
     here, parts = api_context(request), request.path_params
@@ -55,6 +77,14 @@ async def create_key(request: Request) -> Response:
     return answer(shown, 201, headers={"Cache-Control": "no-store"})
 
 
+@operation(
+    "GET",
+    "/services/{name}/checks/{check}/signals",
+    "services:read",
+    shapes.PushSignalPage,
+    query=common_shapes.PageQuery,
+    problems=(404,),
+)
 async def list_signals(request: Request) -> Response:
     """List the signals of a push check, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)

@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.context import api_context
+from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.services.services import find_service
 from lamplighter.api.services.trends import shapes
@@ -13,6 +14,14 @@ from lamplighter.repository.feed import changes
 from lamplighter.usecases.services import check_trends
 
 
+@operation(
+    "GET",
+    "/services/{name}/latency",
+    "services:read",
+    shapes.LatencyOut,
+    query=shapes.LatencyQuery,
+    problems=(404,),
+)
 async def read_latency(request: Request) -> Response:
     """Read latency and failures of a service over a period."""
     here, query = api_context(request), params.query(request, shapes.LatencyQuery)
@@ -23,6 +32,7 @@ async def read_latency(request: Request) -> Response:
     return answer({**found, "seq": seq})
 
 
+@operation("GET", "/heartbeats", "services:read", shapes.HeartbeatsOut, query=shapes.HeartbeatQuery)
 async def list_heartbeats(request: Request) -> Response:
     """Read the newest check results and the uptime of each service."""
     here, query = api_context(request), params.query(request, shapes.HeartbeatQuery)

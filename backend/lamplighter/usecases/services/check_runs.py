@@ -105,14 +105,7 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
     }
     concerned = inside.union(*needs.values())
     checked = await series.of_services(db, sorted(concerned)) if concerned else []
-    awaited = {
-        name: {
-            need
-            for need in behind
-            if not _was_checked(services, need, checked, _failing_from(name, found))
-        }
-        for name, behind in needs.items()
-    }
+    awaited = _awaited(services, needs, checked, found)
     ready = {name: each for name, each in failing.items() if not awaited.get(name)}
     watched = {  # what a session or a monitor reported ends when that does, as does a warning
         each.service
@@ -187,6 +180,23 @@ async def _is_idle(
     if not due or not any(is_member(incident, name) for name in failing):
         return False
     return not await closing.is_worked_on(db, incident)
+
+
+def _awaited(
+    services: Services,
+    needs: Mapping[str, Set[str]],
+    checked: Sequence[CheckSeries],
+    found: Sequence[CheckSeries],
+) -> dict[str, set[str]]:
+    """Return what each failing service needs that has no result from after its failure."""
+    return {
+        name: {
+            need
+            for need in behind
+            if not _was_checked(services, need, checked, _failing_from(name, found))
+        }
+        for name, behind in needs.items()
+    }
 
 
 def _needs(services: Services, name: str) -> set[str]:

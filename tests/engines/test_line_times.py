@@ -33,7 +33,9 @@ def test_a_line_has_the_moment_at_which_it_was_read(tmp_path: Path) -> None:
 def test_times_that_are_missing_or_damaged_are_unknown(tmp_path: Path) -> None:
     output = tmp_path / "1.jsonl"
     assert ReadTimes(output).of(0) is None
-    output.with_suffix(".times").write_bytes(b"10 x\n\xff\n 5\n20 1767268800000\n15 7\n30")
+    output.with_suffix(".times").write_bytes(
+        b"10 x\n\xff\n 5\n12 %s\n%s 5\n20 1767268800000\n15 7\n30" % (b"9" * 20, b"9" * 5_000)
+    )
 
     read = ReadTimes(output)
 

@@ -55,7 +55,9 @@ class ReadTimes:
             return
         for line in content.splitlines():
             end, _, at = line.partition(b" ")
-            if end.isdigit() and at.isdigit() and int(end) > (self._ends or [-1])[-1]:
+            if not (_is_number(end, 15) and _is_number(at, 14)):
+                continue
+            if int(end) > (self._ends or [-1])[-1]:
                 self._ends.append(int(end))
                 self._at.append(int(at))
 
@@ -65,3 +67,7 @@ class ReadTimes:
         if place >= len(self._at):
             return None
         return datetime.fromtimestamp(self._at[place] / 1_000, UTC)
+
+
+def _is_number(text: bytes, digits: int) -> bool:
+    return text.isdigit() and len(text) <= digits

@@ -7,17 +7,19 @@ from typing import Any
 from lamplighter.api.sessions import session_log
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.transcript import Line
+from lamplighter.engines.line_times import ReadTimes
 from lamplighter.engines.messages import lines
 
 PARTS = [lines.partial_line("One line."), lines.partial_line("[MEMORY:timing:caddy] Takes 5 s")]
 WHOLE = lines.block_line(
     {"type": "text", "text": "One line.\n[MEMORY:timing:caddy] Takes 5 s"}, "m"
 )
+UNKNOWN_TIMES = ReadTimes(Path("/nonexistent/7.jsonl"))
 SPENT = {"type": "system", "subtype": "spent"}
 
 
 def read(line: Line) -> list[dict[str, Any]]:
-    return session_log.entries(line, form="whole", redact=Redactor())
+    return session_log.entries(line, form="whole", redact=Redactor(), times=UNKNOWN_TIMES)
 
 
 def test_a_whole_answer_takes_the_place_of_its_partial_words(tmp_path: Path) -> None:

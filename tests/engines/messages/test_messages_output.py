@@ -15,7 +15,7 @@ WHOLE = lines.block_line(
     {"type": "text", "text": "One line.\n[MEMORY:timing:caddy] Takes 5 s"}, "m"
 )
 UNKNOWN_TIMES = ReadTimes(Path("/nonexistent/7.jsonl"))
-SPENT = {"type": "system", "subtype": "spent"}
+SPENT = {"type": "system", "subtype": "spent"}  # what a turn used: before its whole answer
 
 
 def read(line: Line) -> list[dict[str, Any]]:
@@ -36,5 +36,5 @@ def test_a_whole_answer_takes_the_place_of_its_partial_words(tmp_path: Path) -> 
         ("partial", "One line."),
         ("partial", "[MEMORY:timing:caddy] Takes 5 s"),
     ]
-    assert [each["kind"] for each in after["items"]] == ["text"]
+    assert [each["kind"] for each in after["items"]] == ["turn", "text"]
     assert rest["items"] == after["items"]

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.transcript import (
     PARTIAL,
+    TURN,
     WHOLE,
     Line,
     TranscriptEntry,
@@ -49,13 +50,20 @@ def forward(
                     return {"items": items, "start": after, "next": at, "more": more}
                 found = read(line)
                 if any(each["kind"] in WHOLE for each in found):
-                    while items and items[-1]["kind"] == PARTIAL:
-                        items.pop()
+                    _drop_partial(items)
                 items += found
                 at = line.end
     finally:
         tail.close()
     return {"items": items, "start": after, "next": at, "more": False}
+
+
+def _drop_partial(items: list[dict[str, Any]]) -> None:
+    """Remove the words that were shown as they came; the figures of their turn come after them."""
+    start = len(items)
+    while start and items[start - 1]["kind"] in (PARTIAL, TURN):
+        start -= 1
+    items[start:] = [each for each in items[start:] if each["kind"] != PARTIAL]
 
 
 def backward(

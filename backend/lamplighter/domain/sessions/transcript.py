@@ -7,6 +7,7 @@ from typing import Any, Final
 TOOL_INPUT_CHARS: Final = 200
 TOOL_RESULT_CHARS: Final = 300
 PARTIAL: Final = "partial"
+TURN: Final = "turn"
 WHOLE: Final = frozenset({"text", "tool"})
 """What takes the place of the partial words before it."""
 TOOL_SUBJECTS: Final = (
@@ -216,7 +217,7 @@ def full_transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
         case ToolResult(text, is_error):
             return TranscriptEntry("error" if is_error else "result", text.strip("\n"))
         case UsageReport(turns):
-            return TranscriptEntry("turn", f"turn {turns}", item)
+            return TranscriptEntry(TURN, f"turn {turns}", item)
     return transcript_entry(item)
 
 

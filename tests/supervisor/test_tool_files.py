@@ -201,11 +201,15 @@ def test_our_own_files_are_known_by_what_they_are(place: Path) -> None:
     root, home = place / "logs", place / "logs" / "home"
     os.link(home / "token", root / "innocent")
     os.link(place / "secret", root / "database")
-    ours = (home, home / "token", place / "secret", place / "gone")
+    (home / "sessions").mkdir()
+    (home / "sessions" / "1.jsonl").write_text("{}")
+    os.link(home / "sessions" / "1.jsonl", root / "output")
+    ours = (home, place / "secret", place / "gone")
 
     for readable, path in (
         (Readable(roots=(root,), private=ours), root / "innocent"),
         (Readable(roots=(root,), private=ours), root / "database"),
+        (Readable(roots=(root,), private=ours), root / "output"),
         (Readable(roots=(home,), private=ours), home / "token"),
         (Readable(roots=(home / "sub",), private=ours), home / "sub" / "file"),
         (
@@ -219,6 +223,8 @@ def test_our_own_files_are_known_by_what_they_are(place: Path) -> None:
     ):
         with pytest.raises(LamplighterError, match="Sessions cannot read it"):
             readable.read(str(path), offset=0, limit=100)
+    os.link(root / "main.log", root / "main.old")
+    assert Readable(roots=(root,), private=ours).read(str(root / "main.old"), offset=0, limit=9)
 
 
 def test_without_roots_there_is_nothing_to_read(place: Path) -> None:

@@ -189,3 +189,11 @@ def test_nothing_that_is_known_to_do_more_only_looks() -> None:
 def test_a_command_that_is_listed_twice_is_no_rule() -> None:
     with pytest.raises(ValueError, match="docker top is listed twice"):
         read_rules({"docker|podman top": "name"}, {"docker ps|top": ""})
+
+
+def test_a_refused_verb_is_named_once() -> None:
+    for line, name in (("docker rm -f x", "docker rm"), ("git -C /opt/app push", "git push")):
+        verdict = judge_line(line, RULES)
+
+        assert isinstance(verdict, RefusedCommand)
+        assert verdict.why.startswith(f"{name} is not on the list of read-only commands")

@@ -97,7 +97,7 @@ def _read_command(words: tuple[str, ...], rules: CommandPolicy) -> PermittedComm
     key = _key(words, at, length)
     rest = words[at + length - 1 :]
     if not length or (length == 1 and _is_verb(program, rest)):
-        raise RuleMismatch(_unknown_reason(program, rest))
+        raise RuleMismatch(_unknown_reason(program, words[at:]))
     shape = listed.rules[key]
     if program in listed.common:
         shape = merge_options(shape, listed.common[program])

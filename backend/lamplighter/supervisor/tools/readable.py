@@ -8,7 +8,7 @@ known by their identity, not by their name: a second name for them opens nothing
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -23,6 +23,7 @@ MARGIN_BYTES: Final = 8 * 1024
 MACHINE: Final = ("/proc", "/sys", "/dev")
 """What looks like files there is the machine itself, with the secrets of its programs."""
 
+OURS: Final = "The file belongs to Lamplighter. Sessions cannot read it."
 _DIRECTORY_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _OPEN_ERRORS: Final = {
@@ -106,12 +107,24 @@ class Readable:
             if stat.S_ISLNK(known.st_mode):
                 raise OSError(errno.ELOOP, "")
             _refuse_private(known, ours)  # before it is opened: a device acts when it is
+            _refuse_second_name(known, self.private)
             _refuse_special(known)
             at = _open(opened, name, _FILE_FLAGS, at)
             found = os.fstat(at)
             _refuse_private(found, ours)
             _refuse_special(found)
         return at
+
+
+def _refuse_second_name(found: os.stat_result, private: Sequence[Path]) -> None:
+    """Refuse a file that has another name in a directory of Lamplighter: a hard link."""
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink == 1:
+        return
+    for directory, _, files in (entry for path in private for entry in os.walk(path)):
+        for name in files:
+            with suppress(OSError):
+                if _identity(os.lstat(os.path.join(directory, name))) == _identity(found):
+                    raise Conflict(OURS)
 
 
 Identity = tuple[int, int]
@@ -145,7 +158,7 @@ def _parents(opened: ExitStack, at: int) -> Iterator[os.stat_result]:
 
 def _refuse_private(found: os.stat_result, private: frozenset[Identity]) -> None:
     if _identity(found) in private:
-        raise Conflict("The file belongs to Lamplighter. Sessions cannot read it.")
+        raise Conflict(OURS)
     if found.st_dev in _machine():
         raise Conflict("The path is a kernel or device path. Sessions cannot read it.")
 

@@ -150,7 +150,8 @@ async def _ingest(
     """Ingest lines; between two transactions look whether the session has to stop."""
     feed = StepQueue(ingest, lines)
     while not feed.empty:
-        feed.ingest = replace(ingest, fading=here.timepiece.steady(here.now()))
+        fading = here.timepiece.steady(here.now())
+        feed.ingest = replace(ingest, fading=fading, halted=watch.leaves_rest)
         some = partial(session_lines.ingest_some, feed, now=here.now())
         watch.take(await retry_when_locked(some, watch.draining))
         await poll()

@@ -15,6 +15,7 @@ from lamplighter.usecases.ingest.context import IngestResult
 
 AFTER_RESULT_SECONDS: Final = 30.0
 HALT_GRACE_SECONDS: Final = 2.0
+HALT_INGEST_SECONDS: Final = 1.0
 FINAL_OUTPUT_SECONDS: Final = 1.0
 MAX_LINE_BYTES: Final = 64 * 2**20
 MAX_OUTPUT_BYTES: Final = 128 * 2**20
@@ -102,10 +103,17 @@ class LimitWatch:
     grace: float | None = None
     last_position: int = 0
     spans: TurnSpans = field(default_factory=TurnSpans)
+    halted_at: float = 0.0
+
+    @property
+    def leaves_rest(self) -> bool:
+        """Whether a halt is so long ago that further markers stay in the session's file."""
+        return bool(self.halted_at) and time.monotonic() - self.halted_at > HALT_INGEST_SECONDS
 
     def halt(self, reason: str, run: EngineRun) -> None:
         """Begin to stop because of a halt, which waits less long for each step."""
         self.grace = min(self.limits.grace, HALT_GRACE_SECONDS)
+        self.halted_at = self.halted_at or time.monotonic()
         self.stop(Status.STOPPED, reason, run)
 
     def take(self, result: IngestResult) -> None:

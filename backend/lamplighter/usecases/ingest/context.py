@@ -106,10 +106,12 @@ class IngestResult:
 class IngestContext(LearningContext):
     """What the lines of a session are ingested with.
 
-    `tool` is the one by which a session reports, where it is not a marker.
+    `tool` is the one by which a session reports, where it is not a marker. While `halted`,
+    markers stay in the session's file, as those over the limit do.
     """
 
     session: Session
+    halted: bool = False
     tool: str = ""
     hooked: SessionHooks = field(default_factory=SessionHooks)
     pace: Pace = field(default_factory=Pace)

@@ -42,6 +42,7 @@ PROBE: Final = "probe"
 LIMIT_REACHED: Final = (
     "Marker limit reached: {:,} were ingested; the rest stay in the output file of the session."
 )
+HALTED: Final = "Halted: further markers stay in the output file of the session."
 CUT_OFF: Final = (
     "A model answer was cut off at its token limit; an incomplete marker is not ingested."
 )
@@ -137,14 +138,14 @@ async def _within_limit(
     """Whether a session may bring one more marker; one too many stays in its file, counted."""
     if result.printed is None:
         result.printed = await marker_results.count(ingest.db, ingest.session.id)
-    if result.printed < ingest.active.max_markers:
+    if not ingest.halted and result.printed < ingest.active.max_markers:
         result.printed += 1
         return True
     if result.first_left is None:
         result.first_left = step.line.start, step.number
         existing = await sessions.get(ingest.db, ingest.session.id)
         if existing is not None and not existing.markers_left:
-            text = LIMIT_REACHED.format(ingest.active.max_markers)
+            text = HALTED if ingest.halted else LIMIT_REACHED.format(ingest.active.max_markers)
             await record_event(ingest, Level.WARNING, text, result, source=SUPERVISOR, now=now)
     result.left += 1
     return False

@@ -1,0 +1,57 @@
+"""A session prints 20,000 markers: writes go on, and each way to halt ends it."""
+
+import sys
+import time
+from collections.abc import Callable
+
+import httpx2
+import pytest
+from homes import Home
+from staged import client, serving
+
+MARKERS = 20_000
+WRITES = 25
+
+
+def press_the_button(home: Home, asking: httpx2.Client) -> None:
+    assert asking.put("/api/v1/halt", json={"reason": "a flood"}).json()["halted"]
+
+
+def run_the_command(home: Home, asking: httpx2.Client) -> None:
+    assert home.run("halt").returncode == 0
+
+
+def write_the_file(home: Home, asking: httpx2.Client) -> None:
+    (home.path / "HALT").write_text("a flood")
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("halt", [press_the_button, run_the_command, write_the_file])
+def test_a_flood_of_markers_starves_neither_writes_nor_the_halt(
+    home: Home, halt: Callable[[Home, httpx2.Client], None]
+) -> None:
+    home.env["LAMPLIGHTER_MAX_MARKERS"] = str(MARKERS)
+    home.engine("numbered", str(MARKERS), "0")
+    with serving(home) as server, client(server) as asking:
+        supervisor = home.start("supervisor")
+        home.until(lambda: (home.value("SELECT count(*) FROM markers") or 0) >= 100)
+        took, answers = [], []
+        for number in range(WRITES):
+            began = time.monotonic()
+            body = {"level": "info", "text": f"Meanwhile {number}"}
+            answers.append(asking.post("/api/v1/events", json=body).status_code)
+            took.append(time.monotonic() - began)
+        began = time.monotonic()
+        halt(home, asking)
+        home.until(lambda: home.value("SELECT status FROM sessions") != "running", 60)
+        stopped = time.monotonic() - began
+        taken = home.value("SELECT count(*) FROM markers")
+
+    assert answers == [201] * WRITES
+    assert isinstance(taken, int)
+    assert taken < MARKERS, "all was in before the halt: the test shows nothing"
+    assert home.value("SELECT status FROM sessions") == "stopped"
+    assert supervisor.poll() is None
+    assert home.value("SELECT markers_left FROM sessions") == MARKERS - taken
+    figures = f"POST /events p95 {sorted(took)[-2]:.3f} s; ended {stopped:.1f} s after the halt"
+    sys.stderr.write(f"{figures}\n")

@@ -9,6 +9,8 @@ from typing import BinaryIO, Final
 from lamplighter.domain.sessions.transcript import Line
 
 SUFFIX: Final = ".times"
+END_DIGITS: Final = 18
+AT_DIGITS: Final = 13
 MAX_BYTES: Final = 4 * 2**20
 """More than this is not written and not read: a session that prints that much has other limits."""
 
@@ -25,7 +27,7 @@ class LineTimes:
         """Record that these lines were read at a moment; a full disk is no matter."""
         if not lines:
             return
-        line = f"{lines[-1].end} {int(at.timestamp() * 1_000)}\n".encode()
+        line = f"\n{lines[-1].end} {int(at.timestamp() * 1_000)}\n".encode()
         try:
             if self._file is None:
                 self._file = self._path.open("ab", buffering=0)
@@ -55,7 +57,8 @@ class ReadTimes:
             return
         for line in content.splitlines():
             end, _, at = line.partition(b" ")
-            if not (_is_number(end, 15) and _is_number(at, 14)):
+            broken = len(end) > END_DIGITS or len(at) != AT_DIGITS  # by a full disk or a crash
+            if broken or not (end.isdigit() and at.isdigit()):
                 continue
             if int(end) > (self._ends or [-1])[-1]:
                 self._ends.append(int(end))
@@ -67,7 +70,3 @@ class ReadTimes:
         if place >= len(self._at):
             return None
         return datetime.fromtimestamp(self._at[place] / 1_000, UTC)
-
-
-def _is_number(text: bytes, digits: int) -> bool:
-    return text.isdigit() and len(text) <= digits

@@ -154,11 +154,17 @@ def selector(settings: Settings) -> "SentenceSelector | None":
     if why_not := MessagesEngine().probe():
         logger.warning("The organizer works without a model. %s", why_not)
         return None
+    try:
+        own = prices.active_prices(settings)
+    except prices.PricesError as error:
+        logger.warning("The organizer works without a model. %s", error)
+        return None
     limits = AnswerLimits(settings.output_tokens[0], settings.answer_timeout[0])
     return SentenceSelector(
         models=[Model(name, os.environ, limits) for name in settings.organize_models],
         dollars=settings.organize_dollars,
-        prices=prices.active_prices(settings),
+        prices=own,
+        halted=lambda: halt_control(settings).by_file() is not None,
     )
 
 

@@ -14,6 +14,7 @@ from lamplighter import clock
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.actions.approval import ApprovalState
+from lamplighter.domain.clients.agent import silent_agents
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Halted, Unavailable
 from lamplighter.domain.secrets.redact import Redactor
@@ -402,6 +403,7 @@ def build_organizer(
         services.last_good,
         partial(home.selector, settings),
         partial(_is_halted, context),
+        lambda: silent_agents(context.active.agents),
     )
 
 

@@ -32,6 +32,7 @@ class OrganizerSchedule:
     services: Callable[[], Services]
     selector: Callable[[], SentenceSelector | None] = lambda: None
     halted: Callable[[], Awaitable[bool]] | None = None
+    silent: Callable[[], frozenset[str]] = frozenset
 
     async def run(self) -> None:
         """Begin or continue each run that is due, until cancelled."""
@@ -54,6 +55,7 @@ class OrganizerSchedule:
             trigger=trigger,
             names=self.services().folded_names,
             selector=None if halted else self.selector(),
+            silent=self.silent(),
         )
         counts = done.counts
         if done.act_id is not None:

@@ -9,11 +9,12 @@ import { t } from "../shared/texts/index.js"
 export function turnWords({ at, usage }, lines) {
   const now = /** @type {NonNullable<typeof usage>} */ (usage)
   const last = lines.findLast((line) => line.usage)
+  if (!last && now.turns > 1) return t("session.turn", { n: now.turns }) // what came before is not read yet
   const before = last?.usage ?? { input_tokens: 0, output_tokens: 0, cost_usd: 0 }
-  const since = last?.at ?? lines.find((line) => line.at)?.at
+  const since = at && (last ? last.at : lines.find((line) => line.at)?.at)
   return [
     t("session.turn", { n: now.turns }),
-    at && since ? duration(Date.parse(at) - Date.parse(since)) : "",
+    since ? duration(Date.parse(at) - Date.parse(since)) : "",
     t("session.tokens", {
       input: brief.format(Math.max(0, now.input_tokens - before.input_tokens)),
       output: brief.format(Math.max(0, now.output_tokens - before.output_tokens)),

@@ -111,7 +111,7 @@ export function logView(el, log) {
     for (let row = first; row < last; row++) {
       const line = log.line(row)
       const held = shown.get(line.key)
-      rows.set(line.key, held && "head" in held.dataset === line.head ? held : rowElement(line))
+      rows.set(line.key, held && "head" in held.dataset === line.head && line.kind !== "turn" ? held : rowElement(line))
       update(rows.get(line.key), line, row)
     }
     for (const [key, row] of shown) if (rows.get(key) !== row) row.remove()

@@ -10,6 +10,7 @@ from lamplighter.api.context import api_context
 from lamplighter.api.op import operation
 from lamplighter.api.organize import shapes
 from lamplighter.api.responses import answer, page
+from lamplighter.domain.clients.agent import silent_agents
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.formats.upkeep import organizer as as_json
 from lamplighter.repository import reading
@@ -73,7 +74,8 @@ async def preview(request: Request) -> Response:
     names: frozenset[str] = frozenset()
     with suppress(LamplighterError):  # a broken services.yaml has no names
         names = here.services().folded_names
-    found = await organizer.preview(here, names=names)
+    silent = silent_agents(here.active.agents)
+    found = await organizer.preview(here, names=names, silent=silent)
     seq = await changes.last_seq(here.db)
     return answer({"counts": found.counts, "examples": found.examples, "seq": seq})
 

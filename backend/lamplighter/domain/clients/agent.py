@@ -40,6 +40,11 @@ class Agent:
         return self.project or self.name
 
 
+def silent_agents(agents: Iterable[Agent]) -> frozenset[str]:
+    """Return the names of the agents that save nothing."""
+    return frozenset(each.name for each in agents if not each.auto_save)
+
+
 def validate_agent_name(given: str) -> str:
     """Return the name of an agent as it is kept; raises Invalid."""
     name = given.strip().lower()

@@ -40,6 +40,8 @@ class ScannedText:
     service: str | None
     text: str
     at: datetime
+    session: int | None = None
+    """The session that said it."""
 
     @property
     def hash(self) -> str:
@@ -71,7 +73,11 @@ def scan_intents(
 ) -> list[list[Intent]]:
     """Return the intents of each fact: unverified, or inactive with a review of a contradiction."""
     made = ChangeOrigin(
-        cause="created", actor="organizer", reason=f"organizer run {run}", act_id=act_id
+        cause="created",
+        actor="organizer",
+        reason=f"organizer run {run}",
+        session_id=scanned.session,
+        act_id=act_id,
     )
     found: list[list[Intent]] = []
     for each in planned:

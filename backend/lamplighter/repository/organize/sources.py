@@ -1,19 +1,20 @@
 """What the organizer reads beside memories, and which of it was read; each by a hash."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
 from functools import reduce
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.memory import OPERATIONS
+from lamplighter.domain.memory.memory import OPERATIONS, Source
 from lamplighter.domain.organize.scan import SCANNED_FOR, ScannedText
 from lamplighter.domain.sessions.session import Status
+from lamplighter.domain.text import comparison_key
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.session_tables import incidents, organizer_sources
 from lamplighter.repository.store.statements import prepare_insert
-from lamplighter.repository.store.tables import events, sessions
+from lamplighter.repository.store.tables import events, memories, sessions, trash
 
 PAGE_ROWS: Final = 500
 _MARK: Final = prepare_insert(organizer_sources, "source", "ref", "version", "hash", "run_id", "at")
@@ -27,7 +28,8 @@ def _texts(*columns: sa.Column[str]) -> Any:
 def _query(source: str, table: Any, at: Any, **columns: Any) -> Any:
     """Select the rows of a source that are new, or of another version than the one read."""
     of_source = sa.and_(organizer_sources.c.source == source, organizer_sources.c.ref == table.c.id)
-    values = {"project": sa.literal(OPERATIONS), "service": sa.null(), **columns}
+    values = {"project": sa.literal(OPERATIONS), "service": sa.null(), "session": sa.null()}
+    values |= columns
     return (
         sa.select(
             table.c.id,
@@ -54,6 +56,7 @@ _SOURCES: Final = {
             sessions,
             sessions.c.ended_at,
             project=sessions.c.project,
+            session=sessions.c.id,
             text=_texts(sessions.c.summary, sessions.c.response),
         ).where(sessions.c.status != Status.RUNNING),
     ),
@@ -65,6 +68,7 @@ _SOURCES: Final = {
             events,
             events.c.created_at,
             service=events.c.service,
+            session=events.c.session_id,
             text=_texts(events.c.text),
         ),
     ),
@@ -82,14 +86,20 @@ _SOURCES: Final = {
 }
 
 
-async def unread(db: Database, *, now: datetime) -> AsyncIterator[list[tuple[ScannedText, bool]]]:
-    """Yield what was not read, some at a time; each with whether its text is as it was read.
+async def unread(
+    db: Database, *, silent: Collection[str] = (), now: datetime
+) -> AsyncIterator[list[tuple[ScannedText, str | None]]]:
+    """Yield what was not read, some at a time; each with the hash of the text that was read.
 
-    The rows of the client sessions are sessions too. Older ones than 31 days are left out.
+    The rows of the client sessions are sessions too, but not those of `silent` agents. Older
+    ones than 31 days are left out.
     """
     for source, (table, at, query) in _SOURCES.items():
         last = 0
         recent = query.where(at >= now - SCANNED_FOR)
+        if source == "session" and silent:
+            agent = sessions.c.agent
+            recent = recent.where(agent.is_(None) | agent.not_in(silent))
         while rows := await db.fetch_all(recent.where(table.c.id > last)):
             last = rows[-1]["id"]
             yield [_scanned(source, row) for row in rows]
@@ -118,6 +128,27 @@ async def mark_read(db: Database, some: Sequence[ScannedText], run: int, *, now:
     await db.run_many(_MARK, values)
 
 
+async def extracted_before(db: Database, scanned: ScannedText) -> set[tuple[str, str]]:
+    """Return the keys of all facts of a text so far, with those that a person removed."""
+    found: set[tuple[str, str]] = set()
+    for table in (memories, trash):
+        query = sa.select(table.c.project, table.c.observation).where(
+            table.c.source == Source.EXTRACTED,
+            table.c.source_ref.like(f"%, {scanned.source} {scanned.ref}"),
+        )
+        rows = await db.fetch_all(query)
+        found |= {(row["project"], comparison_key(row["observation"])) for row in rows}
+    return found
+
+
+async def skip_sessions(db: Database, ids: Collection[int], *, now: datetime) -> None:
+    """Count what some sessions said as read: it is revoked. Call it within `writing`."""
+    for source, column in (("session", sessions.c.id), ("event", events.c.session_id)):
+        query = _SOURCES[source][2].where(column.in_(ids))
+        while rows := await db.fetch_all(query):
+            await mark_read(db, [_scanned(source, row)[0] for row in rows], 0, now=now)
+
+
 async def forget_run(db: Database, run: int) -> None:
     """Let the next run read what a run read that was undone."""
     await db.execute(sa.delete(organizer_sources).where(organizer_sources.c.run_id == run))
@@ -129,7 +160,7 @@ async def remove_old(db: Database, *, now: datetime) -> None:
     await db.execute(sa.delete(organizer_sources).where(old))
 
 
-def _scanned(source: str, row: Any) -> tuple[ScannedText, bool]:
+def _scanned(source: str, row: Any) -> tuple[ScannedText, str | None]:
     found = ScannedText(
         source=source,
         ref=row["id"],
@@ -138,5 +169,6 @@ def _scanned(source: str, row: Any) -> tuple[ScannedText, bool]:
         service=row["service"],
         text=row["text"].strip(),
         at=row["at"],
+        session=row["session"],
     )
-    return found, row["read"] == found.hash
+    return found, row["read"]

@@ -111,6 +111,18 @@ async def tiers_of(db: Database, ids: Collection[int]) -> dict[int, int]:
     return {row["id"]: row["tier"] for row in await db.fetch_all(query)}
 
 
+async def sessions_of(db: Database, origin: TeachingOrigin) -> list[int]:
+    """Return the sessions of an origin; a source has none."""
+    match origin.kind:
+        case OriginKind.SESSION:
+            return [int(origin.name)]
+        case OriginKind.AGENT:
+            query = sa.select(sessions.c.id).where(sessions.c.agent == origin.name)
+            return [row["id"] for row in await db.fetch_all(query)]
+        case OriginKind.SOURCE:
+            return []
+
+
 def _by(origin: TeachingOrigin) -> sa.ColumnElement[bool]:
     match origin.kind:
         case OriginKind.SESSION:

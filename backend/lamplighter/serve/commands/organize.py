@@ -5,6 +5,7 @@ from typing import Any
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
+from lamplighter.domain.clients.agent import silent_agents
 from lamplighter.formats.upkeep import organizer as as_json
 from lamplighter.repository import Database, reading
 from lamplighter.repository.organize import runs
@@ -21,11 +22,12 @@ def organize(settings: Settings, *, dry_run: bool, progress: Progress) -> dict[s
     """Run the organizer and return the run as JSON; with `dry_run` what it would do."""
     redact = home.secrets(settings)
     names = ServicesFile(settings.services).last_good().folded_names
+    silent = silent_agents(settings.agents)
 
     async def work(db: Database) -> dict[str, Any]:
         here = Context(db=db, now=clock.now, redact=redact)
         if dry_run:
-            found = await organizer.preview(here, names=names, progress=progress)
+            found = await organizer.preview(here, names=names, progress=progress, silent=silent)
             return {"dry_run": True, "counts": found.counts, "examples": found.examples}
         done = await organizer.organize(
             here,
@@ -33,6 +35,7 @@ def organize(settings: Settings, *, dry_run: bool, progress: Progress) -> dict[s
             names=names,
             progress=progress,
             selector=home.selector(settings),
+            silent=silent,
         )
         return {"dry_run": False, **as_json.run(done)}
 

@@ -144,7 +144,10 @@ def _are_being_edited(tree: NotebookTree, files: Iterable[PageFile | None], quie
         tree.edited_since = 0.0
         return False
     tree.edited_since = tree.edited_since or now
-    return now - tree.edited_since < LONGEST_WAIT_SECONDS
+    if now - tree.edited_since < LONGEST_WAIT_SECONDS:
+        return True
+    tree.edited_since = 0.0
+    return False
 
 
 def _digest(file: PageFile | None) -> str:

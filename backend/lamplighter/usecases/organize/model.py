@@ -7,7 +7,7 @@ import asyncio
 import logging
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Self
 
@@ -47,6 +47,7 @@ class SentenceSelector:
     models: Sequence[Model]
     dollars: float | None
     prices: Prices = field(default_factory=dict)
+    halted: Callable[[], bool] = lambda: False
     used: Counter[str] = field(default_factory=Counter)
     """The counts of the run so far, in which an earlier process of the run may have had a part."""
     _failed: int = 0
@@ -72,7 +73,7 @@ class SentenceSelector:
         offered = offer_sentences(batch)
         added: Counter[str] = Counter()
         found = None
-        if offered and not self._stopped:
+        if offered and not self._stopped and not self.halted():
             found = await self._first_valid(offered, added)
             self._failed = 0 if found is not None else self._failed + 1
             if self._failed == MAX_FAILED:
@@ -145,7 +146,7 @@ class SentenceSelector:
         price = find_price(model.name, self.prices)
         if price is None:
             return self.used["model_tokens"] < UNPRICED_TOKENS
-        asked = Usage(uncached=(len(SYSTEM) + len(text)) // 3, output=model.answers.tokens)
+        asked = Usage(cache_write=len(f"{SYSTEM}{text}".encode()) // 2, output=model.answers.tokens)
         return self.used["model_microdollars"] / MICRO + price.of(asked) <= self.dollars
 
     def _spend(self, model: Model, usage: Usage, added: Counter[str]) -> None:

@@ -82,6 +82,7 @@ class _Work:
     names: frozenset[str]
     progress: Progress
     selector: "SentenceSelector | None" = None
+    silent: frozenset[str] = frozenset()
     run: OrganizerRun | None = None
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
@@ -106,15 +107,17 @@ async def organize(
     names: frozenset[str] = frozenset(),
     progress: Progress = no_progress,
     selector: "SentenceSelector | None" = None,
+    silent: frozenset[str] = frozenset(),
 ) -> OrganizerRun:
     """Run the organizer, or continue a run whose process has ended; raises Conflict.
 
     `names` are further names in small letters that tell two texts apart, such as services. A
-    `selector` lets a model select sentences; it is closed at the end.
+    `selector` lets a model select sentences; it is closed at the end. What `silent` agents say
+    is not read: they save nothing.
     """
     async with nullcontext() if selector is None else selector:
         run = await _begin(here.db, trigger, now=here.now())
-        work = _Work(here, names, progress, selector, run, facts=KnownFacts(names))
+        work = _Work(here, names, progress, selector, silent, run, facts=KnownFacts(names))
         if selector is not None:
             selector.used.update(run.counts)
         beating = asyncio.create_task(_beat(here, run))
@@ -126,10 +129,14 @@ async def organize(
 
 
 async def preview(
-    here: Context, *, names: frozenset[str] = frozenset(), progress: Progress = no_progress
+    here: Context,
+    *,
+    names: frozenset[str] = frozenset(),
+    progress: Progress = no_progress,
+    silent: frozenset[str] = frozenset(),
 ) -> OrganizerReport:
     """Return what a run would do now, and change nothing."""
-    work = _Work(here, names, progress, facts=KnownFacts(names))
+    work = _Work(here, names, progress, silent=silent, facts=KnownFacts(names))
     async with reading(here.db):
         raw, _ = await runs.count_knowledge(here.db)
     await _work(work)
@@ -238,7 +245,7 @@ async def _work(work: _Work) -> None:
 
 async def _scan(work: _Work, rows: Sequence[Memory]) -> None:
     """Read sessions, events and incidents; the counts of a dry run are those of the scan."""
-    scan = SourceScan(work.here, work.facts, keys_of(rows), work.run, work.show)
+    scan = SourceScan(work.here, work.facts, keys_of(rows), work.run, work.show, work.silent)
     await scan.scan(work.progress)
     work.run = scan.run
     work.counts += scan.counts

@@ -29,14 +29,17 @@ class SourceScan:
     present: set[tuple[str, str]]
     run: OrganizerRun | None
     show: Callable[[str, str], None]
+    silent: frozenset[str] = frozenset()
     counts: Counter[str] = field(default_factory=Counter)
 
     async def scan(self, progress: Callable[[str, int, int], None]) -> None:
         """Read what is new or has changed, in short writes."""
-        async for some in sources.unread(self.here.db, now=self.here.now()):
+        async for some in sources.unread(self.here.db, silent=self.silent, now=self.here.now()):
             idle = []
-            for scanned, as_before in some:
-                planned = [] if as_before else self._plan(scanned)
+            for scanned, read in some:
+                if read is not None and read != scanned.hash:
+                    self.present |= await sources.extracted_before(self.here.db, scanned)
+                planned = [] if read == scanned.hash else self._plan(scanned)
                 if planned:
                     await self._keep(scanned, planned)
                 else:
@@ -52,29 +55,37 @@ class SourceScan:
         return plan_scanned(scanned, self.facts, self.present)
 
     async def _keep(self, scanned: ScannedText, planned: list[PlannedFact]) -> None:
-        added = Counter(
-            scanned_facts=len(planned),
-            facts=sum(each.existing is None for each in planned),
-            conflicts=sum(each.existing is not None for each in planned),
-        )
-        self.present |= {(scanned.project, comparison_key(each.fact.text)) for each in planned}
-        db, now = self.here.db, self.here.now()
+        """Keep the facts of a text one after the other: each is compared with those before it."""
         if self.run is None:
-            self.counts += added
-            for each in planned:
-                self.show("conflicts" if each.contradicts else "facts", each.fact.text)
-                candidate = fact_candidate(scanned, each.fact, 0)
-                self.facts.add(new_memory(candidate, now=now))
+            while planned:
+                self._preview(scanned, planned[0])
+                planned = self._plan(scanned)
             return
         assert self.run.act_id is not None
+        db, now, added = self.here.db, self.here.now(), Counter(scanned=1)
         async with writing(db):
-            for intents in scan_intents(scanned, planned, act_id=self.run.act_id, run=self.run.id):
-                for memory in await store(db, intents, now=now):
-                    if memory.active:
-                        self.facts.add(memory)
+            while planned:
+                for intents in scan_intents(
+                    scanned, planned[:1], act_id=self.run.act_id, run=self.run.id
+                ):
+                    for memory in await store(db, intents, now=now):
+                        if memory.active:
+                            self.facts.add(memory)
+                added.update(self._count(scanned, planned[0]))
+                planned = self._plan(scanned)
             await sources.mark_read(db, [scanned], self.run.id, now=now)
-            added["scanned"] = 1
             self.run = await runs.record(db, self.run, added, now=now)
+
+    def _preview(self, scanned: ScannedText, fact: PlannedFact) -> None:
+        self.counts.update(self._count(scanned, fact))
+        self.show("conflicts" if fact.contradicts else "facts", fact.fact.text)
+        if not fact.contradicts:
+            self.facts.add(new_memory(fact_candidate(scanned, fact.fact, 0), now=self.here.now()))
+
+    def _count(self, scanned: ScannedText, fact: PlannedFact) -> Counter[str]:
+        self.present.add((scanned.project, comparison_key(fact.fact.text)))
+        what = "facts" if fact.existing is None else "conflicts"
+        return Counter({"scanned_facts": 1, what: 1})
 
     async def _mark(self, idle: list[ScannedText]) -> None:
         if self.run is None or not idle:

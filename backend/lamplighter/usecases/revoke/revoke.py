@@ -27,6 +27,7 @@ from lamplighter.repository.clients import imports
 from lamplighter.repository.memory import evidence, history, links, memories, reviews, trash
 from lamplighter.repository.memory.bulk import publish
 from lamplighter.repository.memory.history import DELETED
+from lamplighter.repository.organize import sources
 from lamplighter.repository.revoke import steps
 from lamplighter.repository.search import analyses
 from lamplighter.repository.sessions import sessions
@@ -122,6 +123,8 @@ async def _revoke(here: PromptContext, origin: TeachingOrigin, *, now: datetime)
     plan, derived = await _plan(here, origin, now=now)
     async with recording(here.db, steps.ACTION, now=now, subject=str(origin)) as act:
         await _apply(_Revoking(here, origin, plan, act, now))
+    if said := await steps.sessions_of(here.db, origin):
+        await sources.skip_sessions(here.db, said, now=now)
     return Revocation(origin=origin, plan=plan, derived=derived)
 
 

@@ -275,6 +275,7 @@ def test_a_home_without_a_database_has_nothing_to_back_up(home: Home) -> None:
 
 
 def test_a_backup_under_write_load_is_of_one_moment(home: Home, tmp_path: Path) -> None:
+    home.env["LAMPLIGHTER_MAX_MARKERS"] = "3000"  # a slow backup finds all of them printed
     home.engine("numbered", "3000", "0.001")
     supervisor = home.start("supervisor")
     home.until(lambda: home.value("SELECT count(*) > 50 FROM markers"))

@@ -51,7 +51,10 @@ _START_UP: Final = re.compile(
     rf"(?: up| again)?)?"
     rf" (?:after|following) (?:a|an|the|each|every) (?P<action>{_NAME})(?: \([\d-]+ s\))?"
 )
-_PLACE: Final = re.compile(r" (?:at|from|by|to) \S+$")
+_PLACE: Final = re.compile(
+    r" (?:at|from|by|to) (?:https?://\S+|\[[0-9a-f:]+\](?::\d+)?"
+    r"|\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|[\w.-]*[a-z][\w.-]*:\d+)$"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,8 +105,11 @@ def was_slow(hours: SlowHours, found: Iterable[Aggregate], day: datetime) -> boo
     since = day + timedelta(seconds=hours.start)
     length = (hours.end - hours.start) % DAY_SECONDS
     until = since + timedelta(seconds=length)
-    own = [each.p50_ms for each in found if since <= each.at < until and each.p50_ms is not None]
-    return median(own) >= _limit(hours.usual * 1_000) if own else None
+    passed = [(each.at, each.p50_ms) for each in found if each.p50_ms and not each.failures]
+    own = [ms for at, ms in passed if since <= at < until]
+    rest = [ms for at, ms in passed if not since <= at < until and day <= at < day + DAY]
+    usual = max(hours.usual * 1_000, median(rest or [0.0]))  # a day that is slow shows no hours
+    return median(own) >= _limit(usual) if own else None
 
 
 def hour_words(start: float, end: float) -> str:
@@ -141,12 +144,13 @@ def _runs(known: Sequence[float], slow: set[float]) -> list[tuple[float, float]]
         return []
     runs: list[list[float]] = []
     ordered = [*known[first:], *known[:first]]
+    step = median([later - time for time, later in pairwise(known)] or [0.0])
     for before, time in pairwise(ordered):
-        if time in slow and before in slow:
+        near = (time - before) % DAY_SECONDS <= step
+        if time in slow and before in slow and near:
             runs[-1].append(time)
         elif time in slow:
             runs.append([time])
-    step = min((later - time for time, later in pairwise(known)), default=0.0)
     length = max(_BUCKET_SECONDS, step)
     return [(run[0], (run[-1] + length) % DAY_SECONDS) for run in runs if len(run) >= IN_A_ROW]
 

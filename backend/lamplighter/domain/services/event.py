@@ -23,8 +23,9 @@ _CRITICAL: Final = frozenset(
 )
 
 _CHANGES: Final = re.compile(
-    r"\b(?:deploy(?:ed|ment|s|ing)?|redeploy(?:ed|ment|s)?|releas(?:e|ed|es)|roll(?:ed)?\s?(?:out|back)|"
-    r"rollback|upgraded?|updated?\s+to|downgraded?|migrated|installed|reconfigured|"
+    r"\b(?:deploy(?:ed|ment|s|ing)?|redeploy(?:ed|ment|s)?|released?\s+(?:version\s+|v)?\d|"
+    r"(?:new|hotfix)\s+release|roll(?:ed)?\s?(?:out|back\s+(?:to|from|v?\d))|"
+    r"rollback|upgraded?|updated?\s+to|downgraded?|reconfigured|"
     r"(?:config(?:uration)?|settings?|manifest|compose|environment)\b.{0,40}\b(?:changed|updated|"
     r"edited|reloaded|applied)|(?:changed|updated|edited|reloaded|applied)\b.{0,40}\bconfig\w*)\b",
     re.IGNORECASE | re.DOTALL,

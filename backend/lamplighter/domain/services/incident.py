@@ -185,6 +185,7 @@ def plan_incidents(
     last_detected: Mapping[str, datetime],
     *,
     idle: Set[int] = frozenset(),
+    apart: Set[str] = frozenset(),
     now: datetime,
 ) -> IncidentPlan:
     """Return what the failing services (each with since when) and the passing ones call for.
@@ -196,8 +197,12 @@ def plan_incidents(
     members = {each.service: each for _, some in live.values() for each in some}
     opened: list[tuple[str, ...]] = []
     join: dict[str, int] = {}
-    for group in connected(services, failing.keys()):
+    for group in connected(services, failing.keys() - apart):
         incidents = {members[name].incident_id for name in group if name in members}
+        root = root_of(services, {name: failing[name] for name in group})
+        incidents = incidents or {
+            members[name].incident_id for name in apart & _behind(services, root)
+        }
         incidents = incidents or _ending(services, group, failing.keys(), live)
         if incidents:
             join |= {name: min(incidents) for name in sorted(group) if name not in members}
@@ -291,13 +296,14 @@ def fails_after(
 def root_of(services: Services, failing: Mapping[str, datetime]) -> str:
     """Return the failing service that no other failing one explains, the first to fail."""
 
-    def behind(name: str) -> set[str]:
-        service = services.find(name)
-        needs = services.with_needs([service]) if service else []
-        return {each.name for each in needs} - {name}
-
-    roots = [name for name in failing if not behind(name) & failing.keys()]
+    roots = [name for name in failing if not _behind(services, name) & failing.keys()]
     return min(roots or failing, key=lambda name: (failing[name], name))
+
+
+def _behind(services: Services, name: str) -> set[str]:
+    service = services.find(name)
+    needs = services.with_needs([service]) if service else []
+    return {each.name for each in needs} - {name}
 
 
 def is_member(incident: Incident, service: str) -> bool:

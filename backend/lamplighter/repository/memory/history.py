@@ -126,6 +126,15 @@ async def newest_at(db: Database) -> datetime | None:
     return found
 
 
+async def edited_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
+    """Return which of some memories a person has edited."""
+    query = sa.select(history.c.memory_id).where(history.c.memory_id.in_(ids))
+    return {
+        MemoryId(row["memory_id"])
+        for row in await db.fetch_all(query.where(history.c.cause == "edited").distinct())
+    }
+
+
 async def get(db: Database, memory_id: int, number: int) -> HistoryRecord | None:
     """Return one change of a memory."""
     mine = history.c.memory_id == memory_id

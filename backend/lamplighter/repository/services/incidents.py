@@ -230,6 +230,20 @@ async def last_as_root(db: Database, services: Iterable[str]) -> dict[str, datet
     return {row["service"]: row["at"] for row in await db.fetch_all(query)}
 
 
+async def count_recovered(
+    db: Database, services: Iterable[str], *, since: datetime
+) -> dict[str, int]:
+    """Return how many incidents of each root ended by themselves, detected since a moment."""
+    query = (
+        sa.select(incidents.c.service, sa.func.count().label("count"))
+        .where(incidents.c.service.in_(sorted(services)))
+        .where(incidents.c.detected_at >= since)
+        .where(incidents.c.outcome == IncidentOutcome.RECOVERED)
+        .group_by(incidents.c.service)
+    )
+    return {row["service"]: row["count"] for row in await db.fetch_all(query)}
+
+
 async def members(db: Database, ids: Sequence[int]) -> dict[int, list[IncidentMember]]:
     """Return the members of some incidents, in the order in which they joined."""
     query = (

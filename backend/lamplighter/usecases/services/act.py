@@ -74,6 +74,7 @@ async def reserve(
                 outcome=UseOutcome.RESERVED,
                 attempts=pair.attempts + 1,
                 marked=False,
+                did_not_last=False,
                 settled_at=None,
                 now=now,
             )

@@ -5,9 +5,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from lamplighter.domain.learning.signature import is_own_fault
 from lamplighter.domain.services import series as rules
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.incident import (
+    FLAPS,
+    REOPEN_AFTER,
     Incident,
     IncidentSource,
     has_recovered,
@@ -35,6 +38,9 @@ AT_ONCE: Final = 200
 
 REPAIRED_AT_ONCE: Final = 20
 """So many services that failed again are looked up in one transaction, the longest rested first."""
+
+FOR_GOOD: Final = timedelta(minutes=1)
+"""A service that flaps fails for good once it has failed so long at a stretch."""
 
 PATIENCE: Final = timedelta(seconds=10)
 """How long a failing service waits for new results of what it depends on."""
@@ -132,10 +138,29 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
         {each.id: (each, members[each.id]) for each in live},
         {name: at for name, at in last.items() if name not in flapping},
         idle={each.id for each in live if await _is_idle(db, each, ready, acts, now=now)},
+        apart=_apart(live, ready),
         now=now,
     )
+    due = {
+        number: names
+        for number, names in plan.investigate.items()
+        if number not in flapped
+        or any(now - _failing_from(name, found) >= FOR_GOOD for name in names)
+    }
+    plan = replace(plan, investigate=due)
     await incident_steps.apply(db, plan, ready, services, flaps=flapping, repairs=repairs, now=now)
     return set().union(*awaited.values())
+
+
+def _apart(live: Sequence[Incident], failing: incident_steps.FailingChecks) -> set[str]:
+    """Return the roots of open incidents that fail by a fault which no dependency explains."""
+    return {
+        each.service
+        for each in live
+        if each.source is IncidentSource.CHECK
+        and each.service in failing
+        and is_own_fault(each.service, incident_steps.evidence(failing[each.service]))
+    }
 
 
 async def _last_detected(
@@ -155,8 +180,9 @@ async def _last_detected(
     resting = [name for name, at in found.items() if repairs and not is_due(at, now)]
     people = await escalations.open_for_people(db) if resting else []
     asked = {normalize_service_name(each.service) for each in people}
+    short = await incidents.count_recovered(db, resting, since=now - REOPEN_AFTER)
     for name in sorted(resting, key=lambda name: found[name])[:REPAIRED_AT_ONCE]:
-        if normalize_service_name(name) in asked:
+        if normalize_service_name(name) in asked or short.get(name, 0) >= FLAPS - 1:
             continue
         evidence = incident_steps.evidence(failing[name])
         if await has_known_fix(db, services.find(name), evidence, now=now):

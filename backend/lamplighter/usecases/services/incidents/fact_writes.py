@@ -15,7 +15,7 @@ from lamplighter.domain.learning.facts import (
 from lamplighter.domain.memory.admit import admit_candidate
 from lamplighter.domain.memory.memory import Candidate, Source, Trust
 from lamplighter.repository import Database
-from lamplighter.repository.memory import memories
+from lamplighter.repository.memory import history, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.services import outcomes
 from lamplighter.repository.writes import store
@@ -113,7 +113,8 @@ async def _adopted(db: Database, fact: LearnedFact) -> LearnedFact | None:
     taken = {each.memory_id for each in await outcomes.facts_of(db, fact.service)}
     for memory in found.items:
         free = memory.id not in taken and memory.trust is not Trust.UNVERIFIED
-        if free and memory.source is Source.MARKER and _claims(memory.observation, fact):
+        free = free and memory.source is Source.MARKER and _claims(memory.observation, fact)
+        if free and not await history.edited_among(db, [memory.id]):
             return replace(fact, memory_id=memory.id, sentence=memory.observation)
     return None
 

@@ -23,6 +23,7 @@ from lamplighter.domain.services.series import (
 )
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.memory import memories
 from lamplighter.repository.services import outcomes, series
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import fact_writes
@@ -70,9 +71,10 @@ async def _lesson(
     if before is not None and before.at >= today:
         return None
     found = [one for one in spans if one.at >= EPOCH + after * DAY]
+    memory = await memories.get(db, before.memory_id) if before and before.sentence else None
     held = (
         hours_at(before.seconds[0], before.seconds[1], found)
-        if before and before.sentence
+        if before and memory and memory.active
         else None
     )
     hours = _newer(held, slow_hours(found))

@@ -220,7 +220,9 @@ async def changes(db: Database, ended: EndedIncident) -> list[Lesson]:
             followed.setdefault(found["event"], first_one)
     if followed[change["event"]][0] != newest.incident_id:
         return []  # an incident before this one followed the same change
-    first = min(at - timedelta(seconds=seconds) for _, at, seconds in followed.values())
+    first = newest.at - SPAN
+    if after:  # nothing from before a person deleted it
+        first = min(at - timedelta(seconds=seconds) for _, at, seconds in followed.values())
     until = ended.incident.started_at
     tried = await events.count_changes(db, where, kind, since=first, until=until)
     worked = len(followed)

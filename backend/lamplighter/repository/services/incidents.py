@@ -339,6 +339,21 @@ async def add_entry(
     await db.execute(statement)
 
 
+async def last_flapping(db: Database, service: str, *, since: datetime) -> datetime | None:
+    """Return when a service was last seen to fail and recover by itself again and again."""
+    last = sa.func.max(incident_entries.c.at, type_=incident_entries.c.at.type)
+    query = (
+        sa.select(last)
+        .join(incidents, incidents.c.id == incident_entries.c.incident_id)
+        .where(incidents.c.service == service)
+        .where(incidents.c.resolved_at.is_(None) | (incidents.c.resolved_at >= since))
+        .where(incident_entries.c.kind == EntryKind.FLAPPING)
+        .where(incident_entries.c.at >= since)
+    )
+    found: datetime | None = await db.fetch_val(query)
+    return found
+
+
 async def entries(db: Database, incident_id: int) -> list[IncidentEntry]:
     """Return the entries of a timeline that are kept with the incident, oldest first."""
     query = (

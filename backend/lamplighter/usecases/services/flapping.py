@@ -7,16 +7,20 @@ from typing import Final
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.repository import Database
-from lamplighter.repository.services import checks, cooldowns
+from lamplighter.repository.services import checks, cooldowns, incidents
 from lamplighter.repository.sessions import escalations
 
 WINDOW: Final = timedelta(hours=24)
+FLAPPED_WITHIN: Final = timedelta(hours=1)
+"""So long after a service failed and recovered by itself again and again it is not repaired."""
 
 
 async def objection(
     db: Database, service: str, failing: Iterable[str], *, limit: int, now: datetime
 ) -> str:
     """Say which failing check came back too often for another repair; empty when none did.
+
+    A service that recovers by itself again and again is for a person too.
 
     What lies before the last act of a person on the service does not count.
     """
@@ -31,6 +35,9 @@ async def objection(
     resets = [use.cleared_at for use in uses if use.cleared_by == cooldowns.OPERATOR]
     handled = await escalations.handled_at(db, service)
     since = max([since, *filter(None, [*resets, handled])])
+    recent = max(since, now - FLAPPED_WITHIN)
+    if flapped := await incidents.last_flapping(db, service, since=recent):
+        return f"it kept failing and recovering by itself at {flapped:%H:%M} UTC"
     repaired = [use for use in uses if use.outcome is UseOutcome.SUCCESS and use.created_at > since]
     if len(repaired) < limit - 1:
         return ""

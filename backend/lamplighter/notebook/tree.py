@@ -37,7 +37,7 @@ MAX_NAME_BYTES: Final = 200
 """A file system takes 255; what a write puts around a name needs the rest."""
 
 DIGEST_CHARS: Final = 16
-_OURS: Final = re.compile(rf"[0-9a-f]{{{DIGEST_CHARS}}}")
+_DIGEST_FORM: Final = re.compile(rf"[0-9a-f]{{{DIGEST_CHARS}}}")
 LOCK_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = 0.01
 RACY_SECONDS: Final = 0.1
@@ -184,7 +184,7 @@ class NotebookTree:
         self, entry: str, prefix: str, expected: Callable[[str], str], directory: int
     ) -> None:
         name, _, ours = entry[1:].rpartition(".")[0].rpartition(".")
-        if not name or not _is_page_name(prefix, name) or not _OURS.fullmatch(ours):
+        if not name or not _is_page_name(prefix, name) or not _DIGEST_FORM.fullmatch(ours):
             return  # a file of a person
         if entry.endswith(PART):
             remove_file(entry, directory)

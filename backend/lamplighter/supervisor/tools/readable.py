@@ -23,7 +23,7 @@ MARGIN_BYTES: Final = 8 * 1024
 MACHINE: Final = ("/proc", "/sys", "/dev")
 """What looks like files there is the machine itself, with the secrets of its programs."""
 
-OURS: Final = "The file belongs to Lamplighter. Sessions cannot read it."
+REFUSED_PRIVATE: Final = "The file belongs to Lamplighter. Sessions cannot read it."
 _DIRECTORY_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _OPEN_ERRORS: Final = {
@@ -124,7 +124,7 @@ def _refuse_second_name(found: os.stat_result, private: Sequence[Path]) -> None:
         for name in files:
             with suppress(OSError):
                 if _identity(os.lstat(os.path.join(directory, name))) == _identity(found):
-                    raise Conflict(OURS)
+                    raise Conflict(REFUSED_PRIVATE)
 
 
 Identity = tuple[int, int]
@@ -158,7 +158,7 @@ def _parents(opened: ExitStack, at: int) -> Iterator[os.stat_result]:
 
 def _refuse_private(found: os.stat_result, private: frozenset[Identity]) -> None:
     if _identity(found) in private:
-        raise Conflict(OURS)
+        raise Conflict(REFUSED_PRIVATE)
     if found.st_dev in _machine():
         raise Conflict("The path is a kernel or device path. Sessions cannot read it.")
 

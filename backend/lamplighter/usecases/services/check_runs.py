@@ -1,6 +1,6 @@
 """Check runs: results become a series, and a failing check opens an incident."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -12,6 +12,7 @@ from lamplighter.domain.services.incident import (
     FLAPS,
     REOPEN_AFTER,
     Incident,
+    IncidentMember,
     IncidentSource,
     has_recovered,
     is_due,
@@ -113,12 +114,6 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
     checked = await series.of_services(db, sorted(concerned)) if concerned else []
     awaited = _awaited(services, needs, checked, found)
     ready = {name: each for name, each in failing.items() if not awaited.get(name)}
-    watched = {  # what a session or a monitor reported ends when that does, as does a warning
-        each.service
-        for incident in live
-        if incident.source is IncidentSource.CHECK and not incident.is_warning
-        for each in members[incident.id]
-    }
     acts = await lasting.note_failed_again(
         db, await cooldowns.of_incidents(db, [each.id for each in live]), ready, services, now=now
     )
@@ -129,7 +124,7 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
         services,
         {name: _failing_from(name, found) for name in ready},
         _passing(
-            watched,
+            _watched(live, members),
             checked,
             services,
             acts,
@@ -141,15 +136,38 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
         apart=_apart(live, ready),
         now=now,
     )
-    due = {
+    plan = replace(plan, investigate=_due(plan.investigate, flapped, found, now=now))
+    await incident_steps.apply(db, plan, ready, services, flaps=flapping, repairs=repairs, now=now)
+    return set().union(*awaited.values())
+
+
+def _watched(live: Sequence[Incident], members: Mapping[int, Sequence[IncidentMember]]) -> set[str]:
+    """Return the services whose passing checks end their incident.
+
+    What a session or a monitor reported ends when that does, as does a warning.
+    """
+    return {
+        each.service
+        for incident in live
+        if incident.source is IncidentSource.CHECK and not incident.is_warning
+        for each in members[incident.id]
+    }
+
+
+def _due(
+    investigate: Mapping[int, tuple[str, ...]],
+    flapped: Collection[int],
+    found: Sequence[CheckSeries],
+    *,
+    now: datetime,
+) -> dict[int, tuple[str, ...]]:
+    """Return what to investigate: of a service that flaps, only what fails for good."""
+    return {
         number: names
-        for number, names in plan.investigate.items()
+        for number, names in investigate.items()
         if number not in flapped
         or any(now - _failing_from(name, found) >= FOR_GOOD for name in names)
     }
-    plan = replace(plan, investigate=due)
-    await incident_steps.apply(db, plan, ready, services, flaps=flapping, repairs=repairs, now=now)
-    return set().union(*awaited.values())
 
 
 def _apart(live: Sequence[Incident], failing: incident_steps.FailingChecks) -> set[str]:

@@ -120,7 +120,9 @@ async def test_who_is_bound_to_a_project_names_no_other(
         if who == "person" or offer.name not in {each.name for each in tools.tools}:
             continue
         words = await refused(tools, offer.name, **example, project="other")
-        assert words.startswith("Not done. project: is unknown; valid names: "), who
+        unknown, own = "project: is unknown; valid names: ", "project: is 'other'; it is one of "
+        assert words.startswith((f"Not done. {unknown}", f"Not done. {own}")), who
+        assert (own in words) is (who != "session"), who
 
 
 async def test_a_person_chooses_a_project_and_its_letters_do_not_matter(

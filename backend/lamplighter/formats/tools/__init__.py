@@ -61,10 +61,15 @@ def _permits(identity: ClientIdentity, offer: ToolDefinition) -> bool:
 
 
 def _restrict(identity: ClientIdentity, offer: ToolDefinition) -> ToolDefinition:
-    """Return an offer with the arguments of this speaker: no project if the token sets it."""
+    """Return an offer with the arguments of this speaker.
+
+    An agent may name its own project and no other; a session of ours names none.
+    """
     schema, given = dict(offer.schema), dict(offer.schema["properties"])
-    if not identity.chooses:
+    if identity.session is not None:
         del given["project"]
+    elif not identity.chooses:
+        given["project"] = {**given["project"], "enum": [identity.project]}
     if identity.session is not None and offer.input_type is table.SaveKnowledge:
         del given["session_id"]
         given["type"] = input_properties(table.SaveFromSession)["type"]

@@ -77,7 +77,8 @@ function fold(head, lines) {
   head.behind += behind.length
   head.failed ||= behind.some(({ kind }) => kind === "error")
   for (const line of behind) line.fold = head.key
-  if (behind[0].kind !== head.kind && head.at && behind[0].at) head.took = Date.parse(behind[0].at) - Date.parse(head.at)
+  if (behind[0].kind !== head.kind && head.at && behind[0].at)
+    head.took = Date.parse(behind[0].at) - Date.parse(head.at)
 }
 
 /** Is it in sight? @param {Line} line @param {Set<string>} opened */

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from lamplighter import clock
 from lamplighter.domain.memory.memory import Category
 from lamplighter.repository import Database, writing
@@ -54,6 +56,19 @@ def test_a_run_is_foreseen_done_shown_and_undone(run, home: Path) -> None:  # ty
     assert (again.exit_code, "already undone" in again.output) == (2, True)
     listed = json.loads(run("memory", "list", "--state", "active", "--json").output)
     assert len(listed["items"] if isinstance(listed, dict) else listed) == 4
+
+
+def test_broken_prices_leave_a_run_without_a_model(  # type: ignore[no-untyped-def]
+    run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(home)
+    (home / "prices.toml").write_text("input = [")
+    monkeypatch.setenv("LAMPLIGHTER_ORGANIZE_MODELS", "claude-haiku-4-5")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+
+    done = json.loads(run("organize", "--json").stdout)
+
+    assert (done["counts"]["compressed"], done["counts"].get("model_skipped")) == (4, None)
 
 
 def test_json_and_errors(run, home: Path) -> None:  # type: ignore[no-untyped-def]

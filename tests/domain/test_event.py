@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.services.event import Level, parse_level
+from lamplighter.domain.services.event import Level, parse_level, reports_change
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,35 @@ from lamplighter.domain.services.event import Level, parse_level
 )
 def test_a_word_for_a_level_is_folded(words: list[str], level: Level) -> None:
     assert [parse_level(word) for word in words] == [level] * len(words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Deployed app 2.1",
+        "Released v2.1",
+        "Released 2.1 to production",
+        "Release version 3",
+        "Rolled out 2.1",
+        "Rolled back to 2.0",
+        "Rollback of app",
+        "config reloaded in nginx.conf",
+    ],
+)
+def test_a_deployment_or_new_configuration_is_a_change(text: str) -> None:
+    assert reports_change(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lock released after 30 s",
+        "The database lock is released",
+        "Memory released, 3 GB free",
+        "transaction rolled back",
+        "Installed a filter in the fan",
+        "The birds migrated",
+    ],
+)
+def test_what_is_released_otherwise_is_no_change(text: str) -> None:
+    assert not reports_change(text)

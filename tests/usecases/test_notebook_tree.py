@@ -233,6 +233,21 @@ def test_a_full_disk_leaves_the_old_page(tmp_path: Path) -> None:
     assert (tree.root / "services/a.md").read_text() == "old"
 
 
+def test_an_interrupted_write_is_removed_and_a_hidden_file_of_a_person_stays(
+    tmp_path: Path,
+) -> None:
+    tree = NotebookTree(tmp_path)
+    tree.write("services/x", "text", "")
+    section = tree.root / "services"
+    kept = {".x.draft.part", ".x.draft.new", ".x.draft.old", ".x.part"}
+    for name in {*kept, ".x.0123456789abcdef.part"}:
+        (section / name).write_text("mine")
+
+    tree.recover(lambda _: digest_of(b"text"))
+
+    assert {each.name for each in section.iterdir()} == {*kept, "x.md"}
+
+
 async def test_two_processes_at_once_store_each_edit_once(db: Database, tmp_path: Path) -> None:
     first, second = here_at(db, tmp_path), here_at(db, tmp_path)
     await learned(first)

@@ -65,7 +65,7 @@ async def test_a_deployment_before_a_failure_is_noted_where_the_incident_opens(
     assert request.prompt.endswith(f"Failing checks: Web/tcp. {words}.")
 
 
-@pytest.mark.parametrize("text", ["Backup is done", "The deployment was not started"])
+@pytest.mark.parametrize("text", ["Backup is done", "The deployment was not started", "The lock is released"])
 async def test_other_events_are_no_change(db: Database, text: str) -> None:
     await reported(db, text, -3)
     record = await happened(db, NOON)
@@ -98,6 +98,16 @@ async def test_failures_after_deployments_are_learned_from_the_second_on(db: Dat
     await reported(db, "Deployed Web 3.0", 479)
     await happened(db, NOON + 8 * HOUR, names=("Web",))
     assert (sentence.format("4 min", "4 of 9"), 0.6) in await held(db)
+
+
+async def test_two_failures_after_fifty_good_deployments_teach_nothing(db: Database) -> None:
+    for hour in range(50):
+        await reported(db, f"Deployed Web 1.{hour}", hour * 60)
+    for hour in (60, 61):
+        await reported(db, f"Deployed Web 2.{hour}", hour * 60 - 1)
+        await happened(db, NOON + hour * HOUR)
+
+    assert not [text for text, _ in await held(db) if text.startswith("Fails after")]
 
 
 async def test_one_deployment_before_two_failures_counts_once(db: Database) -> None:

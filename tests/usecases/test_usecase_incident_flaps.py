@@ -2,7 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
+from examples import session
+
 from contexts import context
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
@@ -15,17 +18,20 @@ from lamplighter.domain.services.incident import (
 from lamplighter.domain.services.notice import NoticePolicy
 from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.session import RequestState
-from lamplighter.repository import Database
+from lamplighter.domain.sessions.session import RequestState, Status
+from lamplighter.repository import Database, writing
 from lamplighter.repository.services import incidents, notices
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.services import check_runs
 from lamplighter.usecases.services.incidents.follow import follow
+from lamplighter.usecases.sessions import chain
+from lamplighter.usecases.sessions.sessions import SessionEnd, finish
 from lamplighter.usecases.system import incident_changes
 from lamplighter.usecases.system.incident_changes import IncidentChange
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
+EXPIRED = "certificate expired 2 days ago"
 SERVICES = Services(
     (
         Service(name="redis", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=1),)),
@@ -48,9 +54,22 @@ async def flap(db: Database, seconds: range, *, down: int = 8, period: int = 16)
 
 
 async def checked(db: Database, state: PointState, at: datetime, *names: str) -> None:
+    detail = "refused" if state is PointState.FAILED else ""
+    await measured(db, at, **dict.fromkeys(names or ("redis", "app"), detail))
+
+
+async def measured(db: Database, at: datetime, **details: str) -> None:
+    """Record one result of each service: what failed, or no words where it passed."""
     runs = [
-        CheckRun(service=name, check="tcp", kind="tcp", at=at, state=state, detail="refused")
-        for name in names or ("redis", "app")
+        CheckRun(
+            service=name,
+            check="tcp",
+            kind="tcp",
+            at=at,
+            state=PointState.FAILED if detail else PointState.PASSED,
+            detail=detail,
+        )
+        for name, detail in details.items()
     ]
     await check_runs.record(context(db, at), runs, SERVICES)
 
@@ -133,6 +152,66 @@ async def test_an_acknowledged_one_no_longer_needs_a_person(db: Database) -> Non
     await follow(db, SERVICES, now=NOON + 37 * SECOND)
 
     assert (await all_incidents(db))[-1].state is IncidentState.OPEN
+
+
+async def test_an_expired_certificate_beside_a_dependency_that_flaps_stays_one_incident(
+    db: Database,
+) -> None:
+    db.telling = NoticePolicy()
+    for second in range(0, 120, 2):
+        at = NOON + second * SECOND
+        await measured(db, at, redis="refused" if second % 30 < 14 else "", app=EXPIRED)
+        await follow(db, SERVICES, now=at)
+
+    assert [(each.service, each.services, each.state) for each in await all_incidents(db)] == [
+        ("redis", ("redis",), IncidentState.RESOLVED),
+        ("app", ("app",), IncidentState.OPEN),
+        ("redis", ("redis",), IncidentState.NEEDS_PERSON),
+    ]
+    titles = [title for _, title in await sent(db)]
+    assert len(titles) == 4
+    assert titles[-1] == "redis needs a person: failed 3 times in 60 s: tcp: refused"
+
+
+async def test_an_outage_beside_a_certificate_that_waits_for_a_person_is_investigated(
+    db: Database,
+) -> None:
+    db.telling = NoticePolicy()
+    for second in range(2):
+        await measured(db, NOON + second * SECOND, redis="", app=EXPIRED)
+    [waiting] = await incidents.live(db)
+    by = await session(db, tier=1)
+    async with writing(db):
+        await requests.claim(db, waiting.request_id or 0, by.id, now=NOON)
+    await chain.ask_person(db, by, "app", "The certificate is expired", now=NOON)
+    await finish(context(db, NOON), Configuration(), by, SessionEnd(status=Status.COMPLETED))
+    await follow(db, SERVICES, now=NOON + 2 * SECOND)
+
+    for second in range(600, 640, 5):
+        at = NOON + second * SECOND
+        await measured(db, at, redis="refused", app=EXPIRED)
+        await follow(db, SERVICES, now=at)
+
+    first, outage = await all_incidents(db)
+    assert (first.services, first.state) == (("app",), IncidentState.NEEDS_PERSON)
+    assert outage.services == ("redis",)
+    request = await requests.get(db, outage.request_id or 0)
+    assert request is not None
+    assert (request.state, request.services) == (RequestState.QUEUED, ("redis",))
+    assert await sent(db) == [
+        (Level.CRITICAL, "app needs a person: The certificate is expired"),
+        (Level.CRITICAL, "redis fails: tcp: refused."),
+    ]
+
+
+async def test_a_service_that_fails_for_moments_only_gets_no_session(db: Database) -> None:
+    await flap(db, range(34), down=2)
+    rested = int(REOPEN_AFTER / SECOND)
+    await flap(db, range(rested, rested + 34), down=2)
+
+    found = (await all_incidents(db))[-1]
+    assert (found.title, found.request_id) == ("redis failed 3 times in 32 s: tcp: refused", None)
+    assert len(await all_incidents(db)) == 2
 
 
 def test_only_a_failure_after_a_pass_is_another_one() -> None:

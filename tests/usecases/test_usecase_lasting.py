@@ -10,6 +10,7 @@ from examples import rows, session
 from contexts import context
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.learning.outcome import ActionResult
+from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
 from lamplighter.domain.services.check import HttpCheck, TcpCheck, longest_seconds
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.incident import LASTS, EntryKind, Incident, IncidentOutcome
@@ -22,6 +23,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import checks, cooldowns, events, incidents, outcomes
 from lamplighter.repository.sessions import requests
+from lamplighter.usecases.memory import curate
 from lamplighter.usecases.services import act, check_runs
 from lamplighter.usecases.services.incidents.follow import follow
 from lamplighter.usecases.services.incidents.lasting import lost_need, refused_actions
@@ -135,6 +137,32 @@ async def test_a_repair_that_does_not_last_failed_and_another_investigation_begi
     assert record.result is ActionResult.FAILED
     [memory] = await memories.list_by_ids(db, range(1, 9))
     assert memory.observation == "Restart does not help against 'connection refused' on web: 0 of 1"
+
+
+async def test_a_second_attempt_that_helps_ends_what_did_not_last(db: Database) -> None:
+    _, by = await restarted(db, outcome=UseOutcome.RESERVED)
+    [use] = await cooldowns.of_sessions(db, [by.id])
+    await act.settle(db, use, UseOutcome.SUCCESS, text="done", now=NOON + 5 * SECOND)
+    await checked(db, (6, PASSED), (7, PASSED), (8, FAILED))
+    [use] = await cooldowns.of_sessions(db, [by.id])
+    assert use.did_not_last
+    known = Candidate(
+        category=Category.REMEDIATION,
+        service="web",
+        observation="The first restart fails",
+        tier=0,
+        session_id=None,
+        source=Source.OPERATOR,
+        trust=Trust.TRUSTED,
+    )
+    await curate.create(context(db, NOON), known)
+
+    at = NOON + 20 * SECOND
+    second = await act.reserve(db, by, "web", RESTART, again=use.id, now=at)
+    second = await act.settle(db, second, UseOutcome.SUCCESS, text="done", now=at)
+
+    assert (second.id, second.attempts) == (use.id, 2)
+    assert (second.outcome, second.did_not_last) == (UseOutcome.SUCCESS, False)
 
 
 async def test_a_run_that_began_before_the_service_was_healthy_shows_nothing(db: Database) -> None:

@@ -1,12 +1,13 @@
 """A check that is slow at the same hours of the day becomes a memory, compared by its fields."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 
 from contexts import context
-from lamplighter.domain.learning.hours import slow_hours
+from lamplighter.domain.learning.hours import SlowHours, slow_hours, was_slow
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.series import BUCKET, DAY, Aggregate, CheckRun, SeriesResolution
 from lamplighter.domain.services.service import Service, Services
@@ -50,6 +51,7 @@ def backup(day: int, minute: int) -> float:
         (backup, (180, 190, 6, 6)),
         (lambda d, m: 300.0 if 9 * 60 <= m < 17 * 60 else 100.0, (540, 1_020, 6, 6)),
         (lambda d, m: 900.0 if m >= 1_430 or m < 10 else 100.0, (1_430, 10, 7, 7)),
+        (lambda d, m: 900.0 if m in {180, 240} else 100.0, None),  # two times far apart
         (lambda d, m: 100.0 + m % 40, None),  # the same all day
         (lambda d, m: 140.0 if 180 <= m < 240 else 100.0, None),  # hardly slower
         (lambda d, m: 9.0 if 180 <= m < 240 else 2.0, None),  # too little to notice
@@ -64,6 +66,36 @@ def test_only_hours_that_are_clearly_slower_each_day_are_slow(
     found = slow_hours(of_days(6, latency))
     shown = found and (found.start / 60, found.end / 60, found.slow_days, found.days)
     assert shown == words
+
+
+def test_slow_times_with_unmeasured_hours_between_them_are_no_run() -> None:
+    """The check ran at three only, at four and from nine to ten."""
+    measured = {180, 240, *range(540, 600, 5)}
+    found = [
+        each
+        for each in of_days(6, lambda d, m: 900.0 if m in {180, 240} else 100.0)
+        if each.at.hour * 60 + each.at.minute in measured
+    ]
+    assert slow_hours(found) is None
+
+
+HOURS = SlowHours(10_800, 11_400, 0.9, 0.1, 6, 6)
+
+
+@pytest.mark.parametrize(
+    ("latency", "failures", "slow"),
+    [
+        (backup, 0, True),
+        (lambda d, m: 110.0, 0, False),
+        (lambda d, m: 900.0, 0, False),  # the whole day is slow
+        (backup, 3, None),  # nothing but failures
+    ],
+)
+def test_a_day_shows_whether_its_hours_alone_were_slow(
+    latency: Latency, failures: int, slow: bool | None
+) -> None:
+    day = [replace(each, failures=failures) for each in of_days(1, latency)]
+    assert was_slow(HOURS, day, MIDNIGHT) is slow
 
 
 def test_four_days_are_too_few() -> None:
@@ -116,3 +148,17 @@ async def test_a_deleted_one_needs_new_days(db: Database) -> None:
     assert await learned(db, 7) == []
     await folded(db, of_days(5, backup, first=7))
     assert len(await learned(db, 12)) == 1
+
+
+async def test_slow_hours_that_move_are_learned_at_their_new_time(db: Database) -> None:
+    await folded(db, of_days(6, backup))
+    await learned(db, 6)
+    found = {}
+    for day in range(6, 19):
+        later = of_days(1, lambda d, m: 900.0 if 300 <= m < 310 else 110.0, first=day)
+        await folded(db, later)
+        found[day] = await learned(db, day + 1)
+
+    assert found[10] == [], "each day at which they were not slow weakened it"
+    [(words, _)] = found[18]
+    assert words.startswith("The http check is slow from 05:00 to 05:10 UTC: 900 ms")

@@ -468,3 +468,14 @@ async def test_what_a_session_reported_before_in_its_own_words_is_adopted(db: Da
     await reported(db, "Restarting Web fixes connection refused")
     await happened(db, NOON, seconds=None)
     assert await held(db) == [(FIXED.format("1 of 1"), 0.8)]
+
+
+async def test_what_a_person_wrote_into_a_reported_memory_is_not_adopted(db: Database) -> None:
+    await reported(db, "Restarting Web fixes connection refused for a while")
+    words = "Restarting Web fixes connection refused"
+    await curate.edit(context(db, NOON - MINUTE), 1, Edit(observation=words), version=None)
+    await happened(db, NOON, seconds=None)
+    memory = await memories.get(db, 1)
+    assert memory is not None
+    assert memory.observation == words
+    assert await outcomes.fact_of(db, 1) is None

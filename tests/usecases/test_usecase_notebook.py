@@ -177,6 +177,8 @@ async def test_a_line_that_is_being_typed_is_read_when_its_editor_rests(
     replace_in(file(here), "5s", "9s")
     here.tree.edited_since = 1.0
     assert (await sync(here, quiet=60)).edits == 1, "a minute is the limit"
+    replace_in(file(here), "9s", "11s")
+    assert (await sync(here, quiet=60)).edits == 0, "an editor that goes on is read once a minute"
 
 
 async def test_a_removed_line_deactivates_its_memory(here: NotebookContext) -> None:

@@ -248,6 +248,36 @@ async def test_a_run_stays_within_its_dollars(db: Database, api: MessagesApi) ->
     assert max(sizes) == 50
 
 
+async def test_a_halt_ends_the_requests_of_a_run(db: Database, api: MessagesApi) -> None:
+    texts = tuple(f"Looked at part{n} of the image cache of {n} again." for n in range(205))
+    await fill(db, texts)
+    using = selector(api, "fenced")
+    using.halted = lambda: using.used["model_requests"] >= 2
+
+    counts = await run(db, using)
+
+    assert (counts["model_requests"], counts["model_skipped"]) == (2, 3)
+    assert counts["compressed"] == 205
+
+
+async def test_the_limit_holds_where_each_character_is_a_token(
+    db: Database, api: MessagesApi
+) -> None:
+    dense = "第{0}次检查图像缓存节点的状态并记录所有结果给玛丽亚 看 了 {0} 次 很慢的磁盘和网络延迟。"
+    await fill(db, tuple(dense.format(number) for number in range(50)))
+    assert (await run(db, selector(api, "fenced")))["model_requests"] == 1
+    await view.undo(db, 1, now=NOON)
+    asked = api.requests("fenced")[-1]
+    tokens = len(asked.system) + len(asked.user)
+    assert len(asked.user) > len(asked.system)
+
+    using = selector(api, "fenced", dollars=(tokens * 1.25 + 2_000 - 1) / organizer_model.MICRO)
+    using.prices = {each.name: replace(PRICE, cache_write=1.25) for each in using.models}
+    counts = await run(db, using)
+
+    assert (counts.get("model_requests"), counts["model_skipped"]) == (None, 1)
+
+
 async def test_small_bundles_of_one_project_share_a_request(db: Database, api: MessagesApi) -> None:
     before = len(api.requests("fenced"))
     async with writing(db):

@@ -1,11 +1,16 @@
 """The organizer reads sessions, events and incidents once, by a hash; both databases."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
+import pytest
 from examples import NOON, rows
 
-from contexts import context
+from contexts import OPEN, context, learning, named
+from lamplighter.domain.clients.agent import Agent, silent_agents
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
+from lamplighter.domain.revoke.origin import OriginKind, TeachingOrigin
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import IncidentSource, IncidentState
 from lamplighter.repository import Database, writing
@@ -14,17 +19,36 @@ from lamplighter.repository.organize import runs
 from lamplighter.repository.services import events, incidents
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.clients.client_sessions import NewSession
+from lamplighter.usecases.effect.prompts import PromptContext
 from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory.remember import remember
 from lamplighter.usecases.organize import view
 from lamplighter.usecases.organize.run import organize, preview
+from lamplighter.usecases.revoke.revoke import revoke
 
 DAY = timedelta(days=1)
 DECISION = "We decided to use NATS for jobs because it is small."
+CONTRADICTED = Candidate(
+    category=Category.DECISION,
+    service=None,
+    observation="We decided to use Kafka for invoices.",
+    tier=0,
+    session_id=None,
+    source=Source.OPERATOR,
+    project="shop",
+)
 
 
-async def session(db: Database, summary: str, name: str = "s1", now: datetime = NOON - DAY) -> None:
-    await client_sessions.start(db, NewSession(external_id=name, project="shop"), now=now)
-    await client_sessions.end(context(db, now), name, (), summary=summary)
+async def session(
+    db: Database,
+    summary: str,
+    name: str = "s1",
+    now: datetime = NOON - DAY,
+    agent: str | None = None,
+) -> None:
+    new = NewSession(external_id=name, project="shop", agent=agent)
+    await client_sessions.start(db, new, now=now)
+    await client_sessions.end(context(db, now), name, (), summary=summary, agent=agent)
 
 
 async def event(db: Database, text: str, service: str | None = None, *, days: float = 1) -> None:
@@ -49,8 +73,13 @@ async def incident(db: Database, note: str) -> None:
         await incidents.update(db, made.id, note=note, resolved_at=NOON - DAY, now=NOON - DAY)
 
 
-async def run(db: Database, now: datetime = NOON) -> dict[str, int]:
-    return dict((await organize(context(db, now), trigger="operator")).counts)
+async def edited(db: Database, note: str) -> None:
+    async with writing(db):
+        await incidents.update(db, 1, note=note, now=NOON)
+
+
+async def run(db: Database, now: datetime = NOON, **more: Any) -> dict[str, int]:
+    return dict((await organize(context(db, now), trigger="operator", **more)).counts)
 
 
 async def active(db: Database) -> dict[str, Memory]:
@@ -115,16 +144,7 @@ async def test_an_undone_run_is_repeated_where_a_person_asks(db: Database) -> No
 
 
 async def test_known_facts_are_left_and_contradictions_wait(db: Database) -> None:
-    wanted = Candidate(
-        category=Category.DECISION,
-        service=None,
-        observation="We decided to use Kafka for invoices.",
-        tier=0,
-        session_id=None,
-        source=Source.OPERATOR,
-        project="shop",
-    )
-    old = await curate.create(context(db, NOON - DAY), wanted)
+    old = await curate.create(context(db, NOON - DAY), CONTRADICTED)
     await session(db, "We decided to use Kafka for invoices.")
     await session(db, "We decided not to use Kafka for invoices.", "s2")
 
@@ -136,3 +156,89 @@ async def test_known_facts_are_left_and_contradictions_wait(db: Database) -> Non
     new = await memories.get(db, case.new_id)
     assert new is not None
     assert (case.kind, case.old_id, new.inactive_reason) == ("fact", old.id, "review")
+
+
+@pytest.mark.parametrize("read_before", [True, False])
+async def test_what_was_read_of_a_revoked_session_is_removed_and_not_read_again(
+    db: Database, *, read_before: bool
+) -> None:
+    await session(db, DECISION)
+    said = Candidate(
+        category=Category.DECISION,
+        service=None,
+        observation="We decided to keep the logs for a year.",
+        tier=1,
+        session_id=1,
+        project="shop",
+    )
+    await remember(learning(db), said, now=NOON)
+    if read_before:
+        await run(db)
+        assert set(await active(db)) == {DECISION, said.observation}
+
+    here = PromptContext(db=db, now=lambda: NOON, redact=OPEN, services=named([]))
+    await revoke(here, TeachingOrigin(OriginKind.SESSION, "1"))
+
+    assert await active(db) == {}
+    assert "scanned" not in await run(db, NOON + DAY)
+    assert await active(db) == {}
+
+
+async def test_the_edit_of_a_note_brings_back_no_deleted_fact(db: Database) -> None:
+    fact = "Maria maintains the media cluster."
+    await incident(db, fact)
+    await run(db)
+    memory = (await active(db))[fact]
+    await curate.delete(db, memory.id, version=memory.version, now=NOON)
+
+    await edited(db, f"{fact} Paul wrote this.")
+    counts = await run(db, NOON + DAY)
+
+    assert (counts["scanned"], await active(db)) == (1, {})
+
+
+async def test_the_edit_of_a_note_opens_no_review_twice(db: Database) -> None:
+    await curate.create(context(db, NOON - DAY), replace(CONTRADICTED, project="ops"))
+    words = "We decided not to use Kafka for invoices."
+    await incident(db, words)
+    await run(db)
+    assert len(await rows(db, "reviews")) == 1
+
+    await edited(db, f"{words} Paul wrote this.")
+    assert (await run(db, NOON + DAY))["scanned"] == 1
+
+    assert len(await rows(db, "reviews")) == 1
+
+
+async def test_what_an_agent_says_that_saves_nothing_is_not_read(db: Database) -> None:
+    agents = (Agent(name="reader", auto_save=False), Agent(name="writer"))
+    silent = silent_agents(agents)
+    await session(db, DECISION, agent="reader")
+    await session(db, "We decided to keep the logs for a year.", "s2", agent="writer")
+
+    foreseen = await preview(context(db), silent=silent)
+    counts = await run(db, silent=silent)
+
+    assert set(await active(db)) == {"We decided to keep the logs for a year."}
+    assert (foreseen.counts["scanned"], counts["scanned"]) == (1, 1)
+
+
+async def test_facts_of_one_text_are_compared_with_each_other(db: Database) -> None:
+    await session(
+        db,
+        "We decided to use NATS for jobs because it is small."
+        " We decided not to use NATS for jobs because it is small.",
+    )
+
+    foreseen = await preview(context(db))
+    counts = await run(db)
+    before = await rows(db, "memories")
+    await run(db, NOON + DAY)
+
+    assert (counts["facts"], counts["conflicts"], len(await active(db))) == (1, 1, 1)
+    assert {name: foreseen.counts[name] for name in ("facts", "conflicts")} == {
+        "facts": 1,
+        "conflicts": 1,
+    }
+    assert len(await rows(db, "reviews")) == 1
+    assert await rows(db, "memories") == before

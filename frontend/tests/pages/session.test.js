@@ -69,6 +69,30 @@ test("a turn has its own time, tokens and cost, and an answered tool how long it
   assert.deepEqual([store.line(2).took, store.line(2).at], [2_000, at("12")])
 })
 
+test("a call of several lines that still runs has no time yet", async () => {
+  const at = "2026-11-26T10:00:12.000000Z"
+  const { store } = await logOf(page([{ offset: 0, index: 0, kind: "tool", text: "Bash: ls\ndf\nfree", at }]))
+
+  assert.deepEqual(texts(store), ["Bash: ls"])
+  assert.deepEqual([store.line(0).behind, store.line(0).took], [2, null])
+})
+
+test("a turn that is read before all others has its number only", async () => {
+  const at = (second) => `2026-11-26T10:00:${second}.000000Z`
+  const turn = (offset, turns) => ({
+    offset,
+    index: 0,
+    kind: "turn",
+    text: `turn ${turns}`,
+    at: at(10 * turns),
+    usage: { turns, input_tokens: 9_000 * turns, output_tokens: 100 * turns, cost_usd: 0.02 * turns },
+  })
+  const { store } = await logOf(page([turn(40, 4), { offset: 50, index: 0, kind: "result", text: "ok" }, turn(60, 5)]))
+
+  const shown = texts(store).filter((text) => text.startsWith("turn"))
+  assert.deepEqual(shown, ["turn 4", "turn 5 · 10 s · 9K tokens in, 100 out · $0.02"])
+})
+
 test("the end of the output is read first, then all before it, then on as it grows", async () => {
   const { store, asked } = await logOf(
     page(items(2, 2), { more: true, next: 20, complete: false }),

@@ -65,7 +65,9 @@ async def test_a_deployment_before_a_failure_is_noted_where_the_incident_opens(
     assert request.prompt.endswith(f"Failing checks: Web/tcp. {words}.")
 
 
-@pytest.mark.parametrize("text", ["Backup is done", "The deployment was not started", "The lock is released"])
+@pytest.mark.parametrize(
+    "text", ["Backup is done", "The deployment was not started", "The lock is released"]
+)
 async def test_other_events_are_no_change(db: Database, text: str) -> None:
     await reported(db, text, -3)
     record = await happened(db, NOON)

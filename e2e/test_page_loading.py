@@ -33,7 +33,7 @@ def test_the_way_back_ends_where_one_was(page: Page, app: App) -> None:
     app.says("[MEMORY:timing:jellyfin] Takes 60s to start after restart")
     page.goto(f"{app.url}/events")
     expect(page.get_by_role("row", name=re.compile("Looked 0 times"))).to_be_attached()
-    page.evaluate("scrollTo(0, 300)")
+    page.evaluate("scrollTo(0, 500)")
 
     page.keyboard.press("g")
     page.keyboard.press("m")
@@ -41,7 +41,7 @@ def test_the_way_back_ends_where_one_was(page: Page, app: App) -> None:
     page.get_by_role("link", name=re.compile("Takes 60s")).wait_for()
     page.go_back()
     expect(page.get_by_role("heading", name="Events", level=1)).to_be_visible()
-    page.wait_for_function("scrollY === 300")
+    page.wait_for_function("scrollY === 500")
 
     page.goto(f"{app.url}/sessions")
     page.get_by_role("link", name="#1", exact=True).first.focus()

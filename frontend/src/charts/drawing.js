@@ -15,7 +15,7 @@ export function draw(el) {
     /** @param {Spec} spec */
     show(spec) {
       chart?.destroy()
-      el.style.blockSize = `${spec.height ?? HEIGHT}px`
+      el.style.blockSize = `${heightOf(el, spec)}px`
       chart = new uPlot(options(el, spec), [spec.x, ...spec.series.map(({ values }) => values)], el)
       if (spec.choose) tinted(el)
     },
@@ -28,6 +28,11 @@ export function draw(el) {
       chart?.destroy()
     },
   }
+}
+
+/** The height that the page reserves for a chart. @param {HTMLElement} el @param {Spec} spec */
+function heightOf(el, spec) {
+  return parseFloat(getComputedStyle(el).getPropertyValue("--plot-height")) || spec.height || HEIGHT
 }
 
 const WHOLE = [1, 2, 5].flatMap((each) => [0, 1, 2, 3, 4, 5].map((power) => each * 10 ** power)).sort((a, b) => a - b)
@@ -58,7 +63,7 @@ function options(el, spec) {
   const { y = {}, bare = false, choose } = spec
   return {
     width: el.clientWidth || 300,
-    height: spec.height ?? HEIGHT,
+    height: heightOf(el, spec),
     legend: { show: false },
     padding: bare ? [4, 4, 4, 4] : [6, spec.range ? 18 : 8, 0, 0],
     cursor: choose

@@ -6,8 +6,6 @@ import { t } from "../../shared/texts/index.js"
 import { remember } from "../../shared/parts/remember-link.js"
 import { revealIn } from "../../shared/directives/rows.js"
 
-const HEIGHT = 84
-
 /** @param {(name: string) => any} store */
 export function eventsPage(store) {
   const [events, groups, density, router] = ["events", "eventGroups", "density", "router"].map(store)
@@ -31,7 +29,7 @@ export function eventsPage(store) {
         { values: worst, role: "bad", kind: "bars" },
       ]
       const choose = (/** @type {number} */ from, /** @type {number} */ to) => events.choose(from, to)
-      return x.length ? { x, series, range: density.range, y: { min: 0 }, height: HEIGHT, choose } : null
+      return x.length ? { x, series, range: density.range, y: { min: 0 }, choose } : null
     },
 
     ranges: () => RANGES.map(({ key }) => ({ key, words: t(/** @type {any} */ (`events.${key}`)) })),

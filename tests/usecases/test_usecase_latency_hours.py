@@ -51,7 +51,6 @@ def backup(day: int, minute: int) -> float:
         (backup, (180, 190, 6, 6)),
         (lambda d, m: 300.0 if 9 * 60 <= m < 17 * 60 else 100.0, (540, 1_020, 6, 6)),
         (lambda d, m: 900.0 if m >= 1_430 or m < 10 else 100.0, (1_430, 10, 7, 7)),
-        (lambda d, m: 900.0 if m in {180, 240} else 100.0, None),  # two times far apart
         (lambda d, m: 100.0 + m % 40, None),  # the same all day
         (lambda d, m: 140.0 if 180 <= m < 240 else 100.0, None),  # hardly slower
         (lambda d, m: 9.0 if 180 <= m < 240 else 2.0, None),  # too little to notice
@@ -68,15 +67,17 @@ def test_only_hours_that_are_clearly_slower_each_day_are_slow(
     assert shown == words
 
 
-def test_slow_times_with_unmeasured_hours_between_them_are_no_run() -> None:
-    """The check ran at three only, at four and from nine to ten."""
-    measured = {180, 240, *range(540, 600, 5)}
+@pytest.mark.parametrize(("slow", "shown"), [((180, 360), None), ((180, 185, 360), (180, 190))])
+def test_slow_times_with_unmeasured_hours_between_them_are_no_run(
+    slow: tuple[int, ...], shown: tuple[int, int] | None
+) -> None:
     found = [
         each
-        for each in of_days(6, lambda d, m: 900.0 if m in {180, 240} else 100.0)
-        if each.at.hour * 60 + each.at.minute in measured
+        for each in of_days(6, lambda d, m: 900.0 if m < 400 else 100.0)
+        if each.at.hour * 60 + each.at.minute in {*slow, *range(540, 660, 5)}
     ]
-    assert slow_hours(found) is None
+    hours = slow_hours(found)
+    assert (hours and (hours.start / 60, hours.end / 60)) == shown
 
 
 HOURS = SlowHours(10_800, 11_400, 0.9, 0.1, 6, 6)

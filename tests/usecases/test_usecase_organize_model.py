@@ -263,7 +263,7 @@ async def test_a_halt_ends_the_requests_of_a_run(db: Database, api: MessagesApi)
 async def test_the_limit_holds_where_each_character_is_a_token(
     db: Database, api: MessagesApi
 ) -> None:
-    dense = "第{0}次检查图像缓存节点的状态并记录所有结果给玛丽亚 看 了 {0} 次 很慢的磁盘和网络延迟。"
+    dense = "第{0}次检查图像缓存节点的状态并记录所有结果给玛丽亚 看 了 {0} 次 很慢的磁盘和网络。"
     await fill(db, tuple(dense.format(number) for number in range(50)))
     assert (await run(db, selector(api, "fenced")))["model_requests"] == 1
     await view.undo(db, 1, now=NOON)

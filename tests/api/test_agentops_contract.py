@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from cells import walk
-from lamplighter.api.agentops.contract import AgentOpsOperation
+from lamplighter.api.agentops.contract import READ, WRITE, AgentOpsOperation
 from lamplighter.api.agentops.openapi import openapi
-from lamplighter.api.agentops.routes import OPERATIONS, PREFIX, READ, WRITE
+from lamplighter.api.agentops.routes import OPERATIONS, PREFIX
 from lamplighter.api.agentops.shapes import AgentOpsFailure
 from lamplighter.api.guard import HEADERS
 from lamplighter.domain.access.access import SESSION_SCOPES, Credential, hash_secret

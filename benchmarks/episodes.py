@@ -6,6 +6,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
+
+EPISODE: Final = Candidate(
+    category=Category.LEARNING,
+    service=None,
+    observation="",
+    tier=0,
+    session_id=None,
+    source=Source.CAPTURED,
+    confidence=0.6,
+    trust=Trust.UNVERIFIED,
+)
+"""A captured episode before its words."""
+
 PROJECTS: Final = ("shop", "billing", "atlas", "infra")
 SERVICES: Final = (None, "checkout", "search", "mailer", "archive")
 _PEOPLE: Final = ("Maria", "Chen", "Amadou", "Sofia", "Jonas", "Priya")

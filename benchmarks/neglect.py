@@ -17,10 +17,10 @@ from time import perf_counter
 from typing import Any, Final
 from zlib import crc32
 
-from benchmarks.episodes import Episode, generate
+from benchmarks.episodes import EPISODE, Episode, generate
 from lamplighter.domain.health.figures import MeasurementTrigger, MemoryMeasurement
 from lamplighter.domain.health.findings import judge_figures
-from lamplighter.domain.memory.memory import Candidate, Category, Edit, Source, Trust
+from lamplighter.domain.memory.memory import Category, Edit, Source, Trust
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.verify.claims import TextClaim
 from lamplighter.domain.verify.verdict import Answer, AnswerState
@@ -40,16 +40,6 @@ WINDOW: Final = timedelta(minutes=15)
 FACT_EVERY: Final = 12
 REPORT_EVERY: Final = 15
 CORRECT_EVERY: Final = 60
-EPISODE: Final = Candidate(
-    category=Category.LEARNING,
-    service=None,
-    observation="",
-    tier=0,
-    session_id=None,
-    source=Source.CAPTURED,
-    confidence=0.6,
-    trust=Trust.UNVERIFIED,
-)
 FACT: Final = replace(
     EPISODE,
     category=Category.ARCHITECTURE,

@@ -19,9 +19,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from benchmarks.episodes import Episode, generate, session_logs
+from benchmarks.episodes import EPISODE, Episode, generate, session_logs
 from benchmarks.measure import sized
-from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
 from lamplighter.domain.organize.digest import COMPRESSED_AFTER
 from lamplighter.domain.organize.duplicates import count_duplicates
 from lamplighter.domain.search.search import SearchLayer, SearchRequest
@@ -42,16 +41,6 @@ ASKED: Final = sized(200, short=20)
 BATCH: Final = 500
 HITS: Final = 10
 LOST: Final = 0.03
-EPISODE: Final = Candidate(
-    category=Category.LEARNING,
-    service=None,
-    observation="",
-    tier=0,
-    session_id=None,
-    source=Source.CAPTURED,
-    confidence=0.6,
-    trust=Trust.UNVERIFIED,
-)
 Question = tuple[str, str, str, str | None]
 """The project, what is asked, the answer, and the service."""
 

@@ -237,10 +237,10 @@ async def test_a_run_stays_within_its_dollars(db: Database, api: MessagesApi) ->
     await fill(db, texts)
     before = len(api.requests("fenced"))
 
-    counts = await run(db, selector(api, "fenced", dollars=0.005))
+    counts = await run(db, selector(api, "fenced", dollars=0.0075))
 
     spent = counts["model_microdollars"] / organizer_model.MICRO
-    assert 0 < spent <= 0.005
+    assert 0 < spent <= 0.0075
     assert len(api.requests("fenced")) - before == counts["model_requests"] < 5
     assert counts["model_skipped"] == 5 - counts["model_requests"]
     assert counts["compressed"] == 205
@@ -260,10 +260,16 @@ async def test_a_halt_ends_the_requests_of_a_run(db: Database, api: MessagesApi)
     assert counts["compressed"] == 205
 
 
+@pytest.mark.parametrize(
+    "dense",
+    [
+        "第{0}次检查图像缓存节点的状态并记录所有结果给玛丽亚 看 了 {0} 次 很慢的磁盘和网络。",
+        "Q{0} z9 k2 w8 j4 x7 v1 b6 n3 m5 p0 r2 s9 t4 y8 u1 i6 o3 a7 d5 f0 g2 h9 c4 e8 l1 {0}.",
+    ],
+)
 async def test_the_limit_holds_where_each_character_is_a_token(
-    db: Database, api: MessagesApi
+    db: Database, api: MessagesApi, dense: str
 ) -> None:
-    dense = "第{0}次检查图像缓存节点的状态并记录所有结果给玛丽亚 看 了 {0} 次 很慢的磁盘和网络。"
     await fill(db, tuple(dense.format(number) for number in range(50)))
     assert (await run(db, selector(api, "fenced")))["model_requests"] == 1
     await view.undo(db, 1, now=NOON)

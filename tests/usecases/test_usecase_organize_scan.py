@@ -51,10 +51,14 @@ async def session(
     await client_sessions.end(context(db, now), name, (), summary=summary, agent=agent)
 
 
-async def event(db: Database, text: str, service: str | None = None, *, days: float = 1) -> None:
+async def event(
+    db: Database, text: str, service: str | None = None, *, days: float = 1, **more: Any
+) -> None:
     async with writing(db):
         at = NOON - days * DAY
-        await events.insert(db, Level.INFO, text, service=service, source="operator", now=at)
+        await events.insert(
+            db, Level.INFO, text, service=service, source="operator", now=at, **more
+        )
 
 
 async def incident(db: Database, note: str) -> None:
@@ -215,6 +219,8 @@ async def test_what_an_agent_says_that_saves_nothing_is_not_read(db: Database) -
     silent = silent_agents(agents)
     await session(db, DECISION, agent="reader")
     await session(db, "We decided to keep the logs for a year.", "s2", agent="writer")
+    [reader] = [each for each in await rows(db, "sessions") if each["agent"] == "reader"]
+    await event(db, "Maria maintains the mailer.", session_id=reader["id"])
 
     foreseen = await preview(context(db), silent=silent)
     counts = await run(db, silent=silent)

@@ -86,20 +86,25 @@ _SOURCES: Final = {
 }
 
 
+_OF_SESSIONS: Final = {"session": sessions.c.id, "event": events.c.session_id}
+"""The session that said a text, by its source."""
+
+
 async def unread(
     db: Database, *, silent: Collection[str] = (), now: datetime
 ) -> AsyncIterator[list[tuple[ScannedText, str | None]]]:
     """Yield what was not read, some at a time; each with the hash of the text that was read.
 
-    The rows of the client sessions are sessions too, but not those of `silent` agents. Older
-    ones than 31 days are left out.
+    The rows of the client sessions are sessions too. What `silent` agents said is left out, and
+    what is older than 31 days.
     """
     for source, (table, at, query) in _SOURCES.items():
         last = 0
         recent = query.where(at >= now - SCANNED_FOR)
-        if source == "session" and silent:
-            agent = sessions.c.agent
-            recent = recent.where(agent.is_(None) | agent.not_in(silent))
+        if silent and source in _OF_SESSIONS:
+            of_silent = sa.select(sessions.c.id).where(sessions.c.agent.in_(silent))
+            said = _OF_SESSIONS[source]
+            recent = recent.where(said.is_(None) | said.not_in(of_silent))
         while rows := await db.fetch_all(recent.where(table.c.id > last)):
             last = rows[-1]["id"]
             yield [_scanned(source, row) for row in rows]
@@ -143,7 +148,7 @@ async def extracted_before(db: Database, scanned: ScannedText) -> set[tuple[str,
 
 async def skip_sessions(db: Database, ids: Collection[int], *, now: datetime) -> None:
     """Count what some sessions said as read: it is revoked. Call it within `writing`."""
-    for source, column in (("session", sessions.c.id), ("event", events.c.session_id)):
+    for source, column in _OF_SESSIONS.items():
         query = _SOURCES[source][2].where(column.in_(ids))
         while rows := await db.fetch_all(query):
             await mark_read(db, [_scanned(source, row)[0] for row in rows], 0, now=now)

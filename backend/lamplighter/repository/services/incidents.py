@@ -219,12 +219,15 @@ async def last_detected(db: Database, services: Iterable[str]) -> dict[str, date
     return {row["service"]: row["at"] for row in await db.fetch_all(query)}
 
 
-async def last_as_root(db: Database, services: Iterable[str]) -> dict[str, datetime]:
-    """Return when the last incident was detected that each of some services was the root of."""
+async def last_as_root(
+    db: Database, services: Iterable[str], *, since: datetime
+) -> dict[str, datetime]:
+    """Return when the last incident that ended since a moment was detected, by its root."""
     last = sa.func.max(incidents.c.detected_at, type_=incidents.c.detected_at.type)
     query = (
         sa.select(incidents.c.service, last.label("at"))
         .where(incidents.c.service.in_(sorted(services)))
+        .where(incidents.c.resolved_at >= since)
         .group_by(incidents.c.service)
     )
     return {row["service"]: row["at"] for row in await db.fetch_all(query)}
@@ -237,6 +240,7 @@ async def count_recovered(
     query = (
         sa.select(incidents.c.service, sa.func.count().label("count"))
         .where(incidents.c.service.in_(sorted(services)))
+        .where(incidents.c.resolved_at >= since)
         .where(incidents.c.detected_at >= since)
         .where(incidents.c.outcome == IncidentOutcome.RECOVERED)
         .group_by(incidents.c.service)
@@ -340,7 +344,7 @@ async def add_entry(
 
 
 async def last_flapping(db: Database, service: str, *, since: datetime) -> datetime | None:
-    """Return when a service was last seen to fail and recover by itself again and again."""
+    """Return when a service last failed and recovered by itself again and again."""
     last = sa.func.max(incident_entries.c.at, type_=incident_entries.c.at.type)
     query = (
         sa.select(last)

@@ -8,7 +8,7 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from lamplighter.domain.memory.memory import Memory, MemoryId
@@ -127,7 +127,10 @@ class SentenceSelector:
             reply = await model.ask([SYSTEM], (), asked)
         except RequestFailed as failed:
             logger.warning("%s did not answer the organizer: %s", model.name, failed.message)
-            self._spend(model, failed.answer.usage, added)
+            used = failed.answer.usage
+            if failed.answer.received:  # what it printed is paid for, and not reported
+                used = replace(used, output=max(used.output, model.answers.tokens))
+            self._spend(model, used, added)
             self._count(added, model_failures=1)
             return None, retries.pause(attempt, failed, random.random())
         self._spend(model, reply.usage, added)
@@ -146,7 +149,8 @@ class SentenceSelector:
         price = find_price(model.name, self.prices)
         if price is None:
             return self.used["model_tokens"] < UNPRICED_TOKENS
-        asked = Usage(cache_write=len(f"{SYSTEM}{text}".encode()) // 2, output=model.answers.tokens)
+        most = len(f"{SYSTEM}{text}".encode())  # a token has one byte or more
+        asked = Usage(cache_write=most, output=model.answers.tokens)
         return self.used["model_microdollars"] / MICRO + price.of(asked) <= self.dollars
 
     def _spend(self, model: Model, usage: Usage, added: Counter[str]) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from lamplighter.domain.services.incident import (
     FLAPS,
+    REOPEN_AFTER,
     Flaps,
     count_failures,
     is_due,
@@ -36,7 +37,7 @@ async def flapping(
     if not resting:
         return {}
     asked = {normalize_service_name(e.service) for e in await escalations.open_for_people(db)}
-    rooted = await incidents.last_as_root(db, resting)
+    rooted = await incidents.last_as_root(db, resting, since=now - REOPEN_AFTER)
     own = [
         name
         for name in resting

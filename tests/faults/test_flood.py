@@ -25,6 +25,11 @@ def write_the_file(home: Home, asking: httpx2.Client) -> None:
     (home.path / "HALT").write_text("a flood")
 
 
+def count_printed(home: Home) -> int:
+    """Count the markers in whole lines: the engine may have been stopped in the middle of one."""
+    return home.output(1).read_bytes().rpartition(b"\n")[0].count(b"[MEMORY:")
+
+
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("halt", [press_the_button, run_the_command, write_the_file])
 def test_a_flood_of_markers_starves_neither_writes_nor_the_halt(
@@ -46,12 +51,12 @@ def test_a_flood_of_markers_starves_neither_writes_nor_the_halt(
         home.until(lambda: home.value("SELECT status FROM sessions") != "running", 60)
         stopped = time.monotonic() - began
         taken = home.value("SELECT count(*) FROM markers")
+        printed = count_printed(home)
 
     assert answers == [201] * WRITES
     assert isinstance(taken, int)
-    assert taken < MARKERS, "all was in before the halt: the test shows nothing"
     assert home.value("SELECT status FROM sessions") == "stopped"
     assert supervisor.poll() is None
-    assert home.value("SELECT markers_left FROM sessions") == MARKERS - taken
+    assert home.value("SELECT markers_left FROM sessions") == printed - taken > 0
     figures = f"POST /events p95 {sorted(took)[-2]:.3f} s; ended {stopped:.1f} s after the halt"
     sys.stderr.write(f"{figures}\n")

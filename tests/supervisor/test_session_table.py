@@ -25,7 +25,7 @@ SAVED = {"category": "timing", "observation": "Takes 60s to start", "service": "
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "look": {"service": "web"},
     "run_action": {"service": "other", "action": "restart", "reason": "Refuses connections"},
-    "run_command": {"command": "uptime", "reason": "Its age"},
+    "run_command": {"command": "uname -r", "reason": "Its kernel"},
     "mem_search": {"query": "start"},
     "read_memory": {"id": 1},
     "mem_save": SAVED | {"observation": "Needs the database"},

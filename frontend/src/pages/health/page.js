@@ -27,6 +27,12 @@ export function healthPage(store) {
             ? "warning"
             : "unknown",
 
+    /** Both answers are awaited: what is below the memory's figures does not move when they come. */
+    ready: () => health.phase === "ready" && store("memoryHealth").phase !== "loading",
+    loading() {
+      return health.phase !== "failed" && !this.ready()
+    },
+
     unmeasured: () => store("memoryHealth").phase === "ready" && store("memoryHealth").measured === null,
 
     became: becameWords,

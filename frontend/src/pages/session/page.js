@@ -1,4 +1,4 @@
-import { onceShown } from "../../shared/browser/focus.js"
+import { focusAfter } from "../../shared/browser/focus.js"
 import { duration, serviceNames } from "../../shared/format/format.js"
 import { costWords, tokenWords } from "../../shared/format/spending.js"
 import { wish } from "../../shared/stores/approvals.js"
@@ -45,7 +45,7 @@ export function sessionPage(store) {
     async take({ marker }) {
       const entry = document.activeElement?.closest("li")
       await attempt(store, () => session.takeMarker(marker))
-      settle(() => entry?.querySelector("a"))
+      focusAfter(() => entry?.querySelector("a"))
     },
 
     ingestRest: () => attempt(store, () => session.ingestRest()),
@@ -55,7 +55,7 @@ export function sessionPage(store) {
     ended() {
       if (session.running || !stopRequested) return
       stopRequested = false
-      settle(() => document.querySelector("main h1"))
+      focusAfter(() => document.querySelector("main h1"))
     },
 
     remember: (/** @type {OpsEvent} */ event) => remember(store, event),
@@ -178,12 +178,6 @@ function updatesOf({ injected, retold = [] }) {
     return { ...each, ...lines, newest: each.turn === retold.length, lines: paired(lines) }
   })
   return turns.reverse()
-}
-
-/** What had the focus is gone once the page is drawn anew: something else takes it. @param {() => Element | null | undefined} next */
-function settle(next) {
-  const { activeElement: held } = document
-  onceShown(() => /** @type {any} */ (held)?.offsetParent || /** @type {any} */ (next())?.focus())
 }
 
 /** @param {Session} row */

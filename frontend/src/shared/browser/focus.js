@@ -18,3 +18,18 @@ export function focusOn(selector, frames = 30) {
     if (frames > 0 && (!found || document.activeElement !== found)) focusOn(selector, frames - 1)
   })
 }
+
+/**
+ * The element with the focus may go with what is drawn next, in any of the next frames: another one then takes the
+ * focus. A person who moved the focus meanwhile keeps it.
+ * @param {() => Element | null | undefined} next
+ */
+export function focusAfter(next, frames = 30) {
+  onceShown(() => {
+    const { activeElement: held } = document
+    const gone = !held || held === document.body || !held.checkVisibility({ visibilityProperty: true })
+    const taker = gone ? /** @type {HTMLElement | null | undefined} */ (next()) : null
+    taker?.focus()
+    if (!taker && frames > 0) focusAfter(next, frames - 1)
+  })
+}

@@ -464,6 +464,23 @@ async def test_what_a_session_reports_in_its_own_words_joins_the_fact_with_its_f
     assert await held(db) == [(FIXED.format("1 of 1"), 0.6), (otherwise, 0.7)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A restart does not help against connection refused by postgres",
+        "Restart does not fix 'connection refused' on Web at 03:00",
+        "Restart fixes 'connection refused' on Web: 9 of 9 on a Monday",
+    ],
+)
+async def test_a_text_without_its_fields_neither_weakens_nor_confirms_a_fact(
+    db: Database, text: str
+) -> None:
+    await happened(db, NOON, seconds=None)
+    before = await held(db)
+    assert await reported(db, text) is ReconcileOutcome.LEARNED
+    assert await held(db) == [*before, (text, 0.7)]
+
+
 async def test_what_a_session_reported_before_in_its_own_words_is_adopted(db: Database) -> None:
     await reported(db, "Restarting Web fixes connection refused")
     await happened(db, NOON, seconds=None)

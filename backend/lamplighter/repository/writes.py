@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.learning.extract import agrees, extract_claim
-from lamplighter.domain.learning.facts import is_attached
+from lamplighter.domain.learning.extract import ExtractedClaim, agrees, extract_claim
+from lamplighter.domain.learning.facts import LearnedFact, is_attached
 from lamplighter.domain.memory.intents import (
     CONTRADICTS,
     NEW,
@@ -114,28 +114,47 @@ async def _related(
 async def _by_fields(
     db: Database, candidate: Candidate, related: list[tuple[Memory, RelationVerdict]]
 ) -> list[tuple[Memory, RelationVerdict]]:
-    """Compare a candidate with what outcomes taught by their fields, where it has such fields."""
+    """Compare a candidate with what outcomes taught: by its fields, never by likeness of text."""
     claim = extract_claim(candidate.service, candidate.observation)
-    if claim is None or candidate.service is None:
-        return related
-    facts = {
-        MemoryId(each.memory_id): (each, agrees(claim, each))
-        for each in await outcomes.facts_of(db, candidate.service)
-    }
-    held = await memories.by_ids(
-        db, [number for number, (_, same) in facts.items() if same is not None]
-    )
     found = {memory.id: (memory, verdict) for memory, verdict in related}
-    for number, memory in held.items():
-        fact, same = facts[number]
-        if number in found and found[number][1].word_for_word:
-            continue
+    verbatim = {number for number, (_, verdict) in found.items() if verdict.word_for_word}
+    alike = {
+        number for number, (_, verdict) in found.items() if verdict.relation in _OF_ONE_SUBJECT
+    } - verbatim
+    if candidate.service is None or (claim is None and not alike):
+        return related
+    verdicts = {
+        MemoryId(fact.memory_id): (fact, _verdict_by_fields(claim, fact))
+        for fact in await outcomes.facts_of(db, candidate.service)
+    }
+    concerned = [
+        number
+        for number, (_, verdict) in verdicts.items()
+        if number in alike or (verdict.relation in _OF_ONE_SUBJECT and number not in verbatim)
+    ]
+    for number, memory in (await memories.by_ids(db, concerned)).items():
+        fact, verdict = verdicts[number]
         if memory.active and memory.category is candidate.category and is_attached(fact, memory):
-            relation = Relation.SAME if same else Relation.CONFLICTING
-            words = "the same fact" if same else "another result of the same fact"
-            reason = f"{words} by its fields: {fact.kind.replace('_', ' ')}"
-            found[number] = memory, RelationVerdict(relation, reason, FIELDS_PROBABILITY)
+            found[number] = memory, verdict
     return list(found.values())
+
+
+_OF_ONE_SUBJECT: Final = (Relation.SAME, Relation.CONFLICTING)
+
+
+def _verdict_by_fields(claim: ExtractedClaim | None, fact: LearnedFact) -> RelationVerdict:
+    """Return how a sentence relates to a fact; one without the fields is left to a person."""
+    if claim is None:
+        reason = "may be about the same: the text has no fields to compare"
+        return RelationVerdict(Relation.UNSURE, reason, FIELDS_PROBABILITY)
+    same = agrees(claim, fact)
+    if same is None:
+        return RelationVerdict(Relation.UNRELATED, "another subject by its fields")
+    words = "the same fact" if same else "another result of the same fact"
+    reason = f"{words} by its fields: {fact.kind.replace('_', ' ')}"
+    return RelationVerdict(
+        Relation.SAME if same else Relation.CONFLICTING, reason, FIELDS_PROBABILITY
+    )
 
 
 async def _history(

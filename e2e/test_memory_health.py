@@ -1,11 +1,18 @@
 """The health of the memory in the app: measured, with an action that the supervisor carries out."""
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from app import App
 from test_round import RULES, SHIFTS, violations
 
 FULL = "The deploy of checkout failed because the disk was full"
+
+
+@pytest.fixture
+def database() -> dict[str, str]:
+    """Let the organizer run only when a person asks."""
+    return {"LAMPLIGHTER_ORGANIZE": "0"}
 
 
 def test_a_figure_is_measured_and_repaired(page: Page, app: App) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 from zlib import crc32
 
 ALL: Final = os.environ.get("THOROUGH") == "1"
-PART: Final = 4
+PART: Final = 8
 
 
 def examples(many: int, part: int = PART) -> int:

@@ -20,7 +20,7 @@ from living import Home, Server
 from postgres_server import PostgresServer
 from thorough import examples
 
-EACH = examples(24, part=8)
+EACH = examples(24, part=12)
 # an endless answer, and the two that would end what all the other requests are made with
 LEFT_OUT = ("/api/v1/stream", "/api/v1/tokens/{id}", "/api/v1/login")
 CHECKS = [

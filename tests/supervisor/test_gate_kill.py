@@ -27,7 +27,7 @@ from living import free_port
 from thorough import examples
 
 DRIVER = Path(__file__).parents[1] / "fakes" / "gate_driver.py"
-SERVICES = tuple(f"svc{number}" for number in range(examples(34, part=8)))
+SERVICES = tuple(f"svc{number}" for number in range(examples(34, part=16)))
 SECONDS = 280
 ASKED = {"restart": 3, "redeployment": 2}
 SLOW = """

@@ -12,6 +12,7 @@ from lamplighter.domain.learning.outcome import (
     ActionCounts,
     ActionResult,
     beta_interval,
+    fails_on,
     result_of,
     robust_interval,
 )
@@ -25,6 +26,7 @@ from lamplighter.domain.memory.frames import FRAMES
 from lamplighter.domain.relate.framed import judge_frame
 from lamplighter.domain.relate.judge import Relation
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
+from lamplighter.domain.services.series import PointState, SeriesPoint
 from lamplighter.domain.services.service import ActionKind
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -180,7 +182,7 @@ def test_a_later_attempt_that_helped_counts(
         )
         for number, each in enumerate(outcomes)
     ]
-    assert result_of(uses, person_asked=asked) is result
+    assert result_of(uses, disproved=asked) is result
 
 
 @pytest.mark.parametrize(
@@ -205,7 +207,29 @@ def test_only_what_ended_and_was_checked_shows_that_an_action_does_not_help(
         created_at=NOON,
         **use,
     )
-    assert result_of([failed], person_asked=asked) is result
+    assert result_of([failed], disproved=asked) is result
+
+
+FAILS, PASSES, BUSY = PointState.FAILED, PointState.PASSED, PointState.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("points", "fails"),
+    [
+        ([(2, FAILS), (6, FAILS)], True),
+        ([(2, FAILS), (4, BUSY), (6, FAILS)], True),
+        ([(6, FAILS)], False),
+        ([(1, FAILS), (4, FAILS)], False),
+        ([(2, FAILS), (6, PASSES), (8, FAILS)], False),
+        ([(6, BUSY), (8, BUSY)], False),
+        ([], False),
+    ],
+)
+def test_a_check_fails_on_after_an_action_if_it_is_measured_so_a_while_later(
+    points: list[tuple[int, PointState]], fails: bool
+) -> None:
+    measured = [SeriesPoint(at=NOON + timedelta(seconds=at), state=state) for at, state in points]
+    assert fails_on(measured, NOON) is fails
 
 
 def test_an_action_is_judged_against_all_that_failed_at_first() -> None:

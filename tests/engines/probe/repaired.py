@@ -111,6 +111,7 @@ async def mended(
     *services: Service,
     known: Sequence[Service] = (),
     dry_run: bool = False,
+    fix_only: bool = False,
     **facts: Any,
 ) -> Told:
     told, declared = Told(), (*services, *known)
@@ -128,6 +129,7 @@ async def mended(
             declared=declared,
             gate=str(door),
             dry_run=dry_run,
+            fix_only=fix_only,
         )
         told.summary = await tiers.run(asked, told.lines.append)
     ingest = ingesting(db, gate.session, OPEN, services=Services(declared), now=NOON)

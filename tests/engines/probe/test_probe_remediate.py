@@ -89,6 +89,21 @@ async def test_the_least_action_comes_first_and_the_next_when_it_fails(db, tmp_p
     assert await outcomes(db) == [("web", "failure", 1), ("web", "success", 1)]
 
 
+@pytest.mark.parametrize("alone", [False, True])
+async def test_what_is_known_to_help_comes_first_or_alone(
+    db: Database, tmp_path: Path, web: Any, alone: bool
+) -> None:
+    actions = mending(tmp_path / "web"), useless(kind=REDEPLOYMENT)
+    facts = {"known_fix": {"web": "redeployment"}}
+
+    told = await mended(db, tmp_path, await web("web", *actions), fix_only=alone, **facts)
+
+    first, *others = told.words
+    assert first == "[COOLDOWN:redeployment:web] failure - exit 3: no"
+    restarts = [each for each in others if each.startswith("[COOLDOWN:restart:web] success")]
+    assert len(restarts) == (not alone)
+
+
 async def test_a_job_reports_itself_whether_an_action_helped(db, tmp_path) -> None:
     job = PushCheck(name="nightly", ok=False, detail="no signal")
     action = replace(mending(tmp_path / "job"), repairs=("push",))

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 from lamplighter.domain.fields import Field
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.incident import Incident, IncidentOutcome
-from lamplighter.domain.services.series import percentile
+from lamplighter.domain.services.series import PointState, SeriesPoint, percentile
 from lamplighter.domain.services.service import normalize_service_name
 
 TAIL: Final = 0.05
@@ -20,6 +20,10 @@ EXACT_UNTIL: Final = 100
 """Trials up to which the interval is exact: the time it takes grows with them."""
 
 HALF: Final = 0.5
+MIN_FAILED: Final = 2
+TAKES_EFFECT: Final = timedelta(seconds=5)
+"""A failure that is measured sooner after an action may be from before it."""
+
 MAX_COUNTED: Final = 200
 """So many outcomes of an action at the most are counted, the newest."""
 
@@ -177,18 +181,28 @@ def incidents_with(
     return found[0], found[1]
 
 
-def result_of(uses: Sequence[CooldownUse], *, person_asked: bool) -> ActionResult:
+def fails_on(points: Sequence[SeriesPoint], acted_at: datetime) -> bool:
+    """Whether a check failed after an action as before it: measured twice, and a while later."""
+    conclusive = [each for each in points if each.state is not PointState.INCONCLUSIVE]
+    return (
+        len(conclusive) >= MIN_FAILED
+        and all(each.state is PointState.FAILED for each in conclusive)
+        and conclusive[-1].at - acted_at >= TAKES_EFFECT
+    )
+
+
+def result_of(uses: Sequence[CooldownUse], *, disproved: bool) -> ActionResult:
     """Return what the uses of one action in one incident came to.
 
     A later attempt that helped counts, whatever a session claims of it. What was not confirmed,
-    or failed only by the words of a session, did not help if a person was asked. What was cut
-    off shows nothing.
+    or failed only by the words of a session, did not help if it is `disproved`: a person was
+    asked, or the check failed on. What was cut off shows nothing.
     """
     if any(use.outcome is UseOutcome.SUCCESS or use.healthy_after is not None for use in uses):
         return ActionResult.FIXED
     failed = [use for use in uses if use.outcome is UseOutcome.FAILURE and not use.was_cut_off]
     unsure = any(use.outcome is UseOutcome.UNCONFIRMED for use in uses) or bool(failed)
-    if any(not use.marked or use.did_not_last for use in failed) or (unsure and person_asked):
+    if any(not use.marked or use.did_not_last for use in failed) or (unsure and disproved):
         return ActionResult.FAILED
     return ActionResult.UNCLEAR
 

@@ -31,6 +31,7 @@ class ProbeEngine:
         # late: the probe's own process imports this package, and starts faster without these
         import msgspec
 
+        from lamplighter.domain.sessions.session import Trigger
         from lamplighter.engines.probe import request as wire
         from lamplighter.formats import serialize
 
@@ -53,6 +54,7 @@ class ProbeEngine:
             "waiting": task.waiting,
             "parked": task.parked,
             "known_fix": task.known_fix,
+            "fix_only": task.session.trigger is Trigger.KNOWN_FIX,
             "failed": sorted(task.failed),
         }
         env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}

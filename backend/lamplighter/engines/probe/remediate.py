@@ -24,6 +24,7 @@ from lamplighter.engines.probe import checks, gate_client, lines
 from lamplighter.engines.probe import facts as timing
 from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.probe.gate_client import GateAnswer
+from lamplighter.engines.probe.request import ProbeRequest
 from lamplighter.engines.probe.text import inline, seconds
 from lamplighter.engines.probe.watch import ProbeSession, failing
 
@@ -105,7 +106,7 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
     ill = [each.name for each, found in below if failing(found)]
     if ill:
         repair.tried.append(f"its dependencies must be healthy first: {', '.join(ill)}")
-    for action in [] if ill else _actions(service, watch.request.facts.known_fix.get(service.name)):
+    for action in [] if ill else _actions(service, watch.request):
         await _act(repair, action)
         if repair.over:
             break
@@ -120,10 +121,13 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
     return repair
 
 
-def _actions(service: Service, known_fix: str | None) -> list[Action]:
-    """Return the known fix alone; without one the least invasive action first, as declared."""
-    known = [each for each in service.actions if each.name == known_fix]
-    return known or sorted(service.actions, key=lambda action: _ORDER.index(action.kind))
+def _actions(service: Service, request: ProbeRequest) -> list[Action]:
+    """Return the known fix first, or alone; then the least invasive action first, as declared."""
+    fix = request.facts.known_fix.get(service.name)
+    ordered = sorted(
+        service.actions, key=lambda action: (action.name != fix, _ORDER.index(action.kind))
+    )
+    return ordered[:1] if fix and request.fix_only else ordered
 
 
 def _escalate(repair: Repair) -> None:

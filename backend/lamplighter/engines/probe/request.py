@@ -116,7 +116,8 @@ def _span(expected: type, value: Any) -> range:
 class ProbeRequest:
     """Which services to look at, and the facts about them; `declared` are all services.
 
-    `logs` says whether the session may read the logs of units and containers.
+    `logs` says whether the session may read the logs of units and containers, `fix_only` that
+    it tries nothing but the known fix.
     """
 
     session: str
@@ -127,6 +128,7 @@ class ProbeRequest:
     gate: str = ""
     dry_run: bool = False
     logs: bool = False
+    fix_only: bool = False
 
     def needs(self, service: Service) -> list[Service]:
         """Return all that a service depends on, the nearest first."""
@@ -169,6 +171,7 @@ class _Wire:
     waiting: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
     parked: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
     known_fix: Mapping[str, str] = field(default_factory=dict)
+    fix_only: bool = False
     failed: frozenset[str] = frozenset()
 
 
@@ -187,6 +190,7 @@ def read(raw: bytes) -> ProbeRequest:
         gate=wire.gate,
         dry_run=wire.dry_run,
         logs=wire.logs,
+        fix_only=wire.fix_only,
         facts=RoundFacts(
             now=wire.now,
             memories=wire.memories,

@@ -7,10 +7,10 @@ from typing import Final
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.services.service import Service, Services, normalize_service_name
 from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session, Trigger
+from lamplighter.domain.sessions.session import MAX_TIER, Session, Trigger
 from lamplighter.engines import Task
 from lamplighter.repository import Database, reading
-from lamplighter.repository.services import checks, cooldowns, findings, series
+from lamplighter.repository.services import checks, cooldowns, findings, incidents, series
 from lamplighter.usecases.services import push_checks
 from lamplighter.usecases.services.incidents.advise import advice_on, open_evidence
 from lamplighter.usecases.services.silence import silences
@@ -64,20 +64,34 @@ async def task(
                 for each in around
                 if normalize_service_name(each.name) in held
             },
-            known_fix=await _known_fix(db, opened.session, services, now=now),
+            known_fix=await known_fixes_of(db, opened.session, services, now=now),
             failed=await _just_failed(db, around, results, now=now),
             commands=opened.session.tier in active.shell_tiers,
             handoff=opened.handoff,
         )
 
 
-async def _known_fix(
+async def known_fixes_of(
     db: Database, session: Session, services: Services, *, now: datetime
 ) -> dict[str, str]:
-    """Return the action that is known to repair the root cause of a session's incident."""
-    if session.trigger is not Trigger.KNOWN_FIX:
+    """Return the actions that are known to repair what fails of the services of a session.
+
+    A session that does not begin with one tries no action again that was tried in the incident.
+    """
+    if session.tier < MAX_TIER:
         return {}
-    return await known_fixes(db, session.services or (), services, now=now)
+    fixes = await known_fixes(db, session.services or (), services, now=now)
+    if session.trigger is Trigger.KNOWN_FIX:
+        return fixes
+    began = {each.service: each.started_at for each in await incidents.live(db) if fixes}
+    return {
+        name: action
+        for name, action in fixes.items()
+        if not any(
+            use.name == action and use.created_at >= began[name]
+            for use in await cooldowns.recent(db, name, limit=MAX_USES)
+        )
+    }
 
 
 async def known_fixes(

@@ -13,6 +13,7 @@ from lamplighter.domain.learning.outcome import (
     OutcomeActor,
     OutcomeRecord,
     ended_by,
+    fails_on,
     result_of,
 )
 from lamplighter.domain.learning.signature import failure_key, signatures_of
@@ -28,7 +29,7 @@ from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.text import shorten
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import exposures
-from lamplighter.repository.services import cooldowns, events, incidents, outcomes
+from lamplighter.repository.services import cooldowns, events, incidents, outcomes, series
 from lamplighter.repository.sessions import escalations
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.context import Context
@@ -38,6 +39,8 @@ from lamplighter.usecases.services.incidents.lessons import EndedIncident
 logger = logging.getLogger(__name__)
 
 CAUSE_CHARS: Final = 160
+
+MAX_POINTS: Final = 500
 
 
 async def learn(here: Context, services: Services, *, fading: bool = True) -> int:
@@ -128,17 +131,32 @@ async def _records(
     uses = await cooldowns.of_sessions(db, ids) if ids else []
     found = []
     for some in _by_action(uses):
+        disproved = person or await _failed_after(db, record, some, uses)
         later = await _since_change(db, incident, some)
         if later:  # what was done before does not count against what is configured now
             key = configuration_key(services.find(incident.service))
             now = replace(record, circumstances=key)
             version = await changes.version_of(db, incident.service, before=later[0].created_at)
-            found.append(_of_action(now, later, deployed=version, person_asked=person))
+            found.append(_of_action(now, later, deployed=version, disproved=disproved))
         else:
-            found.append(_of_action(record, some, deployed=deployed, person_asked=person))
+            found.append(_of_action(record, some, deployed=deployed, disproved=disproved))
     return found or [
         replace(record, circumstances=circumstances_of(incident.configured, deployed, None))
     ]
+
+
+async def _failed_after(
+    db: Database, record: OutcomeRecord, tried: Sequence[CooldownUse], uses: Sequence[CooldownUse]
+) -> bool:
+    """Whether the check that failed was measured after an action, before any other, and failed."""
+    start = max(use.created_at for use in tried)
+    until = min((use.created_at for use in uses if use.created_at > start), default=record.at)
+    key = record.service, record.check
+    checked = (await series.find(db, [key])).get(key)
+    if checked is None:
+        return False
+    points = await series.points(db, checked.id, start=start, end=until, limit=MAX_POINTS)
+    return fails_on(points, start)
 
 
 async def _since_change(
@@ -166,7 +184,7 @@ def _of_action(
     uses: Sequence[CooldownUse],
     *,
     deployed: str | None,
-    person_asked: bool,
+    disproved: bool,
 ) -> OutcomeRecord:
     last = uses[-1]
     return replace(
@@ -175,7 +193,7 @@ def _of_action(
         context={**record.context, "kind": last.action.value},
         action=last.name or last.action.value,
         target=last.service,
-        result=result_of(uses, person_asked=person_asked),
+        result=result_of(uses, disproved=disproved),
         attempts=sum(use.attempts for use in uses),
         healthy_seconds=last.healthy_after,
         actor=OutcomeActor.AGENT if last.session_id else OutcomeActor.PERSON,

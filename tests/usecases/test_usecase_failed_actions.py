@@ -1,0 +1,85 @@
+"""An action after which a check failed on is known not to help; what helps is tried before it."""
+
+from dataclasses import replace
+
+import pytest
+from acting import REDEPLOY, RESTART, acted
+from examples import session, stream
+from happening import (
+    HOUR,
+    MINUTE,
+    NOON,
+    SECOND,
+    checked,
+    failing,
+    happened,
+    with_actions,
+)
+
+from contexts import context, ingesting
+from lamplighter.domain.configuration import Configuration
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.series import PointState
+from lamplighter.domain.sessions.session import Session, Status, Trigger
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import outcomes
+from lamplighter.repository.sessions import requests
+from lamplighter.supervisor.run.tasks import known_fixes_of
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.services.incidents.learn import learn
+from lamplighter.usecases.sessions.sessions import SessionEnd, finish
+
+BOTH = with_actions(RESTART, REDEPLOY)
+CLAIM = "[COOLDOWN:restart:Web] failure - not healthy after 15 s"
+
+
+async def repaired_by_the_second_action(db: Database, failed: list[int]) -> list[tuple[str, str]]:
+    """Return what came of a restart, after which a check failed so many seconds later."""
+    incident = await failing(db, NOON, services=BOTH)
+    by = await session(db, tier=3)
+    async with writing(db):
+        await requests.claim(db, incident.request_id or 0, by.id, now=NOON)
+    await acted(db, by, outcome=UseOutcome.UNCONFIRMED, now=NOON + SECOND)
+    await claimed(db, by)
+    for after in failed:
+        await checked(db, PointState.FAILED, NOON + (1 + after) * SECOND, "Web", services=BOTH)
+    await acted(db, by, now=NOON + 20 * SECOND, action=REDEPLOY)
+    await finish(context(db, NOON), Configuration(), by, SessionEnd(status=Status.COMPLETED))
+    for at in (NOON + MINUTE, NOON + 2 * MINUTE):
+        await checked(db, PointState.PASSED, at, "Web", services=BOTH)
+    assert await learn(context(db, NOON + 3 * MINUTE), BOTH) == 1
+    return [(e.action, e.result) for e in await outcomes.of_incident(db, incident.id)]
+
+
+async def claimed(db: Database, by: Session) -> None:
+    ingest = ingesting(db, by, Redactor(), ["Web"])
+    await session_lines.ingest(ingest, stream(CLAIM), now=NOON + 16 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("failed", "result"), [([2, 8, 14], "failed"), ([1], "unclear"), ([25, 30], "unclear")]
+)
+async def test_what_a_session_claims_to_have_failed_is_measured(
+    db: Database, failed: list[int], result: str
+) -> None:
+    assert ("restart", result) in await repaired_by_the_second_action(db, failed)
+
+
+async def test_what_is_known_to_help_comes_first_but_not_twice_in_one_incident(
+    db: Database,
+) -> None:
+    await happened(db, NOON, services=BOTH)
+    at = NOON + HOUR
+    await failing(db, at, services=BOTH)
+    by = await session(db, tier=3)
+    of = replace(by, services=("Web",))
+
+    assert await known_fixes_of(db, of, BOTH, now=at + SECOND) == {"Web": "restart"}
+    lower = replace(of, tier=2)
+    assert await known_fixes_of(db, lower, BOTH, now=at + SECOND) == {}
+
+    await acted(db, by, ok=False, now=at + 2 * SECOND)
+    assert await known_fixes_of(db, of, BOTH, now=at + MINUTE) == {}
+    begins = replace(of, trigger=Trigger.KNOWN_FIX)
+    assert await known_fixes_of(db, begins, BOTH, now=at + MINUTE) == {"Web": "restart"}

@@ -21,7 +21,7 @@ from thorough import examples
 CLIENTS = examples(200)
 CHANGES = 1_000
 CUTS = 20
-STALLED = examples(20, part=2)
+STALLED = examples(20, part=5)
 LARGE_CHANGES, LARGE_BYTES = 1_500, 2_000
 RSS_BYTES = 40 * 2**20
 SECONDS = 270  # a loaded machine takes long, and loses nothing

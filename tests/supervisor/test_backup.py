@@ -21,6 +21,7 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 from postgres_server import PostgresServer
+from thorough import examples
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "backup.md"
 SIX = [f"[MEMORY:behavior:svc{number}] Fact number {number}" for number in range(6)]
@@ -275,10 +276,11 @@ def test_a_home_without_a_database_has_nothing_to_back_up(home: Home) -> None:
 
 
 def test_a_backup_under_write_load_is_of_one_moment(home: Home, tmp_path: Path) -> None:
-    home.env["LAMPLIGHTER_MAX_MARKERS"] = "3000"  # a slow backup finds all of them printed
-    home.engine("numbered", "3000", "0.001")
+    many = examples(3_000)
+    home.env["LAMPLIGHTER_MAX_MARKERS"] = str(many)  # a slow backup finds all of them printed
+    home.engine("numbered", str(many), str(3 / many))
     supervisor = home.start("supervisor")
-    home.until(lambda: home.value("SELECT count(*) > 50 FROM markers"))
+    home.until(lambda: home.value("SELECT count(*) > 20 FROM markers"))
     path = backed_up(home, str(tmp_path / "kept"))
     supervisor.kill()
     supervisor.wait()

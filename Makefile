@@ -10,22 +10,29 @@ export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 WEB_SOURCES := $(shell find frontend -path frontend/node_modules -prune -o -path frontend/dist -prune -o -type f -print 2>/dev/null)
 
-.PHONY: up test quick soak check unit web-test e2e bench lab pictures lock types fix dev clean
+.PHONY: up test quick soak check curl chromium unit web-test e2e bench lab pictures lock types fix dev clean
 
 up: .venv/.stamp $(WEB)
 	@$(BIN)/lamplighter up
 
 test:
 	@$(MAKE) --no-print-directory -j2 check web-test
-	@$(MAKE) --no-print-directory unit e2e
+	@$(MAKE) --no-print-directory -j2 unit e2e
 
 check: .venv/.stamp
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy && $(BIN)/lint-imports --no-logo
 	$(BIN)/python -m benchmarks.house
 
-unit: .venv/.stamp $(WEB)
-	$(BIN)/python tests/programs.py curl && $(BIN)/pytest -n 4 --dist worksteal tests
+# one after the other: each may install a package of Debian
+curl: .venv/.stamp
+	@$(BIN)/python tests/programs.py curl
+
+chromium: curl
+	@$(BIN)/python e2e/chromium.py
+
+unit: curl $(WEB)
+	$(BIN)/pytest -n 3 --dist worksteal tests
 
 quick: check
 	$(BIN)/pytest -n 3 --dist worksteal tests/domain tests/spec tests/config tests/test_architecture.py tests/test_docs.py
@@ -37,17 +44,17 @@ soak: .venv/.stamp $(WEB)
 web-test: frontend/node_modules/.stamp
 	cd frontend && npm run --silent check && npm test --silent
 
-e2e: .venv/.stamp $(WEB)
-	$(BIN)/python e2e/chromium.py && $(BIN)/pytest -n 3 --dist worksteal e2e
+e2e: chromium $(WEB)
+	$(BIN)/pytest -n 3 --dist worksteal e2e
 
-bench: .venv/.stamp $(WEB)
-	$(BIN)/python e2e/chromium.py && $(BIN)/python -m benchmarks
+bench: chromium $(WEB)
+	$(BIN)/python -m benchmarks
 
 lab: .venv/.stamp $(WEB)
 	$(BIN)/python -m benchmarks.lab --page docs/lab.md
 
-pictures: .venv/.stamp $(WEB)
-	$(BIN)/python e2e/chromium.py && PYTHONPATH=tests $(BIN)/python e2e/pictures.py && PYTHONPATH=tests $(BIN)/python e2e/demo_pictures.py
+pictures: chromium $(WEB)
+	PYTHONPATH=tests $(BIN)/python e2e/pictures.py && PYTHONPATH=tests $(BIN)/python e2e/demo_pictures.py
 
 .venv/.stamp: requirements/dev.lock pyproject.toml
 	@echo "Checking what the set-up needs" && sh requirements/preflight.sh "$(PYTHON)"

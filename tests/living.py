@@ -226,6 +226,11 @@ class Server:
     def log(self) -> str:
         return (self.home.path / "web.log").read_text()
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         with (self.home.path / "web.log").open("ab") as log:
             env = self.home.env | {"LAMPLIGHTER_PORT": str(self.port)}

@@ -133,6 +133,14 @@ def test_the_services_examples_load(tmp_path: Path) -> None:
             assert len(services.load(path)) == 2
 
 
+def test_the_agents_in_the_docs_are_read(tmp_path: Path) -> None:
+    examples = fenced(DOCS / "reference" / "agents.md", "toml")
+    (tmp_path / "lamplighter.toml").write_text("\n".join(examples))
+    found = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)}).agents
+    assert [each.name for each in found] == ["away", "coder", "guest"]
+    assert found[0].memory_token
+
+
 @pytest.mark.parametrize("page", ["start/first-service.md", "start/docker.md"])
 def test_the_examples_of_the_guides_load(page: str, tmp_path: Path) -> None:
     examples = fenced(DOCS / page, "yaml")
@@ -153,7 +161,7 @@ def test_the_example_of_phone_notifications_is_read(tmp_path: Path) -> None:
 
 def test_the_pairs_in_the_docs_are_judged_so() -> None:
     rows = re.findall(r"^\| (.+) \| (.+) \| (\w+) \| (.+) \|$", RELATE.read_text(), re.MULTILINE)
-    assert len(rows) == 11
+    assert len(rows) == 12
     for held, said, label, reason in rows[1:]:
         found = relate(said, held)
         assert (found.label, found.reason) == (label, reason)

@@ -96,8 +96,10 @@ def _off(here: Path) -> bool:
 
 
 def _answer(answer: Any, event: str) -> str:
-    text = answer["hookSpecificOutput"]["additionalContext"]
-    output = {"hookEventName": event, "additionalContext": str(text)}
+    output = answer["hookSpecificOutput"]
+    if output["hookEventName"] != event:
+        return ""
+    output = {"hookEventName": event, "additionalContext": str(output["additionalContext"])}
     return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -3064,8 +3064,25 @@ export interface components {
          * @description The result of a delivery: the request of its first alert, and each alert.
          */
         DeliveryOut: {
-            request: components["schemas"]["SessionRequestOut"] | null;
+            request: components["schemas"]["AlertRequestOut"] | null;
             alerts: components["schemas"]["DeliveredAlertOut"][];
+        };
+        /**
+         * AlertRequestOut
+         * @description The session request of an alert, without the prompt: the sender is not an operator.
+         */
+        AlertRequestOut: {
+            id: number;
+            state: components["schemas"]["RequestState"];
+            position: number | null;
+            session_id: number | null;
+            tier: number;
+            services: string[] | null;
+            dry_run: boolean;
+            engine: string | null;
+            trigger: components["schemas"]["Trigger"];
+            created_at: string;
+            version: number;
         };
         /**
          * DeliveredAlertOut

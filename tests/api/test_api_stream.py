@@ -2,6 +2,8 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -10,6 +12,7 @@ from listening import PATIENCE, Message, listening, take
 from route_requests import Asking
 
 from lamplighter import __version__
+from lamplighter.repository.store.backend import READERS
 from living import Server
 
 CLIENTS = 20
@@ -105,6 +108,29 @@ def test_who_comes_back_hears_what_it_missed_once(
     assert [each.data["row"]["text"] for each in heard] == [
         f"Event {number}" for number in range(read, 11)
     ]
+
+
+def test_streams_use_no_database_connection(server: Server, client: httpx2.Client) -> None:
+    """More streams than connections, and the process opens no further one."""
+
+    def connections() -> int:
+        found = 0
+        for each in Path(f"/proc/{server.pid}/fd").iterdir():
+            with suppress(OSError):
+                found += each.readlink().name == "lamplighter.db"
+        return found
+
+    happened(client, "before")
+    before = connections()
+    with ExitStack() as open_streams:
+        streams = [open_streams.enter_context(listening(server)) for _ in range(2 * READERS)]
+        assert [next(each).event for each in streams] == ["hello"] * len(streams)
+        assert client.get("/api/v1/search", params={"q": "before"}).status_code == 200
+        happened(client, "during")
+        assert [next(each).event for each in streams] == ["event"] * len(streams)
+        during = connections()
+
+    assert 0 < before == during
 
 
 def test_the_last_id_counts_more_than_the_address(server: Server, client: httpx2.Client) -> None:

@@ -128,7 +128,7 @@ def test_a_repeated_alert_keeps_its_queued_request(hooked: Server) -> None:
     request = first.json()["request"]
     assert request["position"] >= 1
     assert (request["tier"], request["services"], request["trigger"]) == (2, ["Jellyfin"], "alert")
-    assert "tier" not in request["prompt"]
+    assert "prompt" not in request, "the sender gets no prompt"
     assert again.json()["request"]["id"] == request["id"]
     [alert] = again.json()["alerts"]
     assert (alert["new"], alert["deliveries"]) == (False, 2)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.errors import Invalid, NotFound
-from lamplighter.domain.services.alert import Alert, AlertState
+from lamplighter.domain.services.alert import Alert, AlertState, level_of
 from lamplighter.formats.alerts import parse, parse_source
 from lamplighter.formats.alerts.payload import READ_CHARS
 
@@ -213,6 +213,14 @@ def test_anything_else_is_read_by_the_names_most_senders_use() -> None:
         tier=2,
         details={"host": "nas", "message": "Disk 3 is failing", "disk": "sdc"},
     )
+
+
+@pytest.mark.parametrize(
+    ("severity", "level"),
+    [("critical", "critical"), ("High", "warning"), ("", "warning"), ("low", "info")],
+)
+def test_the_severity_is_the_level_of_the_event(severity: str, level: str) -> None:
+    assert level_of(severity) == level
 
 
 @pytest.mark.parametrize("word", ["resolved", "OK", "up", "Recovered", "closed"])

@@ -146,6 +146,8 @@ class Desk:
             check=False,
         )
         seconds = time.monotonic() - began
+        while [*self.path.rglob("heads.*")] and time.monotonic() < began + CLI_SECONDS:
+            time.sleep(0.02)  # what is sent in the background
         return Done(ended.returncode, ended.stdout, ended.stderr, seconds)
 
 
@@ -161,6 +163,16 @@ def says(content: bytes, status: str = "200 OK") -> Answer:
         peer.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
 
     return answer
+
+
+def slow(answer: Answer, seconds: float) -> Answer:
+    """Return a server that takes a while to answer."""
+
+    def later(peer: socket.socket) -> None:
+        time.sleep(seconds)
+        answer(peer)
+
+    return later
 
 
 def hangs(peer: socket.socket) -> None:

@@ -70,6 +70,7 @@ BAD: dict[str, Any] = {
     "garbage": says(b"\xff\x00"),
     "another answer": says(b'{"hookSpecificOutput": 7}'),
     "a list": says(b"[]"),
+    "another event": says(TOLD.replace(b"SessionStart", b"UserPromptSubmit")),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from developer_project import HOOK, Desk, bad, hangs, hangs_up, read_request, says
+from developer_project import HOOK, Desk, bad, hangs, hangs_up, read_request, says, slow
 
 from living import Server
 
@@ -146,6 +146,7 @@ BAD = {
     "garbage": says(b"\x00\xff<html>"),
     "an error that is a success": says(b'{"error": "no"}'),
     "nothing": says(b""),
+    "another event": says(TOLD.replace(b"SessionStart", b"Setup")),
     "half": hangs_up,
 }
 
@@ -200,6 +201,46 @@ def test_a_server_that_hangs_is_waited_for_once(desk: Desk) -> None:
 
     assert [(each.status, each.out) for each in (first, *later)] == [(0, "")] * 4
     assert server.asked == 1
+
+
+def test_a_slow_server_delays_one_prompt_and_the_next_minute_waits_for_no_response(
+    desk: Desk,
+) -> None:
+    with bad(slow(says(TOLD.replace(b"SessionStart", b"UserPromptSubmit")), 1.1)) as server:
+        desk.url = server.url
+        done = [desk.hook("UserPromptSubmit", prompt=each) for each in ("one", "two")]
+
+    assert [each.out != "" for each in done] == [True, False]
+    assert done[1].seconds < done[0].seconds
+    assert server.asked == 2, "the second prompt is sent too"
+
+
+def test_events_without_a_response_are_sent_in_the_background(desk: Desk) -> None:
+    lists = "X-Lamplighter-Tools: bash grep\r\nX-Lamplighter-Answers: grep\r\n"
+    head = f"200 OK\r\n{lists}Connection: close"
+    with bad(says(TOLD, head)) as server:
+        desk.url = server.url
+        desk.hook("SessionStart")
+    with bad(slow(says(TOLD.replace(b"SessionStart", b"PostToolUse")), 1)) as server:
+        desk.url = server.url
+        sent = [desk.hook("Stop"), desk.hook("PostToolUse", tool_name="Bash")]
+        asked = desk.hook("PostToolUse", tool_name="Grep")
+
+    assert max(each.seconds for each in sent) < 1 < asked.seconds
+    assert [each.out for each in sent] == [""] * 2
+    assert asked.context == "x"
+    assert server.asked == 3
+
+
+def test_an_event_that_arrives_late_does_not_reopen_its_session(server: Server, desk: Desk) -> None:
+    desk.hook("UserPromptSubmit", prompt="Hello there.")
+    desk.hook("SessionEnd", reason="exit")
+    desk.hook("Stop", last_assistant_message="Done.")
+
+    query = "SELECT status, response, resumed FROM sessions WHERE external_id = ?"
+    assert server.home.rows(query, desk.session) == [("completed", "Done.", 0)]
+    desk.hook("UserPromptSubmit", prompt="Hello again.")
+    assert server.home.rows(query, desk.session) == [("running", "Done.", 1)]
 
 
 def test_a_directory_of_another_user_is_not_written_into(desk: Desk) -> None:

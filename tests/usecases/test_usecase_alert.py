@@ -44,7 +44,7 @@ async def took(db: Database, *given: Alert, active: Configuration = ACTIVE) -> l
 
 
 async def test_an_alert_is_a_request_for_an_investigation(db: Database) -> None:
-    [taken] = await took(db, replace(DOWN, severity="high", details={"error": "refused"}))
+    [taken] = await took(db, replace(DOWN, severity="critical", details={"error": "refused"}))
 
     assert taken.new
     request = taken.request
@@ -59,7 +59,7 @@ async def test_an_alert_is_a_request_for_an_investigation(db: Database) -> None:
     assert '- detail "error: refused"' in request.prompt
     [event] = (await events.page(db, events.EventSelection(), limit=9)).items
     assert (event.level, event.service, event.text) == (
-        "warning",
+        "critical",
         "Jellyfin",
         "Alert from uptime-kuma: is down",
     )

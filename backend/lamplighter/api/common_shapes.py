@@ -73,16 +73,21 @@ class SlotOut(Struct):
 
 
 def public_shape(
-    entity: type[Any], inline: Collection[str] = (), **behind: tuple[Any, ...]
+    entity: type[Any],
+    inline: Collection[str] = (),
+    *,
+    without: Collection[str] = (),
+    **behind: tuple[Any, ...],
 ) -> Callable[[type[S]], type[S]]:
     """Give a shape the public fields of an entity, after its own.
 
     `inline` are those whose values are listed in place, not as an enumeration by its name.
-    `behind` are further ones as `defstruct` takes them, by the field that each stands behind.
+    Fields named in `without` are left out. `behind` are further ones as `defstruct` takes
+    them, by the field that each stands behind.
     """
     found: list[tuple[Any, ...]] = []
     for each in declared_fields(entity).values():
-        if each.declared.public:
+        if each.declared.public and each.name not in without:
             found.append((each.declared.json or each.name, _json_type(each, each.name in inline)))
         if each.name in behind:
             found.append(behind[each.name])

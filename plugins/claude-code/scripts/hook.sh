@@ -41,8 +41,12 @@ mkdir -p "$state" || exit 0
 # A directory of another user could contain links to anywhere.
 [ -n "${CLAUDE_PLUGIN_DATA:-}" ] || [ -n "$(find "$state" -prune -type d -user "$(id -u)")" ] || exit 0
 
-# After a timeout, send nothing for a minute.
-[ -z "$(find "$state/hangs" -mmin -1)" ] || exit 0
+# For a minute after a timeout, send nothing. For a minute after a slow response, wait for none.
+waits=1
+case $(find "$state/hangs" "$state/slow" -mmin -1) in
+"$state/hangs"*) exit 0 ;;
+"$state/slow") waits=0 ;;
+esac
 
 # The first member of this name with a string, as JSON; quotes inside of strings are escaped.
 member() {
@@ -70,6 +74,7 @@ PostToolUse | PostToolUseFailure)
     [ -s "$state/tools" ] || [ -s "$state/activity" ] || exit 0
     given=$(cat)
     tool=$(member tool_name | cut -d '"' -f 4 | tr '[:upper:]' '[:lower:]')
+    listed answers || waits=0
     if listed tools; then
         : # a rule needs the whole event
     elif [ "$event" = PostToolUse ] && listed activity; then
@@ -82,50 +87,80 @@ PostToolUse | PostToolUseFailure)
 esac
 
 case $event in
-SessionStart | UserPromptSubmit | SubagentStart) seconds=3 ;;
-SessionEnd) seconds=1 ;;
+SessionStart) seconds=3 waits=1 ;;
+UserPromptSubmit | SubagentStart) seconds=3 ;;
+SessionEnd) seconds=1 waits=1 ;;
+Stop | PreCompact) seconds=2 waits=0 ;;
 *) seconds=2 ;;
 esac
-
-# Without curl, run the command instead.
-if ! command -v curl >/dev/null; then
-    command -v lamplighter >/dev/null && printf '%s' "$given" | lamplighter hook "$event"
-    exit 0
-fi
 
 one_line() {
     printf '%s' "$1" | tr -d '\r\n'
 }
 
 # The token must not appear in the list of processes, and .curlrc must not redirect it
-# (--disable has to come first).
-heads=$state/heads.$$
-trap 'rm -f "$heads"' EXIT
-answer=$(
+# (--disable has to come first). The last line is the time that the response took.
+post() {
     printf '%s' "$given" | curl --disable --silent --fail --globoff --max-time "$seconds" \
         --noproxy "127.0.0.1,localhost,::1,${NO_PROXY:-$no_proxy}" --dump-header "$heads" \
         --header 'Content-Type: application/json' --header 'Expect:' --header @/dev/fd/3 \
-        --data-binary @- \
+        --data-binary @- --write-out '\n%{time_total}' \
         "${url%/}/api/v1/hooks/$event" 3<<EOF
 Authorization: Bearer $(one_line "$token")
 X-Lamplighter-Root: $(one_line "${root:-$here}")
 EOF
-)
-case $? in
-0) ;;
-28) : >"$state/hangs" && exit 0 ;;
-*) exit 0 ;;
-esac
-grep -q '^HTTP/[0-9.]* 200' "$heads" || exit 0
+}
 
-if [ "$event" = SessionStart ]; then
-    for list in tools activity; do
-        grep -i "^x-lamplighter-$list:" "$heads" | cut -d : -f 2 | tr -d '\r' |
-            tr -s ' ' '\n' | grep . >"$state/$list.$$"
-        mv -f "$state/$list.$$" "$state/$list"
-    done
+newline='
+'
+
+# Sends the event and prints the response if it is one to this event.
+send() {
+    # Without curl, run the command instead.
+    if ! command -v curl >/dev/null; then
+        command -v lamplighter >/dev/null && printf '%s' "$given" | lamplighter hook "$event"
+        return
+    fi
+    answer=$(post)
+    status=$?
+    seconds=${answer##*"$newline"}
+    answer=${answer%"$newline"*}
+    case $event$waits in
+    Session* | *0) ;;
+    *) [ "${seconds%%[.,]*}" -ge 1 ] && : >"$state/slow" ;;
+    esac
+    case $status in
+    0) ;;
+    28) : >"$state/hangs" && return ;;
+    *) return ;;
+    esac
+    grep -q '^HTTP/[0-9.]* 200' "$heads" || return
+
+    if [ "$event" = SessionStart ]; then
+        for list in tools activity answers; do
+            grep -i "^x-lamplighter-$list:" "$heads" | cut -d : -f 2 | tr -d '\r' |
+                tr -s ' ' '\n' | grep . >"$state/$list.$$"
+            mv -f "$state/$list.$$" "$state/$list"
+        done
+    fi
+    case $answer in
+    '{"hookSpecificOutput":{"hookEventName":"'"$event"'",'*'}}') printf '%s\n' "$answer" ;;
+    esac
+}
+
+# An event without a response is sent in the background: the session does not wait for it, and its
+# end does not cut it off. The command line starts background processes of its own (`async`) too,
+# but kills them when it ends.
+heads=$state/heads.$$
+: >"$heads"
+if [ "$waits" = 1 ]; then
+    trap 'rm -f "$heads"' EXIT
+    send
+else
+    (
+        trap '' HUP
+        trap 'rm -f "$heads"' EXIT
+        send
+    ) </dev/null >/dev/null &
 fi
-case $answer in
-'{"hookSpecificOutput":{'*'}}') printf '%s\n' "$answer" ;;
-esac
 exit 0

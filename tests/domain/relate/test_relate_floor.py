@@ -84,8 +84,8 @@ def test_kinds_that_fail_most_are_judged_well_enough() -> None:
     score = round(macro_f1(found), 4)
     wrong = round(taken_for(found, ["contradict"], "reinforce"), 4)
     print("kinds", score, wrong)  # noqa: T201 - as above
-    assert score >= 0.74
-    assert wrong <= 0.11
+    assert score >= 0.78
+    assert wrong <= 0.08
 
 
 def test_new_kinds_are_judged_well_enough() -> None:
@@ -94,7 +94,7 @@ def test_new_kinds_are_judged_well_enough() -> None:
     scores = [round(macro_f1(found), 4) for found in (more, held)]
     wrong = [round(taken_for(found, ["contradict"], "reinforce"), 4) for found in (more, held)]
     print("kinds_more, kinds_held", scores, wrong)  # noqa: T201 - as above
-    assert min(scores) >= 0.66
+    assert min(scores) >= 0.69
     assert max(wrong) <= 0.08
 
 
@@ -107,7 +107,8 @@ def test_p_is_how_often_such_verdicts_are_right() -> None:
     right = sum(label == each.label for label, each in some) / len(some)
     promised = sum(each.p for _, each in some) / len(some)
     print("sure", len(some), round(right, 2), round(promised, 2))  # noqa: T201 - as above
-    assert right >= 0.8
+    assert right >= 0.88
+    assert len(some) / len(verdicts) <= 0.93
     assert abs(right - promised) <= 0.1
 
 

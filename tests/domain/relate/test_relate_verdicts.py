@@ -184,6 +184,10 @@ def test_what_differs_is_named_as_it_was_said(
             "disk full",
         ),
         ("A restart helps", "A restart helps unless postgres is down", "postgres is down"),
+        ("A restart helps", "A restart helps except at night", "at night"),
+        ("Requests are retried", "Requests are retried apart from uploads", "uploads"),
+        ("Backups run daily", "Backups run daily except on Sundays", "sundays"),
+        ("All disks are encrypted", "All disks but the boot disk are encrypted", "boot disk"),
         (
             "Restart fixes connection refused",
             "Restart fixes connection refused only after the cache is cleared",
@@ -196,6 +200,33 @@ def test_an_added_condition_makes_another_fact(plain: str, narrowed: str, condit
         found = relate(said, held, service="app")
 
         assert (found.relation, found.reason) == (UNRELATED, f"different condition: {condition}")
+
+
+@pytest.mark.parametrize(
+    ("held", "said", "relation"),
+    [
+        ("Backups run daily except on Sundays", "Backups run each day, but not on Sundays", SAME),
+        ("A failure of redis stops the app", "An exception in redis stops the app", SAME),
+        ("1 TB takes two hours", "8 TB takes most of a day", UNRELATED),
+        ("512 MB are enough", "2 GB are enough", CONFLICTING),
+        ("Port 4 flaps at night", "Port 7 flaps at night", UNRELATED),
+        ("The scan is done in under ten minutes", "The scan needs some 9 minutes", SAME),
+        ("A full build needs nearly an hour", "Full builds finish in twelve minutes", CONFLICTING),
+        ("The scan of photos takes an hour", "The scan of videos takes 3 minutes", UNRELATED),
+        ("The hub waits for mosquitto", "mosquitto waits for the hub", CONFLICTING),
+        ("The hub waits for mosquitto", "The hub starts before mosquitto", CONFLICTING),
+        ("Waits for redis before it starts", "Starts before redis", CONFLICTING),
+        ("The scan takes an hour", "The scan takes 3 minutes with the cache", Relation.UNSURE),
+        ("All bookies hold the ledger", "Just one bookie holds the ledger", Relation.UNSURE),
+        (
+            "Flushing the cache fixes stale records",
+            "Stale records came back right after flushing the cache",
+            Relation.UNSURE,
+        ),
+    ],
+)
+def test_amounts_order_and_relapses_are_compared(held: str, said: str, relation: Relation) -> None:
+    assert relate(said, held).relation is relation
 
 
 def test_a_start_is_no_added_condition() -> None:

@@ -46,6 +46,7 @@ AGENT: Final = "claude-code"
 ROOT: Final = "x-lamplighter-root"
 TOOLS: Final = "X-Lamplighter-Tools"
 ACTIVITY: Final = "X-Lamplighter-Activity"
+ANSWERS: Final = "X-Lamplighter-Answers"
 DEFAULT_PROJECT: Final = "default"
 _WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 PATH_CHARS: Final = 1_000
@@ -72,7 +73,8 @@ async def receive(request: Request) -> Response:
     if event == END and await _find_session(here, opening) is None:
         return answer({})
     bound = caller.agent is not None
-    session = await interactive.join(here.db, opening, bound=bound, now=here.now())
+    resumes = event in (START, PROMPT)
+    session = await interactive.join(here.db, opening, bound=bound, resumes=resumes, now=here.now())
     words = await _handle_event(by, event, session, given)
     output = {"hookEventName": event, "additionalContext": words}
     headers = _tool_lists(by.agent) if event == START else None
@@ -210,16 +212,20 @@ def _project_name(root: str) -> str:
 
 
 def _tool_lists(agent: Agent) -> dict[str, str]:
-    """Return the tools whose events to send: whole ones, and only the files and tasks of them."""
-    wanted = (*FILE_TOOLS, *TASK_TOOLS) if agent.auto_summarize else ()
-    return {TOOLS: _wanted_tools(agent), ACTIVITY: " ".join(wanted)}
+    """Return the tools whose events to send, and those of them to wait for.
 
-
-def _wanted_tools(agent: Agent) -> str:
-    """Return the tools whose answers rules may want; no others need to be sent."""
-    saved = agent.hooks.save if agent.auto_save else ()
-    tools = agent.hooks.inject if agent.auto_search and agent.context_limit else ()
-    return " ".join(sorted({*(rule.tool for rule in saved), *(rule.tool for rule in tools)}))
+    Tools with a rule are sent whole; of the others, only the files and tasks. Only inject
+    rules return something.
+    """
+    activity = (*FILE_TOOLS, *TASK_TOOLS) if agent.auto_summarize else ()
+    saved = {rule.tool for rule in agent.hooks.save if agent.auto_save}
+    injects = agent.auto_search and agent.context_limit
+    answered = {rule.tool for rule in agent.hooks.inject if injects}
+    return {
+        TOOLS: " ".join(sorted(saved | answered)),
+        ACTIVITY: " ".join(activity),
+        ANSWERS: " ".join(sorted(answered)),
+    }
 
 
 def _text(payload: Mapping[str, Any], name: str) -> str:

@@ -5,9 +5,9 @@ from typing import Literal
 from msgspec import Struct
 
 from lamplighter.api.common_shapes import Limit, ListPage, Name, ShortText, public_shape
-from lamplighter.api.sessions.shapes import SessionRequestOut
 from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.notice import Notice
+from lamplighter.domain.sessions.session import SessionRequest
 
 AlertState = Literal["firing", "resolved"]
 
@@ -28,10 +28,15 @@ class DeliveredAlertOut(AlertOut):
     page: str | None
 
 
+@public_shape(SessionRequest, without=("prompt",))
+class AlertRequestOut(Struct):
+    """The session request of an alert, without the prompt: the sender is not an operator."""
+
+
 class DeliveryOut(Struct):
     """The result of a delivery: the request of its first alert, and each alert."""
 
-    request: SessionRequestOut | None
+    request: AlertRequestOut | None
     alerts: list[DeliveredAlertOut]
 
 

@@ -126,8 +126,11 @@ def _deeper(value: Any, depth: int) -> bool:
 
 def _delivery_out(results: list[AlertResult]) -> dict[str, Any]:
     first = next((each.request for each in results if each.request), None)
+    request = serialize.request(first) if first else None
+    if request:
+        del request["prompt"]
     return {
-        "request": serialize.request(first) if first else None,
+        "request": request,
         "alerts": [
             {
                 **serialize.alert(each.incident),

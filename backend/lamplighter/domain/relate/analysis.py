@@ -58,6 +58,7 @@ class Measure:
 
     `low` and `high` are in seconds, bytes, bits a second, percent or plain numbers by its
     `kind`; `bound` says that it is a least ("min"), a most ("max") or an end ("below").
+    `condition` is whether it stands in a condition, `place` where it stands in its clause.
     """
 
     kind: str
@@ -66,6 +67,8 @@ class Measure:
     high: float = 0.0
     bound: str = ""
     denied: bool = False
+    condition: bool = False
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from lamplighter.domain.relate.match import HEAVY, Match, match
 from lamplighter.domain.relate.measures import QUANTITIES
 
 MOST: Final = 3.0
+MOST_GAP: Final = 4
+_RETURNS: Final = ("came back", "come back", "comes back", "return", "reappear", "recur", "reoccur")
 _SHARED: Final = 0.2
 
 
@@ -40,6 +42,7 @@ def build_comparison(old: Analysis, new: Analysis, whole: Match) -> Comparison:
         **_claim_figures(claims),
         "ends_apart": float(ending_sign(old.claims) * ending_sign(new.claims) < 0),
         "ends_agree": float(ending_sign(old.claims) * ending_sign(new.claims) > 0),
+        "relapse": float(_has_relapse(old) != _has_relapse(new)),
         "swapped": swapped,
         "kept_order": kept,
     }
@@ -251,6 +254,8 @@ def _ending(words: Sequence[ClauseWord]) -> int:
     that ceases is good, trouble that persists is bad.
     """
     effects = {word.effect for word in words}
+    if relapses(words, gap=1):
+        return -1
     if "remedies" in effects:
         return 1
     trouble = any(word.end < 0 or word.senses[0].tells < 0 for word in words if not word.effect)
@@ -259,6 +264,21 @@ def _ending(words: Sequence[ClauseWord]) -> int:
     if "persists" in effects:
         return -1 if trouble or "ceases" in effects else 1
     return sum(word.end for word in words)
+
+
+def _has_relapse(one: Analysis) -> bool:
+    return any(relapses(clause.tokens) for clause in one.clauses)
+
+
+def relapses(words: Sequence[ClauseWord], gap: int = MOST_GAP) -> bool:
+    """Whether it is trouble that comes back: it is the subject of a word for a return."""
+    return any(
+        0 < again.place - each.place <= gap
+        for again in words
+        if again.label.startswith(_RETURNS)
+        for each in words
+        if (each.end < 0 or each.senses[0].tells < 0) and not each.condition
+    )
 
 
 def _interactions(f: dict[str, float]) -> dict[str, float]:

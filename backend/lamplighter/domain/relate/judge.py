@@ -18,6 +18,7 @@ from lamplighter.domain.relate.replaced import (
     find_replacements,
     is_subject,
     is_value,
+    says_how_long,
 )
 from lamplighter.domain.relate.slots import agreeing_slot, differing_slots
 from lamplighter.domain.text import shorten
@@ -35,6 +36,7 @@ LEAST_SAME: Final = 0.65
 LEAST_SAME_LONG: Final = 0.75  # of several claims one may conflict while the others agree
 FRAMED: Final = 0.75
 LITTLE: Final = 0.97
+OFTEN: Final = 0.5  # of the way from never to always
 REASON_CHARS: Final = 300
 
 
@@ -139,16 +141,28 @@ def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> R
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
         return RelationVerdict(Relation.UNRELATED, "the texts have little in common", LITTLE)
     found = build_comparison(existing, new, whole)
-    labels = [pair for pair in whole.measures.unlike if _are_labels(pair)]
+    unlike = whole.measures.unlike
+    labels = [pair for pair in unlike if _are_labels(pair)] or _of_other_amounts(unlike)
     if labels:
         old, other = labels[0]
         return RelationVerdict(
             Relation.UNRELATED,
             f"different subject: {_format_measure(other)}, not {_format_measure(old)}",
         )
-    return _agree_slots(existing, new, found) or _decide(
-        found, *(by or load_weights()).chances(found.figures)
+    return (
+        _compare_spans(found)
+        or _agree_slots(existing, new, found)
+        or _decide(found, *(by or load_weights()).chances(found.figures))
     )
+
+
+def _compare_spans(found: Comparison) -> RelationVerdict | None:
+    """Judge two texts that say how long one thing takes; None for others."""
+    if not says_how_long(found.whole):
+        return None
+    if found.whole.measures.unlike:
+        return RelationVerdict(Relation.CONFLICTING, _conflict_reason(found), FRAMED)
+    return RelationVerdict(Relation.SAME, _same_reason(found), FRAMED)
 
 
 def _agree_slots(existing: Analysis, new: Analysis, found: Comparison) -> RelationVerdict | None:
@@ -162,8 +176,8 @@ def _agree_slots(existing: Analysis, new: Analysis, found: Comparison) -> Relati
     return RelationVerdict(Relation.SAME, "same fact in other words", FRAMED)
 
 
-def _of_another_condition(words: Sequence[ClauseWord]) -> RelationVerdict:
-    reason = f"different condition: {_quote_words(words)}"
+def _of_another_condition(words: Sequence[str]) -> RelationVerdict:
+    reason = f"different condition: {_shorten(' '.join(words[:4]))}"
     return RelationVerdict(Relation.UNRELATED, reason, FRAMED)
 
 
@@ -199,8 +213,10 @@ def _weigh(found: Comparison, same: float, conflicting: float) -> RelationVerdic
 def _is_doubtful(found: Comparison, same: float) -> bool:
     """Whether two texts that seem the same may conflict after all."""
     least = LEAST_SAME_LONG if found.figures["clauses"] else LEAST_SAME
-    replaced = bool(find_replacements(found.whole, POLAR))
-    return same < least or replaced or _other_fillers(found.whole)
+    replaced = find_replacements(found.whole, POLAR)
+    figures = found.figures
+    unlike = figures["relapse"] or figures["amount"] or figures["often"] >= OFTEN
+    return same < least or bool(unlike or replaced) or _other_fillers(found.whole)
 
 
 def _judge_replacement(found: Comparison) -> RelationVerdict | None:
@@ -243,6 +259,13 @@ def _denies(found: Comparison) -> bool:
 def _are_labels(pair: tuple[Measure, Measure]) -> bool:
     """Whether two measures are the names of two things of one kind: worker 1 and worker 2."""
     return "label" in (pair[0].kind, pair[1].kind)
+
+
+def _of_other_amounts(unlike: Sequence[tuple[Measure, Measure]]) -> list[tuple[Measure, Measure]]:
+    """Return the amounts that two claims begin with, where others follow: 1 TB takes an hour."""
+    if len(unlike) == 1:
+        return []
+    return [(one, two) for one, two in unlike if one.place == two.place == 1]
 
 
 def _same_reason(found: Comparison) -> str:

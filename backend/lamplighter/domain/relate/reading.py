@@ -11,7 +11,11 @@ from lamplighter.domain.stemming import stem, stems
 
 DENIALS: Final = stems("not no never without none neither nor nothing nobody")
 OTHERWISE: Final = stems("otherwise else")
-_CANCELS: Final = stems("until unless")
+_ITSELF: Final = "itself"
+_BESIDES: Final = stem("besides")
+_HELPERS: Final = ("is", "are", "was", "were", "has", "have", "do", "does", "can", "must", "will")
+_TIMES: Final = ("weekday", "clock")
+_CANCELS: Final = stems("until unless besides")
 _ONLY: Final = stems("only just merely solely")
 _ABSENCE: Final = frozenset(["available±", "exist±", "connected±", "connectedness±", "arriving±"])
 _PORTS: Final = stems("port tcp udp listen listener connector exporter socket")
@@ -44,8 +48,8 @@ class _ClauseReader:
     denials: list[int] = field(default_factory=lambda: [0, 0])
     cancels: bool = False
     otherwise: bool = False
-    waits: bool = False
     denying: bool = False
+    excepting: bool = False
     condition: bool = False
     often: int | None = None
     amount: str = ""
@@ -59,6 +63,8 @@ class _ClauseReader:
     commas: list[int] = field(default_factory=list)
     joints: list[int] = field(default_factory=list)  # where the parts of a sentence meet
     turns: list[tuple[str, int]] = field(default_factory=list)
+    itself: list[int] = field(default_factory=list)  # where the service is named, or meant
+    waiting: int = 0  # where it first says that something waits
 
     def take(self, item: TextItem, *, last: bool) -> None:
         """Take in the next item."""
@@ -85,23 +91,22 @@ class _ClauseReader:
             self.predicated(text, meanings)
         silent = root in lexicon.fillers or root in lexicon.conditions or root in lexicon.all
         marks = root in DENIALS or root in lexicon.scales or root in _BOUNDS or root in OTHERWISE
+        said = (self.phrase or text).partition(" ")[0]
+        if root in self.own or (self.place == 1 and said.endswith("s") and not name):
+            self.itself.append(self.place)
         if not (silent or marks or root in self.own):
             self.add_word(text, root, meanings, name=name)
 
     def mark(self, text: str, root: str) -> None:
         """Note what a word does to the clause, beside what it says itself."""
         lexicon = self.lexicon
-        self.condition = self.condition or root in lexicon.conditions
         self.cancels = self.cancels or root in _CANCELS
+        self.conditional(text, root)
         self.otherwise = self.otherwise or root in OTHERWISE
-        self.waits = self.waits or root == "wait"
+        if root == "wait":
+            self.waiting = self.waiting or self.place
         self.only = self.only or root in _ONLY
-        if root in DENIALS:
-            self.denials[self.condition] += 1
-            self.denying = True
-        if root in lexicon.scales:
-            self.often = lexicon.scales[root]
-            self.denials[self.condition] += self.often == 1
+        self.denied(root)
         if root in lexicon.all:
             self.amount = "all"
         elif root in lexicon.some and not self.amount:
@@ -112,6 +117,23 @@ class _ClauseReader:
             self.turns.append((text, self.place))
         if root in _BOUNDS:
             self.bounded(_BOUNDS[root])
+
+    def conditional(self, text: str, root: str) -> None:
+        """Note where a condition begins, and where an exception in the subject ends."""
+        begins = root in self.lexicon.conditions
+        if begins or text in _HELPERS:
+            self.condition = self.condition and not self.excepting
+            self.excepting = root == _BESIDES
+        self.condition = self.condition or begins
+
+    def denied(self, root: str) -> None:
+        """Note a denial, and how often something happens."""
+        if root in DENIALS:
+            self.denials[self.condition] += 1
+            self.denying = True
+        if root in self.lexicon.scales:
+            self.often = self.lexicon.scales[root]
+            self.denials[self.condition] += self.often == 1
 
     def bounded(self, bound: str) -> None:
         """Read a bound: it comes before its number, or right after it."""
@@ -184,20 +206,33 @@ class _ClauseReader:
         if item.low == 1 and self.only and not self.amount:
             self.amount = "some"  # just one
         self.measures.append(
-            Measure(kind, item.text, item.low, item.high, self.bound, self.denying)
+            Measure(
+                kind,
+                item.text,
+                item.low,
+                item.high,
+                self.bound,
+                self.denying or (self.excepting and kind in _TIMES),
+                condition=self.condition,
+                place=self.place,
+            )
         )
         self.denying, self.bound, self.measured = False, "", self.place
 
     def labels(self) -> bool:
         """Whether the word right before this one is of a thing that there are several of."""
+        return self.follows(_LABELLED)
+
+    def follows(self, roots: frozenset[str]) -> bool:
+        """Whether the word right before this one has one of some stems."""
         before = self.tokens[-1] if self.tokens else None
         near = before is not None and before.place == self.place - 1
-        return bool(near and before and stem(before.surface) in _LABELLED)
+        return bool(near and before and stem(before.surface) in roots)
 
     def numbered(self, item: TextItem) -> str:
         """Say what a bare number is: a port, a status, the name of one of several, a count."""
-        if self.labels():
-            return "label"
+        if self.labels() or (item.low < PORTS.start and self.follows(_PORTS)):
+            return "label"  # of a switch: no listener has so low a port
         if self.roots & _PORTS and int(item.low) in PORTS:
             return "port"
         if 100 <= item.low < 600 and len(item.text) == 3 and self.roots & _ANSWERS:
@@ -212,17 +247,25 @@ class _ClauseReader:
             if text in _PRECEDES:
                 return self.around(place)
             if text in _BEFORE:
-                return self.ahead_of(place)
+                return self.ahead_of(place, waits=self.waiting > 0 and text != "before")
             if text == "after":
                 return self.after(place)
             if self.joints:
                 return self.around(min(self.joints, key=lambda at: abs(at - place)))
-        return frozenset(), frozenset()
+        return self.awaited()
 
-    def ahead_of(self, place: int) -> tuple[frozenset[str], frozenset[str]]:
-        """Read "A before B"; in "not A before B" B comes first, and nothing is denied."""
+    def awaited(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Read "A waits for B": B comes first."""
+        then, first = self.around(self.waiting) if self.waiting else (frozenset(), frozenset())
+        return (first, then) if first and then else (frozenset(), frozenset())
+
+    def ahead_of(self, place: int, *, waits: bool) -> tuple[frozenset[str], frozenset[str]]:
+        """Read "A before B"; in "not A before B" B comes first, and nothing is denied.
+
+        Who `waits` until B does so after it; who waits for A before B does not.
+        """
         first, then = self.around(place)
-        if not self.denials[0] and not self.waits:
+        if not self.denials[0] and not waits:
             return first, then
         self.denials[0] -= bool(self.denials[0])
         self.cancels = False
@@ -238,8 +281,10 @@ class _ClauseReader:
 
     def around(self, place: int) -> tuple[frozenset[str], frozenset[str]]:
         said = [word for word in self.tokens if word.surface not in _TURNS]
-        one = frozenset(word.senses[0].key for word in said if word.place < place)
-        two = frozenset(word.senses[0].key for word in said if word.place > place)
+        keys = [(word.place, word.senses[0].key) for word in said]
+        keys += [(at, _ITSELF) for at in self.itself]
+        one = frozenset(key for at, key in keys if at < place or at == place == 1)
+        two = frozenset(key for at, key in keys if at > place)
         return one - two, two - one
 
 

@@ -1,13 +1,20 @@
 """Whether two claims are one sentence in which a word was replaced, or a condition added."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Final
 
-from lamplighter.domain.relate.analysis import POLAR, Clause, ClauseWord
+from lamplighter.domain.relate.analysis import POLAR, Clause, ClauseWord, Measure
 from lamplighter.domain.relate.match import HEAVY, Match
 
 _STARTS: Final = frozenset(["restart", "running±"])
 """A start is the usual condition of what follows it, and makes it no other claim."""
+
+_SPANS: Final = frozenset(
+    ["last", "spend", "cost", "ended±", "execut", "lived±", "ttl", "available±", "valid", "resum"]
+)
+"""A duration right after such a word is how long its subject takes, whichever of them it is."""
+
+_LEAST_SUBJECT: Final = 0.8
 
 Gap = tuple[list[ClauseWord], list[ClauseWord]]
 """The words in one position of the sentence, in the old and in the new text."""
@@ -73,24 +80,70 @@ def is_value(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
     )
 
 
-def find_added_condition(m: Match) -> list[ClauseWord]:
+def says_how_long(m: Match) -> bool:
+    """Whether two claims of one subject differ in the duration only, or in the verb before it."""
+    found = [*m.measures.same, *m.measures.unlike]
+    alone = len(m.old) == len(m.new) == len(found) == 1
+    if not alone or m.measures.left or m.measures.right or any(map(_qualified, (*m.old, *m.new))):
+        return False
+    if any(pair.opposed or pair.opposite_signs for pair in m.pairs):
+        return False
+    shared = sum(pair.old.weight for pair in m.pairs if not _SPANS & _keys(pair.old))
+    sides = zip((*m.old, *m.new), found[0], (m.left, m.right), strict=True)
+    return shared >= _LEAST_SUBJECT and all(_spans(*side) for side in sides)
+
+
+def _qualified(clause: Clause) -> bool:
+    return bool(clause.denials) or clause.often is not None
+
+
+def _spans(clause: Clause, measure: Measure, rest: Sequence[ClauseWord]) -> bool:
+    """Whether a clause ends in a verb and a duration, and nothing else is its own."""
+    before = [word for word in clause.tokens if word.place < measure.place]
+    if measure.kind != "duration" or measure.condition or measure.denied or not before:
+        return False
+    verb = before[-1]
+    own = [word for word in rest if word.weight >= POLAR]
+    return bool(_SPANS & _keys(verb)) and all(word is verb for word in own)
+
+
+def _keys(word: ClauseWord) -> frozenset[str]:
+    return frozenset(sense.key for sense in word.senses)
+
+
+def find_added_condition(m: Match) -> list[str]:
     """Return the words of a condition that one text adds to what the other says without any."""
     return _added(m.old, m.new, m.right) or _added(m.new, m.old, m.left)
 
 
 def _added(
     plain: Sequence[Clause], other: Sequence[Clause], rest: Sequence[ClauseWord]
-) -> list[ClauseWord]:
-    if any(word.condition for clause in plain for word in clause.tokens):
+) -> list[str]:
+    if any(each.otherwise or any(w.condition for w in each.tokens) for each in plain):
         return []
     unmatched = {id(word) for word in rest}
+    said = {each.text for clause in plain for each in clause.measures}
     for clause in other:
-        words = [word for word in clause.tokens if word.condition]
-        claimed = any(not word.condition and id(word) not in unmatched for word in clause.tokens)
-        own = unmatched.issuperset(map(id, words)) and not clause.measures
-        if claimed and own and any(map(_narrows, words)):
-            return words
+        if any(not word.condition and id(word) not in unmatched for word in clause.tokens):
+            found = _own_condition(clause, unmatched, said)
+            if found:
+                return found
     return []
+
+
+def _own_condition(clause: Clause, unmatched: Set[int], said: Set[str]) -> list[str]:
+    """Return the words of a condition that only this clause states."""
+    words = [word for word in clause.tokens if word.condition]
+    own = [word for word in words if id(word) in unmatched]
+    when = [each.text for each in clause.measures if _limits(each) and each.text not in said]
+    excepted = own and clause.cancels and not clause.denials
+    whole = len(own) == len(words) and not clause.measures and any(map(_narrows, own))
+    return [*(word.label for word in own), *when] if when or excepted or whole else []
+
+
+def _limits(measure: Measure) -> bool:
+    """Whether a measure says when a claim holds, or what it does not hold for."""
+    return measure.condition and (measure.denied or measure.kind == "weekday")
 
 
 def _narrows(word: ClauseWord) -> bool:

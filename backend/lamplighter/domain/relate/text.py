@@ -39,10 +39,15 @@ _CONTRACTIONS: Final = (
     (re.compile(r"<="), " maximum "),
     (re.compile(r"=>|->"), " - "),
     (re.compile(r"<(?=\s*\d)"), " below "),
-    (re.compile(r"\b(?:older|lower|less|earlier) than (?=\d)"), "below "),
-    (re.compile(r"\b(?:more|newer|later|higher|greater|bigger) than (?=\d)"), "minimum "),
     (re.compile(r"(?<=\d)\+(?!\w)"), " minimum "),
 )  # fmt: skip
+# after words for numbers are numbers
+_BOUNDS: Final = (
+    (re.compile(r"\b(?:(?:older|lower|less|earlier|fewer|shorter) than|under) (?=\d)"), "below "),
+    (re.compile(r"\b(?:more|newer|later|higher|greater|bigger|longer) than (?=\d)"), "minimum "),
+    (re.compile(r"\b(?:up to|as much as|as long as|at most) (?=\d)"), "maximum "),
+    (re.compile(r"\b(?:close|near) to (?=\d)"), "nearly "),
+)
 _WORDED: Final = {
     "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
     "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
@@ -59,7 +64,14 @@ _UNDER: Final = "(less than|under|below|within|in|about|over|more than|every)"
 _PARTS: Final = {"third": 33, "quarter": 25, "fifth": 20, "tenth": 10}
 _READY: Final = r"\b(ready|up|back|warm|available|usable|answers?|answered|starts|started|done)"
 _AT_ONCE: Final = r"(?:at once|immediately|instantly|right away|straight away|in no time)\b"
+# an exception is a condition: its word has the stem of a failure
+_EXCEPT: Final = re.compile(
+    r"\b(?:with the exception of|except(?:ing)?(?: for| when| if| that)?|excluding)\b"
+)
 _SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
+    (_EXCEPT, "besides"),
+    (re.compile(r"\b((?:all|every|each|any|no|none|nothing|everything)(?: \w+){0,2}) but "
+                r"(?=(?:the|those|its|for|on|at|in|1)\b)"), r"\1 besides "),
     (re.compile(rf"\b(?:an?|1) ({_TIMES}) and an? half\b"), r"1.5 \1"),
     (re.compile(rf"\b(\d+) and an? half ({_TIMES})\b"), r"\1.5 \2"),
     (re.compile(rf"\bhalf (?:an?|1) ({_TIMES})\b"), r"0.5 \1"),
@@ -183,6 +195,8 @@ def split_items(text: str) -> list[TextItem]:
     plain = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], plain)
     for pattern, spelled in _SPELLED:
         plain = pattern.sub(spelled, plain)
+    for pattern, bound in _BOUNDS:
+        plain = pattern.sub(bound, plain)
     return [_build_item(found) for found in _ITEM.finditer(plain)]
 
 

@@ -234,7 +234,10 @@ async def _dump(connection: asyncpg.Connection, directory: Path) -> CopyContents
 
 
 async def _load(connection: asyncpg.Connection, directory: Path) -> None:
-    listed: dict[str, list[str]] = json.loads((directory / LIST).read_text())
+    try:
+        listed: dict[str, list[str]] = json.loads((directory / LIST).read_bytes())
+    except ValueError as error:
+        raise DamagedCopy(f"{LIST} is damaged: {error}") from error
     await connection.execute(f"TRUNCATE {_quoted(list(listed))}")
     for name, columns in listed.items():
         # what its triggers would write is a table of the copy itself

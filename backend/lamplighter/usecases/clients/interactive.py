@@ -68,8 +68,12 @@ class InteractiveContext(Context):
         return self.redact(without_private(text))
 
 
-async def join(db: Database, opening: NewSession, *, bound: bool = False, now: datetime) -> Session:
+async def join(
+    db: Database, opening: NewSession, *, bound: bool = False, resumes: bool = True, now: datetime
+) -> Session:
     """Return a client's session, begun or resumed where need be; raises NotFound.
+
+    Without `resumes`, a completed session stays completed: the event arrived after its end.
 
     What another agent calls so is another one; one that no hook began is not there. One
     that goes on in another directory keeps its project, unless who speaks is `bound` to
@@ -83,7 +87,7 @@ async def join(db: Database, opening: NewSession, *, bound: bool = False, now: d
         session, _ = await clients.start(db, opening, now=now)
         if session.directory is None:
             raise NotFound(f"Session {name!r} not found.")
-        if not session.running:
+        if not session.running and (resumes or session.status is not Status.COMPLETED):
             session = await interactive_sessions.reopen(db, session.id, now=now)
         return session
 

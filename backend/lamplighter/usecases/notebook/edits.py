@@ -27,7 +27,7 @@ from lamplighter.domain.notebook.compare import (
     NotebookReading,
     compare,
 )
-from lamplighter.domain.notebook.index import NOTES_HEADING
+from lamplighter.domain.notebook.index import INDEX_START, NOTES_HEADING, RESTORED_START
 from lamplighter.domain.notebook.page import NotebookPage, PageLine, PageText
 from lamplighter.domain.notebook.place import INDEX, candidate_of, place_from
 from lamplighter.domain.services.event import Level
@@ -191,8 +191,8 @@ def _read_index(changed: _Changed) -> dict[str, tuple[str, ...]]:
     file, stored = changed.files[INDEX], changed.stored.get(INDEX)
     if file is None:
         return {}
-    if stored is None and file.text.startswith(f"---\nid: {INDEX}\n"):
-        return {}  # generated for another home: this one was restored from its backup
+    if file.text.startswith(RESTORED_START if stored else INDEX_START):
+        return {}  # generated for other rows: they or this file are those of a backup
     generated = ("",) if stored is None else (stored.text, stored.previous)
     head, *heads = (
         markdown.split_section(each, NOTES_HEADING)[0].split() for each in (file.text, *generated)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Memory, Trust
-from lamplighter.domain.notebook.place import INDEX
+from lamplighter.domain.notebook import INDEX
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import from_row, visible_to
 from lamplighter.repository.store.database import Database, home_of

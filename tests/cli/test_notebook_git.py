@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lamplighter.domain.notebook.page import PageLine
 from lamplighter.notebook.git import GitError, GitHistory, message_of
 from living import Home
 
@@ -44,6 +45,11 @@ def test_a_new_memory_and_an_edit_of_a_person_are_commits(home: Home) -> None:
     assert git(home, "status", "--porcelain") == ""
     assert home.ask("notebook", "sync").returncode == 0
     assert len(git(home, "log", "--format=%h").splitlines()) == 2, "nothing changed"
+
+    page.write_text(page.read_text().replace("- [timing] Takes 75s", "*  [timing] Takes\n   75s"))
+    page.rename(page.with_name("media.md"))
+    assert home.ask("notebook", "sync").returncode == 0
+    assert git(home, "log", "-1", "--format=%s") == "Update pages\n", "it states the same"
 
 
 def test_hooks_of_a_person_do_not_run_and_their_files_stay_out(home: Home) -> None:
@@ -85,21 +91,21 @@ def test_without_the_program_it_says_so(tmp_path: Path, monkeypatch: pytest.Monk
         GitHistory(tmp_path).commit()
 
 
+def line(number: int, text: str) -> PageLine:
+    return PageLine(number, "decision", text)
+
+
 def test_a_message_is_one_line_and_a_list() -> None:
-    diff = [
-        "+++ b/x.md",
-        *(f"+- [timing] Fact {n} ^m{n}" for n in range(30)),
-        "-- [[old]] page ^m77",
-    ]
-
-    subject, blank, *listed = message_of(diff).splitlines()
-
-    assert (subject, blank) == ("Fact 0 (and 29 more)", "")
-    assert (listed[0], listed[-1]) == ("+ Fact 0", "and 11 more")
-    assert (
-        message_of(["--- a/x.md", "-- Takes 5s ^m1", "+- tag"]).splitlines()[0] == "Remove Takes 5s"
+    subject, blank, *listed = message_of([], [line(n, f"Fact {n}") for n in range(1, 31)]).split(
+        "\n"
     )
-    assert message_of(["+title: x"]) == "Update pages"
-    titled = ["+- [decision] **Database** ^m4", "+  Use PostgreSQL 16", "+- Other ^m5"]
-    assert message_of(titled).splitlines()[2:] == ["+ Database: Use PostgreSQL 16", "+ Other"]
-    assert len(message_of([f"+- {'x' * 300} ^m1"]).splitlines()[0]) == 72
+
+    assert (subject, blank) == ("Fact 1 (and 29 more)", "")
+    assert (listed[0], listed[-1]) == ("+ Fact 1", "and 10 more")
+    assert message_of([line(1, "Takes 5s")], []).startswith("Remove Takes 5s\n")
+    assert message_of([line(1, "Takes 5s to start")], [line(1, "Takes 5s\nto start")]) == (
+        "Update pages"
+    )
+    titled = [line(4, "**Database**\nUse PostgreSQL 16"), line(5, "Other")]
+    assert message_of([], titled).splitlines()[2:] == ["+ Database: Use PostgreSQL 16", "+ Other"]
+    assert len(message_of([], [line(1, "x" * 300)]).splitlines()[0]) == 72

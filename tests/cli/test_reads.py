@@ -30,16 +30,16 @@ finally:
 MAX_MODULES = 60
 MAX_MODULES_ALONE = {
     "memory list": 91,
-    "memory trash": 109,
+    "memory trash": 96,
     "memory history 1": 81,
     "memory show 1": 96,
-    "memory why 1": 133,
+    "memory why 1": 121,
     "reviews": 90,
     "approvals": 97,
     "approvals show 1": 97,
-    "search nothing": 134,
-    "context": 132,
-    "audit jellyfin --all --json": 116,
+    "search nothing": 130,
+    "context": 120,
+    "audit jellyfin --all --json": 106,
     "token list": 99,
     "vectors status": 79,
 }

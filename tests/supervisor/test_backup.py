@@ -17,6 +17,7 @@ import pytest
 from homes import NO_SERVICES, Home
 
 import direct_writes
+from lamplighter.domain.notebook.index import RESTORED_START
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
@@ -111,6 +112,11 @@ def test_a_backup_restores_into_a_new_home_that_works(fresh: Fresh) -> None:
     assert rows(second) == before
     assert (second.path / "services.yaml").read_text() == NO_SERVICES + "# kept\n"
     assert outputs(second).items() < outputs(first).items()
+
+    index = second.path / "notebook" / "MEMORY.md"
+    assert index.read_text().startswith(RESTORED_START)
+    assert second.run("notebook", "sync").returncode == 0
+    assert index.read_text() == (path / "notebook" / "MEMORY.md").read_text()
 
     ran(second, 2)
 

@@ -17,6 +17,7 @@ from lamplighter.domain.memory.memory import (
     Source,
     Trust,
 )
+from lamplighter.domain.notebook.index import INDEX_START, RESTORED_START
 from lamplighter.domain.services.event import Level
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository import Database, reading, writing
@@ -394,6 +395,25 @@ async def test_notes_in_the_index_stay_and_other_edits_of_it_are_held(
 
     assert list((await sync(here)).for_review) == ["MEMORY"]
     assert "# My memory" in file(here, "MEMORY").read_text()
+
+
+async def test_an_index_from_a_backup_is_written_again_with_its_notes(
+    here: NotebookContext,
+) -> None:
+    await learn(here, "Takes 60s to start")
+    await sync(here)
+    index = file(here, "MEMORY")
+    newer = index.read_text().replace("60s", "75s") + "\n## Notes\n\nCall Ann first.\n"
+    index.write_text(newer.replace(INDEX_START, RESTORED_START))
+
+    result = await sync(here)
+
+    assert (result.for_review, result.written) == ({}, ["MEMORY"])
+    text = index.read_text()
+    assert "60s" in text
+    assert "75s" not in text
+    assert "restored" not in text
+    assert text.endswith("## Notes\n\nCall Ann first.\n")
 
 
 async def test_a_removed_directory_is_no_edit_and_is_written_again(here: NotebookContext) -> None:

@@ -1,7 +1,7 @@
 """The actions of a service in `services.yaml`: what may be done to it."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import yaml
 
@@ -16,8 +16,9 @@ from lamplighter.domain.services.service import (
     ActionKind,
     normalize_service_name,
 )
-from lamplighter.domain.shell import patterns
-from lamplighter.domain.shell.patterns import Pattern
+
+if TYPE_CHECKING:
+    from lamplighter.domain.shell.patterns import Pattern
 
 TIMEOUT_SECONDS: Final = (1.0, 1800.0)
 LONGEST_WAIT: Final = (1.0, 360.0)
@@ -93,7 +94,7 @@ def _seconds(
 COMMANDS: Final = 200
 
 
-def read_commands(sheet: YamlSheet, node: yaml.Node) -> tuple[Pattern, ...]:
+def read_commands(sheet: YamlSheet, node: yaml.Node) -> "tuple[Pattern, ...]":
     """Return the patterns of commands."""
     nodes = sheet.list(node, "a list of commands, each a list of strings")
     if len(nodes) > COMMANDS:
@@ -101,7 +102,9 @@ def read_commands(sheet: YamlSheet, node: yaml.Node) -> tuple[Pattern, ...]:
     return tuple(found for each in nodes if (found := _pattern(sheet, each)))
 
 
-def _pattern(sheet: YamlSheet, node: yaml.Node) -> Pattern | None:
+def _pattern(sheet: YamlSheet, node: yaml.Node) -> "Pattern | None":
+    from lamplighter.domain.shell import patterns  # its rules are many; few files declare commands
+
     before = len(sheet.problems)
     pattern = values.argv(sheet, node)
     if len(sheet.problems) > before:

@@ -1,14 +1,15 @@
 """The history of the notebook in git: a commit after each change, saying what was learned."""
 
-import itertools
 import os
-import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from lamplighter.domain.notebook.page import PageLine, comparable, split_title
+from lamplighter.formats import notebook as markdown
 
 SECONDS: Final = 30.0
 SUBJECT_CHARS: Final = 72
@@ -21,11 +22,7 @@ _OPTIONS: Final = (
     *("-c", "user.name=Lamplighter", "-c", "user.email=lamplighter@localhost"),
     *("-c", "commit.gpgsign=false", "-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0"),
 )
-_MARK: Final = re.compile(r"\s\^m\d+\s*$")
-_LINE: Final = re.compile(rf"[+-]- .*{_MARK.pattern}")
-"""A line of a memory that came or went: the mark at its end names the memory."""
-
-_TITLE: Final = re.compile(r"\*\*(.+)\*\*")
+_WHOLE_FILES: Final = "--unified=1000000"
 
 MISSING: Final = "git is not installed. Install it, or set LAMPLIGHTER_NOTEBOOK_GIT=no."
 
@@ -49,9 +46,9 @@ class GitHistory:
         self._git("add", "--all", "--", *PAGES)
         if not self._git("diff", "--cached", "--name-only"):
             return False
-        shown = ("--unified=0", "--no-color", "--no-ext-diff", "--", *FACTS)
-        changed = self._git("diff", "--cached", *shown)
-        self._git("commit", "--quiet", "--file=-", given=message_of(changed.splitlines()))
+        shown = (_WHOLE_FILES, "--no-color", "--no-ext-diff", "--", *FACTS)
+        message = message_of(*_lines(self._git("diff", "--cached", *shown)))
+        self._git("commit", "--quiet", "--file=-", given=message)
         return True
 
     def _git(self, *words: str, given: str = "") -> str:
@@ -77,13 +74,26 @@ class GitHistory:
         return done.stdout
 
 
-def message_of(diff: Sequence[str]) -> str:
+def _lines(diff: str) -> tuple[list[PageLine], list[PageLine]]:
+    """Return the lines of memories before and after a diff of whole files."""
+    before: list[PageLine] = []
+    after: list[PageLine] = []
+    for changed in f"\n{diff}".split("\ndiff --git ")[1:]:
+        _, _, hunk = changed.partition("\n@@ ")
+        rows = hunk.split("\n")[1:]
+        for found, away in ((before, "+"), (after, "-")):
+            text = "\n".join(row[1:] for row in rows if row[:1] not in (away, "\\"))
+            found += markdown.parse(text).lines
+    return before, after
+
+
+def message_of(before: Sequence[PageLine], after: Sequence[PageLine]) -> str:
     """Return the message of a commit: the first new fact, then all that came and went.
 
-    >>> message_of(["+- [timing] Takes 60s ^m4", "-- [timing] Takes 5s ^m4"]).splitlines()[0]
-    'Takes 60s'
+    >>> message_of([PageLine(4, "timing", "Takes 5s")], [PageLine(4, "timing", "Takes 60s")])
+    'Takes 60s\\n\\n- Takes 5s\\n+ Takes 60s'
     """
-    facts = _facts(diff)
+    facts = list(_facts(before, after))
     new = [fact for sign, fact in facts if sign == "+"]
     if not facts:
         return "Update pages"
@@ -96,22 +106,14 @@ def message_of(diff: Sequence[str]) -> str:
     return "\n".join([subject, "", *listed, *([f"and {left} more"] if left > 0 else [])])
 
 
-def _facts(diff: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what came (+) and went (-); the text of a titled memory is on the line below."""
-    found = []
-    for line, below in itertools.zip_longest(diff, diff[1:], fillvalue=""):
-        if _LINE.match(line):
-            fact = _fact(line)
-            title = _TITLE.fullmatch(fact)
-            if title and below.startswith(f"{line[0]}  "):
-                fact = f"{title[1]}: {below[1:].strip()}"
-            found.append((line[0], fact))
-    return found
-
-
-def _fact(line: str) -> str:
-    """Return the text of a line of a diff without its tag and its id."""
-    words = _MARK.sub("", line[3:]).split()
-    if words and words[0].startswith("[") and words[0].endswith("]") and words[0][1:2] != "[":
-        words = words[1:]
-    return " ".join(words) or "an empty line"
+def _facts(before: Sequence[PageLine], after: Sequence[PageLine]) -> Iterator[tuple[str, str]]:
+    """Yield what went (-) and came (+); a line that moved or was reflowed is neither."""
+    old, new = ({each.number: each for each in side if each.number} for side in (before, after))
+    for number in dict.fromkeys((*old, *new)):
+        one, two = old.get(number), new.get(number)
+        if one and two and one.states(two):
+            continue
+        for sign, line in (("-", one), ("+", two)):
+            if line is not None:
+                title, text = split_title(line.text, titled=True)
+                yield sign, comparable(f"{title}: {text}" if title else text)

@@ -64,6 +64,38 @@ def test_slots_of_other_subjects_do_not_conflict() -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("Step 1 of the start takes 10s", "Step 10 of the start takes 100s"),
+        ("Step 1 of 12 takes 10s", "Step 10 of 12 takes 100s"),
+        ("Step 1/3 takes 10s", "Step 3/3 takes 30s"),
+        ("Step 2a takes 10s", "Step 2b takes 30s"),
+        ("Step one enables maintenance", "Step two disables maintenance"),
+        ("The first step enables maintenance", "The last step disables maintenance"),
+        ("1st step: enable maintenance", "10th step: disable maintenance"),
+        ("1. Stop the container", "10. Start the container"),
+        ("2) Enable maintenance", "3) Disable maintenance"),
+        ("Phase 1 takes 10 minutes", "Phase 2 takes 30 minutes"),
+    ],
+)
+def test_two_steps_of_one_procedure_do_not_conflict(one: str, two: str) -> None:
+    assert relate(two, one).relation is relate(one, two).relation is Relation.UNRELATED
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("Step 1 of 3 takes 10s", "The first step takes 30s"),
+        ("1. Enable maintenance mode", "1. Disable maintenance mode"),
+        ("The upgrade has 3 steps", "The upgrade has 5 steps"),
+        ("3 of 12 requests fail", "9 of 12 requests fail"),
+    ],
+)
+def test_two_texts_of_one_step_conflict(one: str, two: str) -> None:
+    assert relate(two, one).relation is relate(one, two).relation is Relation.CONFLICTING
+
+
+@pytest.mark.parametrize(
     ("text", "kind", "low", "high"),
     [
         ("Rows older than a month are dropped", "duration", 2_592_000, 2_592_000),

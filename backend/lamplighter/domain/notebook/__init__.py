@@ -2,5 +2,6 @@
 
 from typing import Final
 
+INDEX: Final = "MEMORY"
 INDEX_BYTES: Final = 2_000
 """The maximum size of the index MEMORY.md, unless a setting says otherwise."""

@@ -10,12 +10,17 @@ from lamplighter.domain.notebook.page import comparable, line_of
 from lamplighter.domain.notebook.place import (
     CONTACTS,
     DECISIONS,
+    INDEX,
     INFRASTRUCTURE,
     PROJECTS,
     SECTIONS,
     SERVICES,
 )
 from lamplighter.domain.text import shorten
+
+INDEX_START: Final = f"---\nid: {INDEX}\n"
+RESTORED_START: Final = f"{INDEX_START}restored: true\n"
+"""How an index begins, and how one from a backup does."""
 
 EXCERPT_CHARS: Final = 80
 RECENT: Final = 5

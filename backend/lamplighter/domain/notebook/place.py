@@ -18,6 +18,7 @@ from lamplighter.domain.memory.memory import (
     Source,
     Trust,
 )
+from lamplighter.domain.notebook import INDEX as INDEX
 from lamplighter.domain.notebook.page import CATEGORIES, PageLine, split_title
 
 SERVICES: Final = "services"
@@ -26,7 +27,6 @@ CONTACTS: Final = "contacts"
 INFRASTRUCTURE: Final = "infrastructure"
 DECISIONS: Final = "decisions"
 SECTIONS: Final = (SERVICES, PROJECTS, CONTACTS, INFRASTRUCTURE, DECISIONS)
-INDEX: Final = "MEMORY"
 PEOPLE: Final = "people"
 
 NAME_CHARS: Final = 60

@@ -23,7 +23,8 @@ _ANSWERS: Final = stems("http status code reply redirect")
 _LABELLED: Final = stems(
     "vm ct lxc node disk pool vlan channel osd slot line rack zone radio instance worker shard bay"
     " job thread task camera sensor unit site partition broker controller bank fan core gpu room"
-    " floor tunnel peer group team tenant branch build stage step number id"
+    " floor tunnel peer group team tenant branch build stage step phase part number"
+    " id"
 )
 _UN_WORDS: Final = frozenset(
     ["under", "until", "unit", "union", "unique", "unix", "unless", "undo", "unifi", "unbound"]

@@ -58,6 +58,21 @@ _WORDED: Final = {
 # "worker A" is not "worker B", and its A no article
 _LETTER: Final = re.compile(r"(?<=[a-z] )([A-HJ-Z])(?=[\s,.;:)]|$)(?! [A-Z]\b)")
 _NUMBER_WORD: Final = re.compile(rf"\b({'|'.join(_WORDED)})\b")
+_ORDINALS: Final = {
+    "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6",
+    "seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10", "last": "id_last",
+    "final": "id_last",
+}  # fmt: skip
+_PART: Final = "step|stage|phase|part"
+_NTH: Final = rf"(?P<nth>{'|'.join(_ORDINALS)}|\d{{1,3}}(?=st|nd|rd|th))(?:st|nd|rd|th)?"
+# each step of a procedure has a label; "step 1 of 3" is no share of it, and "step 2b" no size
+_ORDERED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
+    (re.compile(r"^\s*#?(\d{1,3})[.)](?=\s+[^\W\d])"), r"step \1:"),
+    (re.compile(rf"\b{_NTH} (?P<part>{_PART})\b"),
+     lambda found: f"{found['part']} {_ORDINALS.get(found['nth'], found['nth'])}"),
+    (re.compile(rf"\b({_PART}) #?(\d{{1,3}}) ?(?:/|of|out of) ?\d{{1,3}}\b"), r"\1 \2"),
+    (re.compile(rf"\b({_PART}) #?(\d{{1,3}}[a-z])\b"), r"\1 id_\2"),
+)  # fmt: skip
 _TIMES: Final = "seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?"
 _BEFORE_TIME: Final = "(takes?|took|in|within|for|lasts?|lasted|needs?|needed|after|only|it is)"
 _UNDER: Final = "(less than|under|below|within|in|about|over|more than|every)"
@@ -193,7 +208,7 @@ def split_items(text: str) -> list[TextItem]:
     for pattern, words in _CONTRACTIONS:
         plain = pattern.sub(words, plain)
     plain = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], plain)
-    for pattern, spelled in _SPELLED:
+    for pattern, spelled in (*_ORDERED, *_SPELLED):
         plain = pattern.sub(spelled, plain)
     for pattern, bound in _BOUNDS:
         plain = pattern.sub(bound, plain)

@@ -1,10 +1,12 @@
 """What of a memory is read for its meaning, and how far that has come."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from lamplighter.domain.services.vitals import VitalSign, VitalStatus
 from lamplighter.domain.text import clean_lines
+
+if TYPE_CHECKING:
+    from lamplighter.domain.services.vitals import VitalSign
 
 SIGN: Final = "vectors"
 
@@ -67,8 +69,12 @@ def read_share(terms: float) -> float:
     return min(1.0, READ_TERMS / max(terms, 1.0))
 
 
-def judge_index(found: IndexProgress | None, *, why_not: str = "", problem: str = "") -> VitalSign:
+def judge_index(
+    found: IndexProgress | None, *, why_not: str = "", problem: str = ""
+) -> "VitalSign":
     """Judge whether semantic search works; without it a search uses keywords alone."""
+    from lamplighter.domain.services.vitals import VitalSign, VitalStatus  # a search needs none
+
     if why_not:
         return VitalSign(SIGN, VitalStatus.OK, f"Keyword search only: {why_not}")
     if problem:

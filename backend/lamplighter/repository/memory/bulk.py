@@ -24,7 +24,7 @@ from lamplighter.domain.memory.memory import (
     kind_of,
 )
 from lamplighter.repository.access.journal import is_in_effect
-from lamplighter.repository.feed import changes, indexing
+from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.history import HISTORY_FIELDS, ChangeOrigin
 from lamplighter.repository.memory.memories import ENTITY, MemoryFilter, conditions, list_by_ids
 from lamplighter.repository.store.database import Database
@@ -261,10 +261,11 @@ def _update_statements(
 async def publish(db: Database, ids: Sequence[int], op: ChangeOp, *, now: datetime) -> None:
     """Tell the feed of many rows at once."""
     if ids:
-        if (
-            op is ChangeOp.UPDATED and len(ids) <= indexing.BATCH_SIZE
-        ):  # of more the search takes care
-            await index_noted(db, ids)
+        if op is ChangeOp.UPDATED:
+            from lamplighter.repository.feed import indexing  # its rules are many, reads need none
+
+            if len(ids) <= indexing.BATCH_SIZE:  # of more the search takes care
+                await index_noted(db, ids)
         row = {"ids": list(ids), "op": op}
         await changes.append(db, ENTITY, 0, ChangeOp.BATCH, now=now, row=row)
 
@@ -302,6 +303,8 @@ async def index_noted(db: Database, ids: Sequence[int]) -> None:
     noted = sa.delete(unindexed).where(unindexed.c.id.in_(ids)).returning(unindexed.c.id)
     changed = await db.fetch_all(noted) if ids else []
     if changed:
+        from lamplighter.repository.feed import indexing
+
         await indexing.index_memories(db, await list_by_ids(db, [row["id"] for row in changed]))
 
 

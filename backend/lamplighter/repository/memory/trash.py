@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes, indexing
+from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import reviews
 from lamplighter.repository.memory.bulk import CHOSEN, IDS, NOW, bind, ids_as_json, publish
 from lamplighter.repository.memory.history import (
@@ -26,7 +26,6 @@ from lamplighter.repository.memory.history import (
     blank_quotes,
 )
 from lamplighter.repository.memory.memories import ENTITY, from_row, list_by_ids
-from lamplighter.repository.sessions import marker_results
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Contains, InIdList
 from lamplighter.repository.store.paging import Page, newest_first
@@ -100,6 +99,8 @@ async def restore(
     for statement in _RESTORE:
         await db.execute(statement(**{**values, "ids": ids_as_json(there)}))
     if alone:
+        from lamplighter.repository.feed import indexing  # its rules are many, and reads need none
+
         for memory in await list_by_ids(db, there):
             await indexing.index_changed_memory(db, memory)
             row = serialize.memory(memory)
@@ -164,6 +165,8 @@ async def purge(db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: dat
 
     Who deleted them, when, and their numbers stay in the history.
     """
+    from lamplighter.repository.sessions import marker_results  # a list needs none
+
     values = _values(ids, why, now=now)
     there = [row["id"] for row in await db.fetch_all(_TRASHED_IDS(**values))]
     for statement in _PURGE:

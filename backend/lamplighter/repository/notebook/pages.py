@@ -12,6 +12,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Memory, Trust
+from lamplighter.domain.notebook import INDEX
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import from_row, visible_to
 from lamplighter.repository.store.database import Database, home_of
@@ -64,10 +65,19 @@ _STATES: Final = Statement(
     .order_by(notebook_pages.c.path)
 )
 _PENDING: Final = Statement(
-    sa.select(notebook_pages.c.path)
+    sa.select(notebook_pages)
     .where(notebook_pages.c.home == _HOME)
-    .where(notebook_pages.c.pending == sa.literal_column("1"))
+    .where(
+        sa.or_(
+            notebook_pages.c.path == INDEX,
+            sa.and_(
+                notebook_pages.c.pending == sa.literal_column("1"),
+                notebook_pages.c.path > sa.bindparam("after", type_=sa.Text),
+            ),
+        )
+    )
     .order_by(notebook_pages.c.path)
+    .limit(sa.bindparam("limit", type_=sa.BigInteger))
 )
 
 
@@ -128,9 +138,13 @@ async def states(db: Database) -> dict[str, PageState]:
     return {row["path"]: PageState(row["digest"], bool(row["pending"])) for row in rows}
 
 
-async def pending(db: Database) -> list[str]:
-    """Return the pages whose files are still to be written."""
-    return [row["path"] for row in await db.fetch_all(_PENDING(home=home_of(db)))]
+async def pending(db: Database, *, after: str, limit: int) -> dict[str, StoredPage]:
+    """Return pages after a path whose files are still to be written, and in any case the index.
+
+    With fewer than `limit` of them there are no more.
+    """
+    rows = await db.fetch_all(_PENDING(home=home_of(db), after=after, limit=limit + 1))
+    return {row["path"]: _from_row(row) for row in rows}
 
 
 async def stored(db: Database, paths: Collection[str]) -> dict[str, StoredPage]:
@@ -142,18 +156,19 @@ async def stored(db: Database, paths: Collection[str]) -> dict[str, StoredPage]:
         .where(notebook_pages.c.home == home_of(db))
         .where(notebook_pages.c.path.in_(paths))
     )
-    return {
-        row["path"]: StoredPage(
-            path=row["path"],
-            text=row["text"],
-            previous=row["previous"],
-            digest=row["digest"],
-            earlier=tuple(row["earlier"]),
-            pending=bool(row["pending"]),
-            written_at=row["written_at"],
-        )
-        for row in await db.fetch_all(query)
-    }
+    return {row["path"]: _from_row(row) for row in await db.fetch_all(query)}
+
+
+def _from_row(row: Any) -> StoredPage:
+    return StoredPage(
+        path=row["path"],
+        text=row["text"],
+        previous=row["previous"],
+        digest=row["digest"],
+        earlier=tuple(row["earlier"]),
+        pending=bool(row["pending"]),
+        written_at=row["written_at"],
+    )
 
 
 async def save(db: Database, pages: Iterable[StoredPage]) -> None:

@@ -16,13 +16,18 @@ _read: Final = reader(NotebookText)
 _COLUMNS: Final = ("path", "title", "text", "project", "updated_at")
 
 
-async def save(db: Database, texts: Sequence[NotebookText]) -> None:
-    """Store those that changed, whatever their numbers are; call it within `writing`."""
-    held, home = await _stored(db, [each.path for each in texts]), home_of(db)
+async def replace_texts(db: Database, texts: Sequence[NotebookText], gone: Collection[str]) -> None:
+    """Store those that changed, whatever their numbers are, and forget those of pages `gone`.
+
+    Call it within `writing`.
+    """
+    there, home = {each.path for each in texts}, home_of(db)
+    held = await _stored(db, {*there, *gone})
     changed = {each.path: each for each in texts if not _is_same(held.get(each.path), each)}
+    away = changed.keys() | (set(gone) - there)
+    await _remove(db, [text for path, text in held.items() if path in away])
     if not changed:
         return
-    await _remove(db, [held[path] for path in changed if path in held])
     rows = [
         {"home": home, **{name: getattr(each, name) for name in _COLUMNS}}
         for each in changed.values()
@@ -40,11 +45,6 @@ def _is_same(before: NotebookText | None, text: NotebookText) -> bool:
         id=before.id if before else 0,
         updated_at=before.updated_at if before else text.updated_at,
     )
-
-
-async def forget(db: Database, paths: Collection[str]) -> None:
-    """Forget the texts of pages that are gone; call it within `writing`."""
-    await _remove(db, list((await _stored(db, paths)).values()))
 
 
 async def _stored(db: Database, paths: Collection[str]) -> dict[str, NotebookText]:

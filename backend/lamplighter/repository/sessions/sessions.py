@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.sessions.cost import Charge
 from lamplighter.domain.sessions.session import (
     MAX_TIER,
     OutcomeState,
@@ -20,7 +19,6 @@ from lamplighter.domain.sessions.session import (
     Status,
     Trigger,
 )
-from lamplighter.domain.sessions.transcript import Usage, UsageReport
 from lamplighter.formats import serialize
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store import database
@@ -30,6 +28,10 @@ from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.statements import Fetch, Statement, fetch_list, one_of
 from lamplighter.repository.store.tables import sessions
+
+if TYPE_CHECKING:
+    from lamplighter.domain.sessions.cost import Charge
+    from lamplighter.domain.sessions.transcript import Usage, UsageReport
 
 ENTITY: Final = "session"
 UID_BYTES: Final = 6
@@ -131,7 +133,7 @@ async def set_model(db: Database, session_id: int, model: str) -> None:
     await db.execute(sa.update(sessions).where(sessions.c.id == session_id).values(model=model))
 
 
-async def set_spent(db: Database, session_id: int, spent: UsageReport) -> None:
+async def set_spent(db: Database, session_id: int, spent: "UsageReport") -> None:
     """Record the spending of a session so far; the `progress` that follows reports it."""
     statement = (
         sa.update(sessions)
@@ -141,7 +143,7 @@ async def set_spent(db: Database, session_id: int, spent: UsageReport) -> None:
     await db.execute(statement)
 
 
-def usage_columns(usage: Usage) -> dict[str, int]:
+def usage_columns(usage: "Usage") -> dict[str, int]:
     """Return the columns that keep how many tokens were used."""
     return {
         "input_tokens": usage.uncached,
@@ -374,7 +376,9 @@ _CHARGES: Final = Statement(
 )
 
 
-async def charges_since(db: Database, at: datetime) -> list[Charge]:
+async def charges_since(db: Database, at: datetime) -> "list[Charge]":
     """Return what each session since a moment counts for, oldest first; none that cost nothing."""
+    from lamplighter.domain.sessions.cost import Charge
+
     rows = await db.fetch_all(_CHARGES(at=at))
     return [Charge(row["started_at"], float(row["dollars"])) for row in rows]

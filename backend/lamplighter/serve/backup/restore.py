@@ -13,6 +13,8 @@ from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.actions.halt import FILE as HALT
 from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.notebook.index import INDEX_START, RESTORED_START
+from lamplighter.domain.notebook.place import INDEX
 from lamplighter.repository.store import database as numbers
 from lamplighter.repository.store.database import display_address, file_of, is_postgres, sqlite_url
 from lamplighter.repository.upkeep import copies, copies_sqlite, migrate
@@ -145,6 +147,7 @@ def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
     notebook = settings.home / create.NOTEBOOK
     if (path / create.NOTEBOOK).is_dir():
         shutil.copytree(path / create.NOTEBOOK, place(notebook), symlinks=True)
+        _mark_index(file_replacement.staging_path(notebook) / f"{INDEX}.md")
     else:
         gone.append(str(notebook))  # its pages are of other memories
     for target, name in create.user_files(settings):
@@ -159,6 +162,13 @@ def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
     )
     name = f"replaced-{clock.now():%Y%m%dT%H%M%S%fZ}"
     return Replacement(replaced=name, note=f"restore {uuid4().hex}", places=places, gone=gone)
+
+
+def _mark_index(path: Path) -> None:
+    """Mark the index as restored: it may be newer than the rows, and is written again."""
+    text = path.read_bytes() if path.is_file() else b""
+    if text.startswith(INDEX_START.encode()):
+        path.write_bytes(text.replace(INDEX_START.encode(), RESTORED_START.encode(), 1))
 
 
 def _last_session(settings: Settings) -> int:

@@ -23,12 +23,11 @@ from lamplighter.domain.notebook.compare import (
     ChangedPage,
     LineAdded,
     LineChanged,
-    LineEdit,
     LineRemoved,
     NotebookReading,
     compare,
 )
-from lamplighter.domain.notebook.index import NOTES_HEADING
+from lamplighter.domain.notebook.index import INDEX_START, NOTES_HEADING, RESTORED_START
 from lamplighter.domain.notebook.page import NotebookPage, PageLine, PageText
 from lamplighter.domain.notebook.place import INDEX, candidate_of, place_from
 from lamplighter.domain.services.event import Level
@@ -192,8 +191,8 @@ def _read_index(changed: _Changed) -> dict[str, tuple[str, ...]]:
     file, stored = changed.files[INDEX], changed.stored.get(INDEX)
     if file is None:
         return {}
-    if stored is None and file.text.startswith(f"---\nid: {INDEX}\n"):
-        return {}  # generated for another home: this one was restored from its backup
+    if file.text.startswith(RESTORED_START if stored else INDEX_START):
+        return {}  # generated for other rows: they or this file are those of a backup
     generated = ("",) if stored is None else (stored.text, stored.previous)
     head, *heads = (
         markdown.split_section(each, NOTES_HEADING)[0].split() for each in (file.text, *generated)
@@ -216,17 +215,26 @@ def _parse(here: NotebookContext, changed: _Changed) -> list[ChangedPage]:
     ]
 
 
-async def _compare(
-    here: NotebookContext, pages_read: Sequence[ChangedPage], accepted: Collection[str]
-) -> NotebookReading:
-    """Compare the changed pages with the rows; a page with a line that may not enter is held.
+async def _rows_on(
+    here: NotebookContext, pages_read: Sequence[ChangedPage]
+) -> dict[MemoryId, Memory]:
+    """Return the rows that pages name, as they were written or as they are.
 
     Call it within `writing`: a row that changes after it was compared would be overwritten.
     """
     sides = [side for each in pages_read for side in (each.written, each.file) if side]
     numbers = {line.number for side in sides for line in side.lines if line.number}
-    rows = await memories.by_ids(here.db, [MemoryId(each) for each in numbers])
-    places = await pages.paths_of(here.db, sorted(numbers))
+    return await memories.by_ids(here.db, [MemoryId(each) for each in numbers])
+
+
+async def _compare(
+    here: NotebookContext,
+    pages_read: Sequence[ChangedPage],
+    rows: Mapping[MemoryId, Memory],
+    accepted: Collection[str],
+) -> NotebookReading:
+    """Compare the changed pages with the rows; a page with a line that may not enter is held."""
+    places = await pages.paths_of(here.db, sorted(rows))
     read = {each.path for each in pages_read}
     elsewhere = {number for number, path in places.items() if path not in read}
     known: dict[int, Memory] = dict(rows.items())
@@ -290,10 +298,18 @@ async def _store(
     read = _parse(here, changed)
     recorded.set(None)
     async with recording(here.db, ACTION, now=here.now()) as act:
-        found = await _compare(here, read, accepted)
+        rows = await _rows_on(here, read)
+        found = await _compare(here, read, rows, accepted)
         numbered: dict[tuple[str, int], PageLine] = {}
         for each in found.edits:
-            await _apply(here, each, found, act, numbered, result)
+            match each:
+                case LineAdded():
+                    await _add(here, each, found, act, numbered, result)
+                case LineChanged(_, number, line, change):
+                    if await _change(here, rows[MemoryId(number)], change, act):
+                        result.learned.append(shorten(line.comparable, LEARNED_CHARS))
+                case LineRemoved(_, number):
+                    await _change(here, rows[MemoryId(number)], Edit(active=False), act)
         await _save_pages(here, changed, found, numbered)
         at = await pages.position(here.db)
         await take_step(here.db, at)  # the pages are pending when the edits are stored
@@ -301,37 +317,27 @@ async def _store(
     return found
 
 
-async def _apply(
+async def _add(
     here: NotebookContext,
-    edit: LineEdit,
+    edit: LineAdded,
     found: NotebookReading,
     act: Recording,
     numbered: dict[tuple[str, int], PageLine],
     result: SyncResult,
 ) -> None:
-    match edit:
-        case LineAdded(path, at, line):
-            place = place_from(path, _name(found, path))
-            candidate = candidate_of(place, line) if place else None
-            assert candidate is not None
-            candidate = admit_candidate(candidate, here.redact)
-            service = await service_name(here.db, candidate.service, here.services())
-            new = NewMemory(replace(candidate, service=service), act.why("created"))
-            [memory] = await store(here.db, [new], now=here.now())
-            numbered[path, at] = replace(line, number=memory.id, source="")
-            result.learned.append(shorten(memory.observation, LEARNED_CHARS))
-            act.did(memory.id)
-        case LineChanged(path, number, line, change):
-            if await _change(here, number, change, act):
-                result.learned.append(shorten(line.comparable, LEARNED_CHARS))
-        case LineRemoved(_, number):
-            await _change(here, number, Edit(active=False), act)
+    place = place_from(edit.path, _name(found, edit.path))
+    candidate = candidate_of(place, edit.line) if place else None
+    assert candidate is not None
+    candidate = admit_candidate(candidate, here.redact)
+    service = await service_name(here.db, candidate.service, here.services())
+    new = NewMemory(replace(candidate, service=service), act.why("created"))
+    [memory] = await store(here.db, [new], now=here.now())
+    numbered[edit.path, edit.at] = replace(edit.line, number=memory.id, source="")
+    result.learned.append(shorten(memory.observation, LEARNED_CHARS))
+    act.did(memory.id)
 
 
-async def _change(here: NotebookContext, number: int, change: Edit, act: Recording) -> bool:
-    memory = await memories.get(here.db, number)
-    if memory is None:
-        return False
+async def _change(here: NotebookContext, memory: Memory, change: Edit, act: Recording) -> bool:
     now = here.now()
     change = admit_edit(change, memory.category, here.redact)
     if change.service not in (None, GENERAL):
@@ -346,7 +352,7 @@ async def _change(here: NotebookContext, number: int, change: Edit, act: Recordi
     if after == memory:
         return False
     await store(here.db, [*intents, MemoryChange(memory, after, act.why("edited"))], now=now)
-    act.did(number)
+    act.did(memory.id)
     return True
 
 

@@ -1,6 +1,7 @@
 """The index: MEMORY.md is rendered from the pages; what a person notes in it stays."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -19,7 +20,7 @@ from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.tree import digest_of
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
-from lamplighter.repository.notebook import pages, texts
+from lamplighter.repository.notebook import pages
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 
@@ -29,19 +30,19 @@ TITLE: Final = "Memory"
 
 @dataclass(frozen=True, slots=True)
 class IndexPlan:
-    """The index as it was stored, and as its file is to be."""
+    """The index as it was stored, and as its file is to be; `notes` are what the search finds."""
 
     stored: StoredPage
     page: StoredPage
+    notes: Sequence[NotebookText]
 
 
-async def plan_index(here: NotebookContext) -> IndexPlan | None:
+async def plan_index(here: NotebookContext, stored: StoredPage) -> IndexPlan | None:
     """Store the index as it is now, and return it if its file is to be written.
 
     Call it within `writing`, before the file is written: whatever ends this process, its text
     is then known.
     """
-    stored = (await pages.stored(here.db, [INDEX])).get(INDEX, StoredPage(path=INDEX))
     text = index_text(await index_facts(here.db), stored.text, cap=here.index_bytes)
     page = stored.replaced(text, digest_of(text.encode()), now=here.now())
     if page.digest == stored.digest:
@@ -49,8 +50,7 @@ async def plan_index(here: NotebookContext) -> IndexPlan | None:
         return None
     # a file that is not there yet must not be missed: that would be a removal by a person
     await pages.save(here.db, [page if stored.digest else replace(page, digest="", pending=True)])
-    await _save_notes(here.db, page, here.now())
-    return IndexPlan(stored, page)
+    return IndexPlan(stored, page, _notes(page, here.now()))
 
 
 async def write_index(here: NotebookContext, plan: IndexPlan, result: SyncResult) -> None:
@@ -63,16 +63,13 @@ async def write_index(here: NotebookContext, plan: IndexPlan, result: SyncResult
                 await pages.save(here.db, [plan.page])
 
 
-async def _save_notes(db: Database, page: StoredPage, now: datetime) -> None:
-    """Store what the search finds of the index: the notes, for the rest is on pages."""
+def _notes(page: StoredPage, now: datetime) -> Sequence[NotebookText]:
+    """Return what the search finds of the index: the notes, for the rest is on pages."""
     _, notes = markdown.split_section(page.text, NOTES_HEADING)
     text = NotebookText(
         id=0, path=INDEX, title=TITLE, text=notes.strip(), project=None, updated_at=now
     )
-    if text.text:
-        await texts.save(db, [text])
-    else:
-        await texts.forget(db, [INDEX])
+    return [text] if text.text else []
 
 
 def index_text(facts: IndexFacts, before: str, *, cap: int) -> str:

@@ -28,42 +28,51 @@ _TAGS: Final = {
 }
 
 
-async def write_pages(
-    here: NotebookContext, paths: Sequence[str], result: SyncResult, *, index: bool
-) -> None:
-    """Write pages as their memories are now, and with the last of them the `index`."""
-    batches = [paths[at : at + PAGES_AT_ONCE] for at in range(0, len(paths), PAGES_AT_ONCE)]
-    for some in batches[:-1]:
-        await _write_some(here, some, result)
-    await _write_some(here, batches[-1] if batches else (), result, index=index)
+async def write_pages(here: NotebookContext, result: SyncResult) -> None:
+    """Write the pending pages as their memories are now, and with the last of them the index."""
+    after, more = "", True
+    while more:
+        found = await pages.pending(here.db, after=after, limit=PAGES_AT_ONCE)
+        index = found.pop(INDEX, StoredPage(path=INDEX))
+        more = len(found) >= PAGES_AT_ONCE
+        after = list(found)[-1] if found else after
+        some = [page for path, page in found.items() if path not in result.for_review]
+        is_next = not more and INDEX not in result.for_review
+        if some or (is_next and index.pending):
+            await _write_some(here, some, result, index if is_next else None)
 
 
 async def _write_some(
-    here: NotebookContext, paths: Sequence[str], result: SyncResult, *, index: bool = False
+    here: NotebookContext,
+    some: Sequence[StoredPage],
+    result: SyncResult,
+    index: StoredPage | None,
 ) -> None:
     """Write some pages; that the index is to be written is stored with them."""
-    done = await _write_files(here, paths, result) if paths else []
+    done = await _write_files(here, some, result) if some else []
     gone = [page.path for page, text in done if text is None]
     async with writing(here.db):
         await pages.save(here.db, [page for page, _ in done if page.text])
-        await texts.save(here.db, [text for _, text in done if text is not None])
         await pages.forget(here.db, gone)
-        await texts.forget(here.db, gone)
-        planned = await plan_index(here) if index else None
-        if done and not index:
+        planned = await plan_index(here, index) if index is not None else None
+        found = [text for _, text in done if text is not None]
+        if planned is not None:
+            gone.append(INDEX)  # unless it has notes
+            found += planned.notes
+        await texts.replace_texts(here.db, found, gone)
+        if done and index is None:
             await pages.mark_pending(here.db, [INDEX])
     if planned is not None:
         await write_index(here, planned, result)
 
 
 async def _write_files(
-    here: NotebookContext, paths: Sequence[str], result: SyncResult
+    here: NotebookContext, some: Sequence[StoredPage], result: SyncResult
 ) -> list[tuple[StoredPage, NotebookText | None]]:
     """Write files, but for those that hold an edit that was not read yet."""
-    stored = await pages.stored(here.db, paths)
-    rows = await pages.memories_on(here.db, paths)
+    rows = await pages.memories_on(here.db, [page.path for page in some])
     done = await asyncio.to_thread(
-        lambda: [_write(here, stored[path], rows[path], result) for path in paths]
+        lambda: [_write(here, page, rows[page.path], result) for page in some]
     )
     return [each for each in done if each is not None]
 

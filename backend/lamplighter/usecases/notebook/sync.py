@@ -5,9 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
-from lamplighter.domain.notebook.place import INDEX
 from lamplighter.notebook.git import GitError, GitHistory
-from lamplighter.repository.notebook import pages
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 from lamplighter.usecases.notebook.edits import read_edits
 from lamplighter.usecases.notebook.following import follow
@@ -42,10 +40,7 @@ async def sync_locked(
     result.ignored = dict(here.tree.skipped)
     while await follow(here.db):
         pass
-    waiting = [path for path in await pages.pending(here.db) if path not in result.for_review]
-    if waiting:
-        some = [path for path in waiting if path != INDEX]
-        await write_pages(here, some, result, index=INDEX not in result.for_review)
+    await write_pages(here, result)
     if here.history is not None and (result.edits or result.written or result.removed):
         await _commit(here.history)
     return result

@@ -90,9 +90,10 @@ case $event in
 SessionStart) seconds=3 waits=1 ;;
 UserPromptSubmit | SubagentStart) seconds=3 ;;
 SessionEnd) seconds=1 waits=1 ;;
-Stop | PreCompact) seconds=2 waits=0 ;;
+Stop | PreCompact) waits=0 ;;
 *) seconds=2 ;;
 esac
+[ "$waits" = 1 ] || seconds=10
 
 one_line() {
     printf '%s' "$1" | tr -d '\r\n'

@@ -17,6 +17,7 @@ COUNTS: Final = (
     ("duplicates", "near-duplicates set aside"),
     ("compressed", "old episodes compressed"),
     ("digests", "new digests"),
+    ("searched", "recent episodes searched for facts"),
     ("facts", "new facts"),
     ("known_facts", "facts that were known"),
     ("scanned", "texts of sessions, events and incidents read"),

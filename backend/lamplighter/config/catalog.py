@@ -328,7 +328,7 @@ SETTINGS: Final = (
         "episode_lifetime",
         "30d",
         window,
-        "How long an episode (captured or imported, not yet distilled) is included and found "
+        "How long an episode (captured or imported, not yet compressed) is included and found "
         "after its last change: 30d; 0 keeps episodes.",
     ),
     *(

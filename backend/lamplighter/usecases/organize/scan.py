@@ -71,6 +71,8 @@ class SourceScan:
                     for memory in await store(db, intents, now=now):
                         if memory.active:
                             self.facts.add(memory)
+                        else:
+                            self.facts.add_waiting([memory])
                 added.update(self._count(scanned, planned[0]))
                 planned = self._plan(scanned)
             await sources.mark_read(db, [scanned], self.run.id, now=now)

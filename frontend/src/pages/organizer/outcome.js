@@ -1,6 +1,6 @@
 import { t } from "../../shared/texts/index.js"
 
-const COUNTED = /** @type {const} */ (["duplicates", "compressed", "digests", "facts", "conflicts"])
+const COUNTED = /** @type {const} */ (["duplicates", "compressed", "digests", "searched", "facts", "conflicts"])
 const listed = new Intl.ListFormat("en")
 
 /** What a run did, as a sentence. @param {Record<string, number>} counts */

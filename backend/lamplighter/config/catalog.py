@@ -104,6 +104,12 @@ SETTINGS: Final = (
         "How long results of checks in sessions are kept: 31d; 0 keeps them.",
     ),
     Setting(
+        "transcript_retention",
+        "31d",
+        retention_or_never,
+        "How long transcripts that users of the plugin hand over are kept: 31d; 0 keeps them.",
+    ),
+    Setting(
         "session_retention",
         "365d",
         retention_or_never,

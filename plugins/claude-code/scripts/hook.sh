@@ -5,7 +5,7 @@
 #   hook.sh EVENT        reads the event as JSON from stdin, prints the response as JSON
 #
 # The server and the token come from the settings of the plugin, otherwise from LAMPLIGHTER_URL
-# and LAMPLIGHTER_TOKEN. LAMPLIGHTER_PLUGIN_OFF=1, or a file .lamplighter-off in the project or a
+# and LAMPLIGHTER_TOKEN. LAMPLIGHTER_TRANSCRIPTS=1, or the setting, hands over texts of the transcript. LAMPLIGHTER_PLUGIN_OFF=1, or a file .lamplighter-off in the project or a
 # parent directory, stops the hook before it sends anything.
 
 exec 2>/dev/null
@@ -101,22 +101,47 @@ one_line() {
 # (--disable has to come first).
 heads=$state/heads.$$
 trap 'rm -f "$heads"' EXIT
-answer=$(
-    printf '%s' "$given" | curl --disable --silent --fail --globoff --max-time "$seconds" \
+post() {
+    curl --disable --silent --fail --globoff --max-time "$seconds" \
         --noproxy "127.0.0.1,localhost,::1,${NO_PROXY:-$no_proxy}" --dump-header "$heads" \
         --header 'Content-Type: application/json' --header 'Expect:' --header @/dev/fd/3 \
         --data-binary @- \
-        "${url%/}/api/v1/hooks/$event" 3<<EOF
+        "${url%/}/api/v1/hooks/$1" 3<<EOF
 Authorization: Bearer $(one_line "$token")
 X-Lamplighter-Root: $(one_line "${root:-$here}")
 EOF
-)
+}
+
+# What the user and Claude wrote, the last 200 KB of it: no tools, results, thinking or subagents.
+transcript() {
+    path=$(member transcript_path | cut -d '"' -f 4)
+    case $path in *\\*) return ;; *.jsonl) ;; *) return ;; esac
+    [ -f "$path" ] || return
+    texts=$(
+        if [ "$(wc -c <"$path")" -le 2000000 ]; then cat "$path"; else tail -c 2000000 "$path" | sed 1d; fi |
+            LC_ALL=C grep -E '^\{.*"type": ?"(user|assistant)".*\}$' |
+            LC_ALL=C grep -vE '"type": ?"(tool_use|tool_result|thinking)"|"is(Meta|Sidechain)": ?true' |
+            LC_ALL=C awk 'length($0) < 20000 { line[++n] = $0 }
+                END {
+                    for (i = n; i > 0 && (size += length(line[i]) + 1) < 200000; i--);
+                    for (i++; i <= n; i++) print line[i] (i < n ? "," : "")
+                }'
+    )
+    [ -n "$texts" ] || return
+    printf '{%s,"lines":[%s]}' "$(member session_id)" "$texts" | post Transcript >/dev/null
+}
+
+answer=$(printf '%s' "$given" | post "$event")
 case $? in
 0) ;;
 28) : >"$state/hangs" && exit 0 ;;
 *) exit 0 ;;
 esac
 grep -q '^HTTP/[0-9.]* 200' "$heads" || exit 0
+
+case $event-${CLAUDE_PLUGIN_OPTION_TRANSCRIPTS:-${LAMPLIGHTER_TRANSCRIPTS:-0}} in
+Stop-true | Stop-1 | SessionEnd-true | SessionEnd-1) transcript ;;
+esac
 
 if [ "$event" = SessionStart ]; then
     for list in tools activity; do

@@ -6,6 +6,7 @@ from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.clients.activity import SessionActivity
 from lamplighter.domain.clients.client_prompt import ClientPrompt
+from lamplighter.domain.clients.handover import TranscriptMessage
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.search.search import NotebookText
 from lamplighter.domain.services.alert import AlertIncident
@@ -48,6 +49,8 @@ retellings = sa.Table(
 client_prompts = table("client_prompts", ClientPrompt)
 
 session_activity = table("session_activity", SessionActivity)
+
+transcript_messages = table("transcript_messages", TranscriptMessage)
 
 imports = sa.Table(
     "imports",

@@ -24,12 +24,14 @@ from lamplighter.domain.memory.memory import (
 from lamplighter.domain.memory.review import Resolution, ReviewAnswer
 from lamplighter.domain.organize.digest import MAX_EPISODES
 from lamplighter.domain.organize.run import ABANDONED_AFTER, RunState
+from lamplighter.domain.verify.verdict import Verdict, VerdictState
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.organize import runs
 from lamplighter.usecases.memory import curate, review
 from lamplighter.usecases.organize import view
 from lamplighter.usecases.organize.run import organize, preview
+from lamplighter.usecases.verify.verify import apply_verdict
 
 DAY = timedelta(days=1)
 EPISODE = Candidate(
@@ -292,6 +294,22 @@ async def test_facts_of_recent_episodes_are_extracted_once_and_the_episodes_stay
     await curate.delete(db, MemoryId(found["id"]), version=None, now=NOON)
     later = await run(db, NOON + 8 * DAY)
     assert (later["facts"], later["compressed"], later["digests"]) == (1, 2, 1)
+
+
+async def test_a_run_is_undone_although_sources_verified_its_facts_since(db: Database) -> None:
+    old = await captured(db, "From now on keep invoices for 90 days.")
+    before = await states(db)
+    await run(db)
+    [fact] = [each for each in await rows(db, "memories") if each["topic_key"] is None][1:]
+    made = await memories.get(db, fact["id"])
+    assert made is not None
+    passed = Verdict(VerdictState.PASSED)
+    assert (await apply_verdict(context(db), made, passed)).memory.trust is Trust.TRUSTED
+
+    done = await view.undo(db, 1, now=NOON + DAY)
+
+    assert (done.left, (await memories.by_ids(db, [old.id]))[old.id].active) == (0, True)
+    assert await states(db) == before
 
 
 async def test_what_an_owner_typed_becomes_semantic_and_stays_theirs(db: Database) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,14 +25,14 @@ from lamplighter.domain.memory.memory import (
 from lamplighter.domain.memory.review import Resolution, ReviewAnswer
 from lamplighter.domain.organize.digest import MAX_EPISODES
 from lamplighter.domain.organize.run import ABANDONED_AFTER, RunState
-from lamplighter.domain.verify.verdict import Verdict, VerdictState
+from lamplighter.domain.verify.claims import TextClaim
+from lamplighter.domain.verify.verdict import Answer, AnswerState
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.organize import runs
 from lamplighter.usecases.memory import curate, review
 from lamplighter.usecases.organize import view
 from lamplighter.usecases.organize.run import organize, preview
-from lamplighter.usecases.verify.verify import apply_verdict
 
 DAY = timedelta(days=1)
 EPISODE = Candidate(
@@ -296,15 +297,25 @@ async def test_facts_of_recent_episodes_are_extracted_once_and_the_episodes_stay
     assert (later["facts"], later["compressed"], later["digests"]) == (1, 2, 1)
 
 
+class Programs:
+    """A machine that has git."""
+
+    async def answer(self, claims: Sequence[TextClaim], *, project: str) -> dict[TextClaim, Answer]:
+        states = {True: AnswerState.CONFIRMED, False: AnswerState.REFUTED}
+        return {
+            each: Answer(states[each.name.endswith("git")], "programs", project) for each in claims
+        }
+
+
 async def test_a_run_is_undone_although_sources_verified_its_facts_since(db: Database) -> None:
-    old = await captured(db, "From now on keep invoices for 90 days.")
+    old = await captured(db, "Remember that `git` is installed. Remember that `gti` is installed.")
     before = await states(db)
-    await run(db)
-    [fact] = [each for each in await rows(db, "memories") if each["topic_key"] is None][1:]
-    made = await memories.get(db, fact["id"])
-    assert made is not None
-    passed = Verdict(VerdictState.PASSED)
-    assert (await apply_verdict(context(db), made, passed)).memory.trust is Trust.TRUSTED
+    done = await organize(context(db), trigger="operator", sources=Programs())
+    assert (done.counts["facts"], done.counts["verified"], done.counts["refuted"]) == (2, 1, 1)
+    found = {e.observation: e async for some in runs.active_knowledge(db) for e in some}
+    passed = found["Remember that `git` is installed."]
+    assert (passed.trust, passed.distilled, passed.confidence) == (Trust.TRUSTED, True, 0.9)
+    assert [each["kind"] for each in await rows(db, "reviews")] == ["verification"]
 
     done = await view.undo(db, 1, now=NOON + DAY)
 

@@ -22,6 +22,8 @@ COUNTS: Final = (
     ("known_facts", "facts that were known"),
     ("scanned", "texts of sessions, events and incidents read"),
     ("scanned_facts", "new facts in these texts"),
+    ("verified", "facts that a source confirms"),
+    ("refuted", "facts that a source refutes: see `lamplighter reviews`"),
     ("conflicts", "facts that contradict a memory: see `lamplighter reviews`"),
     ("model_facts", "new facts that only the model selected"),
     ("model_skipped", "batches without a selection of the model"),

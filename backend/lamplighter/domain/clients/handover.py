@@ -1,8 +1,6 @@
 """The transcript of an interactive session, where its user hands it over: the texts in it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 USER: Final = "user"
@@ -13,18 +11,6 @@ SYNTHETIC: Final = "<synthetic>"
 MESSAGE_CHARS: Final = 10_000
 MAX_MESSAGES: Final = 1_000
 KEY_CHARS: Final = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranscriptMessage:
-    """What the user or the model wrote at one point of a session; `key` is unique in it."""
-
-    id: int
-    session_id: int
-    key: str
-    role: str
-    text: str
-    created_at: datetime
 
 
 def read_messages(lines: Iterable[Any]) -> Iterator[tuple[str, str, str]]:

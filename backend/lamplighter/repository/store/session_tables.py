@@ -6,7 +6,6 @@ from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.clients.activity import SessionActivity
 from lamplighter.domain.clients.client_prompt import ClientPrompt
-from lamplighter.domain.clients.handover import TranscriptMessage
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.search.search import NotebookText
 from lamplighter.domain.services.alert import AlertIncident
@@ -50,7 +49,16 @@ client_prompts = table("client_prompts", ClientPrompt)
 
 session_activity = table("session_activity", SessionActivity)
 
-transcript_messages = table("transcript_messages", TranscriptMessage)
+transcript_messages = sa.Table(
+    "transcript_messages",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+)
 
 imports = sa.Table(
     "imports",

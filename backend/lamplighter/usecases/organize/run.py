@@ -49,7 +49,9 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.organize import runs
 from lamplighter.repository.writes import store
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.organize.proof import verify_facts
 from lamplighter.usecases.organize.scan import SourceScan
+from lamplighter.usecases.verify.verify import Sources
 
 if TYPE_CHECKING:
     from lamplighter.usecases.organize.model import SentenceSelector
@@ -112,12 +114,13 @@ async def organize(
     progress: Progress = no_progress,
     selector: "SentenceSelector | None" = None,
     silent: frozenset[str] = frozenset(),
+    sources: Sources | None = None,
 ) -> OrganizerRun:
     """Run the organizer, or continue a run whose process has ended; raises Conflict.
 
     `names` are further names in small letters that tell two texts apart, such as services. A
     `selector` lets a model select sentences; it is closed at the end. What `silent` agents say
-    is not read: they save nothing.
+    is not read: they save nothing. The facts are verified against the `sources`.
     """
     async with nullcontext() if selector is None else selector:
         run = await _begin(here.db, trigger, now=here.now())
@@ -127,6 +130,9 @@ async def organize(
         beating = asyncio.create_task(_beat(here, run))
         try:
             await _work(work)
+            assert work.run is not None
+            if sources is not None:
+                work.run = await verify_facts(here, sources, work.run, progress)
             return await _finish(here, work)
         finally:
             beating.cancel()

@@ -217,7 +217,9 @@ async def test_undo_of_a_run_restores_every_memory(db: Database) -> None:
     assert await states(db) == before
     assert await rows(db, "links") == links
     assert {row["state"] for row in await rows(db, "reviews")} == {"resolved"}
-    assert (await view.diff(db, 1)).undone_by == done.act
+    diff = await view.diff(db, 1)
+    assert (diff.undone_by, diff.replacements) == (done.act, [])
+    assert [each.state for each in diff.reviews] == ["resolved"]
     with pytest.raises(Conflict, match="already undone"):
         await view.undo(db, 1, now=NOON)
 

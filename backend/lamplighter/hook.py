@@ -31,6 +31,12 @@ OFF: Final = ".lamplighter-off"
 SECONDS: Final = 3
 READ_BYTES: Final = 1_000_000
 ANSWER_BYTES: Final = 100_000
+HANDOVER: Final = ("Stop", "SessionEnd")
+"""After these, the transcript is handed over where the user allows it."""
+
+FILE_BYTES: Final = 2_000_000
+LINES_BYTES: Final = 200_000
+LINE_BYTES: Final = 20_000
 USAGE: Final = f"Usage: lamplighter hook EVENT <event.json\n\nEvents: {', '.join(EVENTS)}\n"
 
 
@@ -42,8 +48,13 @@ def run(words: Sequence[str], environ: Mapping[str, str], stream: BinaryIO) -> i
         (sys.stdout if asked else sys.stderr).write(USAGE)
         return 0 if asked else 2
     _bound(SECONDS)
+    payload = b""
     with suppress(Exception):  # a session never suffers by it
-        _print(_handed(event, environ, stream.read(READ_BYTES)))
+        payload = stream.read(READ_BYTES)
+        _print(_handed(event, environ, payload))
+    with suppress(Exception):
+        if event in HANDOVER and _allows_transcripts(environ):
+            _handed("Transcript", environ, _transcript(json.loads(payload)))
     return 0
 
 
@@ -76,6 +87,40 @@ def _handed(event: str, environ: Mapping[str, str], payload: bytes) -> str:
         return _answer(json.loads(answer.read(ANSWER_BYTES)), event) if answer.status == 200 else ""
     except (OSError, HTTPException):
         return ""
+
+
+def _allows_transcripts(environ: Mapping[str, str]) -> bool:
+    given = environ.get("CLAUDE_PLUGIN_OPTION_TRANSCRIPTS") or environ.get(
+        "LAMPLIGHTER_TRANSCRIPTS"
+    )
+    return given in ("true", "1")
+
+
+def _transcript(event: Mapping[str, Any]) -> bytes:
+    """Return what the user and the agent wrote: no tools, results, thinking or subagents."""
+    with Path(event["transcript_path"]).open("rb") as file:
+        start = max(0, file.seek(0, os.SEEK_END) - FILE_BYTES)
+        file.seek(start)
+        found = [each for each in file.read().split(b"\n")[1 if start else 0 :] if _is_text(each)]
+    size = 0
+    for at in range(len(found) - 1, -1, -1):
+        size += len(found[at])
+        if size > LINES_BYTES:
+            found = found[at + 1 :]
+            break
+    lines = [json.loads(each) for each in found]
+    return json.dumps({"session_id": event["session_id"], "lines": lines}).encode()
+
+
+def _is_text(line: bytes) -> bool:
+    if not (line.startswith(b"{") and line.endswith(b"}")) or len(line) > LINE_BYTES:
+        return False
+    entry = json.loads(line)
+    if entry.get("type") not in ("user", "assistant") or entry.get("isMeta"):
+        return False
+    content = entry.get("message", {}).get("content")
+    blocks = content if isinstance(content, list) else []
+    return not entry.get("isSidechain") and all(each.get("type") == "text" for each in blocks)
 
 
 def root(here: Path) -> Path:

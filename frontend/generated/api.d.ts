@@ -1386,7 +1386,7 @@ export interface components {
          * @description Where an entity or a relationship comes from.
          * @enum {unknown}
          */
-        EvidenceSource: "event" | "memory" | "operator" | "services";
+        EvidenceSource: "event" | "incident" | "memory" | "operator" | "services";
         /**
          * EntityIn
          * @description A new entity; an empty project makes it readable from every project.

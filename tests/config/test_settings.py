@@ -42,6 +42,7 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
         "check_result_retention": 172_800.0,
         "round_folding": 604_800.0,
         "session_check_retention": 2_678_400.0,
+        "transcript_retention": 2_678_400.0,
         "session_retention": 31_536_000.0,
         "event_retention": 63_072_000.0,
         "record_retention": 31_536_000.0,

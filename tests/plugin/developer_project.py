@@ -68,6 +68,7 @@ class Desk:
     token: str = "lamp_1_nothing-that-anybody-knows"
     name: str = "lantern"
     more: dict[str, str] = field(default_factory=dict)
+    transcripts: bool = False
 
     def __post_init__(self) -> None:
         (self.project / ".git").mkdir(parents=True)
@@ -100,7 +101,8 @@ class Desk:
 
     def configure(self, plugin: str = "lamplighter@inline") -> None:
         """Set the plugin's settings as the CLI keeps them."""
-        settings = {"pluginConfigs": {plugin: {"options": {"server_url": self.url}}}}
+        options = {"server_url": self.url, "transcripts": self.transcripts}
+        settings = {"pluginConfigs": {plugin: {"options": options}}}
         secrets = {"pluginSecrets": {plugin: {"token": self.token}}}
         (self.path / "claude" / "settings.json").write_text(json.dumps(settings))
         (self.path / "claude" / ".credentials.json").write_text(json.dumps(secrets))

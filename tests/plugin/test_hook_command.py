@@ -20,7 +20,12 @@ TOLD = b'{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContex
 def hook(desk: Desk, *words: str, python: tuple[str, ...] = (), **more: str) -> Done:
     """Run the command in the desk's project."""
     env = {"LAMPLIGHTER_URL": desk.url, "LAMPLIGHTER_TOKEN": desk.token, **more}
-    given = {"session_id": desk.session, "cwd": str(desk.project), "prompt": "No, use pnpm."}
+    given = {
+        "session_id": desk.session,
+        "cwd": str(desk.project),
+        "prompt": "No, use pnpm.",
+        "transcript_path": str(desk.path / "transcript.jsonl"),
+    }
     ended = subprocess.run(
         [sys.executable, *python, "-m", "lamplighter", "hook", *words],
         input=json.dumps(given),
@@ -45,13 +50,24 @@ def test_a_session_gets_its_context_and_is_followed(server: Server, desk: Desk) 
     )
 
     start = hook(desk, "session-start", LANG="C")
-    rest = [hook(desk, each) for each in ("prompt", "stop", "session-end")]
+    text = {"type": "assistant", "uuid": "a", "message": {"content": "We queue in 木."}}
+    tool = {"type": "user", "uuid": "b", "message": {"content": [{"type": "tool_result"}]}}
+    lines = [json.dumps(each) for each in (tool, text)]
+    (desk.path / "transcript.jsonl").write_text("\n".join([*lines, '{"cut']))
+    rest = [
+        hook(desk, "prompt"),
+        hook(desk, "stop", LAMPLIGHTER_TRANSCRIPTS="1"),
+        hook(desk, "session-end"),
+    ]
 
     assert (start.status, start.err) == (0, "")
     assert "Größe: 20 木" in start.context
     assert [(each.status, each.out, each.err) for each in rest] == [(0, "", "")] * 3
-    query = "SELECT project, status FROM sessions WHERE external_id = ?"
-    assert server.home.rows(query, desk.session) == [(desk.name, "completed")]
+    query = "SELECT sessions.project, status, role, text FROM sessions JOIN transcript_messages"
+    query += " ON session_id = sessions.id WHERE external_id = ?"
+    assert server.home.rows(query, desk.session) == [
+        (desk.name, "completed", "assistant", "We queue in 木.")
+    ]
 
 
 def test_it_loads_nothing_heavy(desk: Desk) -> None:

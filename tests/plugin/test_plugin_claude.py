@@ -87,6 +87,9 @@ def test_a_session_gets_its_context_and_its_knowledge_is_stored(
 def test_a_prompt_gets_related_memories_and_a_resumed_session_is_the_same(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
+    """And its user hands the transcript over: what the user and the model wrote, each once."""
+    ready.transcripts = True
+    ready.configure()
     ready.asks("Hello there.", "--session-id", SESSION[:-1] + "2", api=api.url())
     known(server, ready, POOL)
 
@@ -96,8 +99,16 @@ def test_a_prompt_gets_related_memories_and_a_resumed_session_is_the_same(
     last = api.requests()[-1]
     told_again = [*told(last, "SessionStart"), *told(last, "UserPromptSubmit")]
     assert sum(POOL in each for each in told_again) == 1
-    query = "SELECT status, resumed, messages FROM sessions WHERE external_id = ?"
-    assert server.home.rows(query, SESSION[:-1] + "2") == [("completed", 1, 4)]
+    query = "SELECT status, resumed, messages, id FROM sessions WHERE external_id = ?"
+    [(*held, number)] = server.home.rows(query, SESSION[:-1] + "2")
+    assert held == ["completed", 1, 4]
+    query = "SELECT role, text FROM transcript_messages WHERE session_id = ? ORDER BY id"
+    said = server.home.rows(query, number)
+    assert [each for each in said if each[0] == "user"] == [
+        ("user", "Hello there."),
+        ("user", ASKED),
+    ]
+    assert [each[0] for each in said] == ["user", "assistant"] * 2
 
 
 def test_new_memories_are_added_beside_the_prompt(

@@ -101,6 +101,54 @@ def test_a_session_is_followed_to_its_end(server: Server, desk: Desk) -> None:
     assert server.home.rows(query, desk.name) == [("No, use pnpm here.", "episodic", "unverified")]
 
 
+def test_the_texts_of_a_transcript_leave_the_machine_only_where_the_user_allows_it(
+    server: Server, desk: Desk
+) -> None:
+    def line(key: str, role: str, content: Any, **more: Any) -> str:
+        return json.dumps(
+            {"type": role, "uuid": key, "message": {"role": role, "content": content}, **more}
+        )
+
+    path = desk.path / "transcript.jsonl"
+    secret = "The token is ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    lines = [
+        json.dumps({"type": "summary", "summary": "x"}),
+        line("a", "user", 'We said "yes" to \\ and ö.'),
+        line("b", "assistant", [{"type": "thinking", "thinking": "UNSAID"}]),
+        line("c", "assistant", [{"type": "tool_use", "input": {"command": "UNSAID"}}]),
+        line("d", "user", [{"type": "tool_result", "content": "UNSAID"}], toolUseResult="UNSAID"),
+        line("e", "assistant", [{"type": "text", "text": "We decided to use NATS for jobs."}]),
+        line("f", "user", "<command-name>/clear</command-name>"),
+        line("g", "user", "UNSAID", isSidechain=True),
+        line("h", "assistant", [{"type": "text", "text": secret}]),
+        line("i", "user", "UNSAID" * 9_000),
+        '{"type":"user", "uuid": "j", "message": {"content": "cut',
+    ]
+    path.write_text("\n".join(lines))
+    desk.hook("SessionStart")
+    query = "SELECT role, text FROM transcript_messages JOIN sessions ON sessions.id = session_id"
+    query += " WHERE external_id = ? ORDER BY transcript_messages.id"
+
+    desk.hook("Stop", last_assistant_message="Done.", transcript_path=str(path))
+    before = server.home.rows(query, desk.session)
+    desk.more |= {"LAMPLIGHTER_TRANSCRIPTS": "1"}
+    sent = [
+        desk.hook("Stop", last_assistant_message="Done.", transcript_path=str(path)),
+        desk.hook("SessionEnd", reason="exit", transcript_path=str(path)),
+        desk.hook("SessionEnd", reason="exit", transcript_path="/nowhere.jsonl"),
+    ]
+
+    assert before == []
+    assert [(each.status, each.out, each.err) for each in sent] == [(0, "", "")] * 3
+    kept = server.home.rows(query, desk.session)
+    assert kept[:2] == [
+        ("user", 'We said "yes" to \\ and ö.'),
+        ("assistant", "We decided to use NATS for jobs."),
+    ]
+    assert len(kept) == 3
+    assert "a1B2c3D4" not in kept[2][1]
+
+
 def test_an_answer_of_a_tool_leaves_the_machine_only_where_a_rule_wants_that_tool(
     server: Server, desk: Desk
 ) -> None:

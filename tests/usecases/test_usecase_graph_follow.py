@@ -10,12 +10,13 @@ from lamplighter.domain.graph.entity import EntityKind
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source
 from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import IncidentSource, IncidentState
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.repository import Database, writing
 from lamplighter.repository.graph import entities, position, relationships
 from lamplighter.repository.graph.entities import EntityFilter
 from lamplighter.repository.graph.relationships import RelationshipFilter
-from lamplighter.repository.services import events
+from lamplighter.repository.services import events, incidents
 from lamplighter.repository.store.tables import changes
 from lamplighter.repository.store.tables import entities as entity_table
 from lamplighter.usecases.access.recording import recorded
@@ -161,6 +162,30 @@ async def test_declared_services_are_in_the_graph(db: Database) -> None:
     await catch_up(db, Services((replace(caddy, depends_on=()), db_service)))
     assert await facts(db) == set()
     assert await entities.count(db, EntityFilter(kind=EntityKind.SERVICE)) == 2
+
+
+async def test_the_note_of_an_incident_states_relationships_until_it_changes(db: Database) -> None:
+    await catch_up(db)
+    async with writing(db):
+        made = await incidents.insert(
+            db,
+            service="immich",
+            state=IncidentState.RESOLVED,
+            severity=Level.CRITICAL,
+            source=IncidentSource.CHECK,
+            title="immich fails",
+            started_at=NOON,
+            now=NOON,
+        )
+        note = "Depends on redis."
+        await incidents.update(db, made.id, note=note, now=NOON)
+    await catch_up(db)
+    assert await facts(db) == {("immich", "depends_on", "redis")}
+
+    async with writing(db):
+        await incidents.update(db, made.id, note="The disk was full.", now=NOON)
+    await catch_up(db)
+    assert await facts(db) == set()
 
 
 async def test_events_and_session_memories_name_services(db: Database) -> None:

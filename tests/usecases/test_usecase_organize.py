@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,12 +17,16 @@ from lamplighter.domain.memory.memory import (
     Category,
     Edit,
     Memory,
+    MemoryId,
+    MemoryKind,
     Source,
     Trust,
 )
 from lamplighter.domain.memory.review import Resolution, ReviewAnswer
 from lamplighter.domain.organize.digest import MAX_EPISODES
 from lamplighter.domain.organize.run import ABANDONED_AFTER, RunState
+from lamplighter.domain.verify.claims import TextClaim
+from lamplighter.domain.verify.verdict import Answer, AnswerState
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.organize import runs
@@ -91,15 +96,16 @@ async def test_episodes_become_facts_and_digests_and_stay_as_history(db: Databas
         "facts": 1,
         "known_facts": 0,
         "conflicts": 0,
-        "raw_after": 4,
-        "distilled_after": 0,
+        "raw_after": 3,
+        "distilled_after": 1,
+        "searched": 1,
     }
     held = {each.id: each for each in await memories.list_by_ids(db, [each.id for each in made])}
     assert {(each.active, each.inactive_reason, each.distilled) for each in held.values()} == {
         (False, "superseded", True)
     }
     still = await memories.get(db, young.id)
-    assert still == young
+    assert still == replace(young, distilled=True, version=2)
     found = [each async for some in runs.active_knowledge(db) for each in some]
     new = {each.observation: each for each in found if each.source is Source.EXTRACTED}
     assert set(new) == {
@@ -211,7 +217,9 @@ async def test_undo_of_a_run_restores_every_memory(db: Database) -> None:
     assert await states(db) == before
     assert await rows(db, "links") == links
     assert {row["state"] for row in await rows(db, "reviews")} == {"resolved"}
-    assert (await view.diff(db, 1)).undone_by == done.act
+    diff = await view.diff(db, 1)
+    assert (diff.undone_by, diff.replacements) == (done.act, [])
+    assert [each.state for each in diff.reviews] == ["resolved"]
     with pytest.raises(Conflict, match="already undone"):
         await view.undo(db, 1, now=NOON)
 
@@ -251,6 +259,9 @@ async def test_a_contradicting_fact_waits_for_a_person(
     assert (new.active, new.inactive_reason) == (False, "review")
     assert (await memories.get(db, old.id)) == old
     assert (await run(db, NOON + DAY))["conflicts"] == 0
+    await captured(db, "We decided not to use Kafka for invoices.", scope="global")
+    assert (await run(db, NOON + DAY))["conflicts"] == 0
+    assert [each["active"] for each in await rows(db, "memories")] == [1, 1, 0, 1]
 
     await review.resolve(context(db), case.id, answer, version=None)
 
@@ -261,6 +272,73 @@ async def test_a_contradicting_fact_waits_for_a_person(
     held = await memories.by_ids(db, [old.id, new.id])
     assert (held[old.id].active, held[new.id].active) == (True, False)
     assert held[new.id].inactive_reason == "review"
+
+
+async def test_facts_of_recent_episodes_are_extracted_once_and_the_episodes_stay(
+    db: Database,
+) -> None:
+    fact = "We decided to use NATS for jobs because it is small."
+    long = await captured(db, f"Read the logs of the mailer. {fact}", days=2)
+    whole = await captured(db, "From now on keep invoices for 90 days.", days=1)
+    typed = await captured(db, "Always run the linter first.", days=1, source=Source.OWNER)
+
+    counts = await run(db)
+
+    assert (counts["searched"], counts["compressed"], counts["facts"]) == (1, 1, 2)
+    held = await memories.by_ids(db, [long.id, whole.id, typed.id])
+    assert [(each.active, each.distilled) for each in held.values()] == [
+        (True, True),
+        (False, True),
+        (True, False),
+    ]
+    [found] = [row for row in await rows(db, "memories") if row["observation"] == fact]
+    assert (found["kind"], found["distilled"]) == ("semantic", 0)
+    assert (await organize(context(db), trigger="operator")).act_id is None
+    await curate.delete(db, MemoryId(found["id"]), version=None, now=NOON)
+    later = await run(db, NOON + 8 * DAY)
+    assert (later["facts"], later["compressed"], later["digests"]) == (1, 2, 1)
+
+
+class Programs:
+    """A machine that has git."""
+
+    async def answer(self, claims: Sequence[TextClaim], *, project: str) -> dict[TextClaim, Answer]:
+        states = {True: AnswerState.CONFIRMED, False: AnswerState.REFUTED}
+        return {
+            each: Answer(states[each.name.endswith("git")], "programs", project) for each in claims
+        }
+
+
+async def test_a_run_is_undone_although_sources_verified_its_facts_since(db: Database) -> None:
+    old = await captured(db, "Remember that `git` is installed. Remember that `gti` is installed.")
+    before = await states(db)
+    done = await organize(context(db), trigger="operator", sources=Programs())
+    assert (done.counts["facts"], done.counts["verified"], done.counts["refuted"]) == (2, 1, 1)
+    found = {e.observation: e async for some in runs.active_knowledge(db) for e in some}
+    passed = found["Remember that `git` is installed."]
+    assert (passed.trust, passed.distilled, passed.confidence) == (Trust.TRUSTED, True, 0.9)
+    assert [each["kind"] for each in await rows(db, "reviews")] == ["verification"]
+
+    done = await view.undo(db, 1, now=NOON + DAY)
+
+    assert (done.left, (await memories.by_ids(db, [old.id]))[old.id].active) == (0, True)
+    assert await states(db) == before
+
+
+async def test_what_an_owner_typed_becomes_semantic_and_stays_theirs(db: Database) -> None:
+    text = "Always run the linter before you commit."
+    typed = await captured(db, text, source=Source.OWNER, category=Category.PREFERENCE)
+
+    counts = await run(db)
+
+    assert (counts["compressed"], counts["facts"], counts["digests"]) == (1, 1, 0)
+    held = await memories.get(db, typed.id)
+    assert held == replace(typed, kind=MemoryKind.SEMANTIC, version=2)
+    assert (await organize(context(db), trigger="operator")).act_id is None
+    await curate.confirm(db, typed.id, now=NOON)
+    held = await memories.get(db, typed.id)
+    assert held is not None
+    assert (held.kind, held.trust) == (MemoryKind.PROCEDURAL, Trust.TRUSTED)
 
 
 async def test_a_digest_that_a_person_corrected_keeps_its_words(db: Database) -> None:

@@ -13,7 +13,9 @@ from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
 from lamplighter.domain.revoke.origin import OriginKind, TeachingOrigin
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import IncidentSource, IncidentState
+from lamplighter.domain.sessions.retention import Retention
 from lamplighter.repository import Database, writing
+from lamplighter.repository.clients import transcripts
 from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.organize import runs
 from lamplighter.repository.services import events, incidents
@@ -25,6 +27,7 @@ from lamplighter.usecases.memory.remember import remember
 from lamplighter.usecases.organize import view
 from lamplighter.usecases.organize.run import organize, preview
 from lamplighter.usecases.revoke.revoke import revoke
+from lamplighter.usecases.system.retention import apply_retention
 
 DAY = timedelta(days=1)
 DECISION = "We decided to use NATS for jobs because it is small."
@@ -117,6 +120,34 @@ async def test_facts_of_each_source_are_unverified_memories(db: Database) -> Non
     for name in ("scanned", "scanned_facts", "facts"):
         assert foreseen.counts[name] == counts[name]
     assert {each.what for each in (await view.diff(db, 1)).replacements} == {"extracted_from"}
+
+
+async def test_facts_in_transcripts_of_sessions_are_found_once(db: Database) -> None:
+    """What hooks captured in the session is left out, also where a person removed it since."""
+    await session(db, "Jobs.", agent="claude-code")
+    mine = replace(
+        CONTRADICTED, observation="Always run the linter first.", source=Source.OWNER, session_id=1
+    )
+    async with writing(db):
+        typed = await memories.insert(db, mine, now=NOON - DAY)
+        said = [
+            ("a", "user", "Always run the linter first. The web app uses Redis."),
+            ("b", "assistant", f"Done. {DECISION}"),
+        ]
+        assert await transcripts.keep(db, 1, said, now=NOON - DAY) == 2
+        assert await transcripts.keep(db, 1, [*said, ("c", "user", "ok")], now=NOON) == 1
+    await curate.delete(db, typed.id, version=None, now=NOON)
+
+    counts = await run(db)
+
+    found = await active(db)
+    assert {text: (e.project, e.trust, e.source_ref) for text, e in found.items()} == {
+        "The web app uses Redis.": ("shop", "unverified", "organizer:1, session 1, transcript 1"),
+        DECISION: ("shop", "unverified", "organizer:1, session 1, transcript 2"),
+    }
+    assert (counts["scanned"], counts["scanned_facts"]) == (4, 2)
+    assert (await organize(context(db, NOON + DAY), trigger="operator")).act_id is None
+    assert (await apply_retention(db, Retention(), now=NOON + 31 * DAY))["transcripts"] == 2
 
 
 async def test_what_was_read_is_read_again_only_if_its_text_changes(db: Database) -> None:

@@ -104,6 +104,12 @@ SETTINGS: Final = (
         "How long results of checks in sessions are kept: 31d; 0 keeps them.",
     ),
     Setting(
+        "transcript_retention",
+        "31d",
+        retention_or_never,
+        "How long transcripts that users of the plugin hand over are kept: 31d; 0 keeps them.",
+    ),
+    Setting(
         "session_retention",
         "365d",
         retention_or_never,
@@ -328,7 +334,7 @@ SETTINGS: Final = (
         "episode_lifetime",
         "30d",
         window,
-        "How long an episode (captured or imported, not yet distilled) is included and found "
+        "How long an episode (captured or imported, not yet compressed) is included and found "
         "after its last change: 30d; 0 keeps episodes.",
     ),
     *(

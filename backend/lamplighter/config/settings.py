@@ -61,6 +61,7 @@ class Settings:
     check_day_retention: float
     round_folding: float
     session_check_retention: float
+    transcript_retention: float
     session_retention: float
     event_retention: float
     record_retention: float

@@ -77,6 +77,7 @@ def build_retention(settings: Settings) -> Retention:
         "changes": settings.change_retention,
         "session_checks": settings.session_check_retention,
         "rounds": settings.round_folding,
+        "transcripts": settings.transcript_retention,
         "sessions": settings.session_retention,
         "events": settings.event_retention,
         "records": settings.record_retention,

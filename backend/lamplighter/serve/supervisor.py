@@ -404,6 +404,7 @@ def build_organizer(
         partial(home.selector, settings),
         partial(_is_halted, context),
         lambda: silent_agents(context.active.agents),
+        build_tools(settings, services).sources if settings.verify_interval > 0 else None,
     )
 
 

@@ -13,6 +13,7 @@ from lamplighter.repository.store.driver import Error, severity
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.organize.model import SentenceSelector
 from lamplighter.usecases.organize.run import due, organize
+from lamplighter.usecases.verify.verify import Sources
 
 POLL_SECONDS: Final = 5.0
 """How often it looks whether a run is due or queued."""
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 class OrganizerSchedule:
     """Runs the organizer as long as its supervisor leads; `interval` None runs queued ones only.
 
-    A run that begins while Lamplighter is halted asks no model.
+    A run that begins while Lamplighter is halted asks no model and verifies nothing.
     """
 
     context: Context
@@ -33,6 +34,7 @@ class OrganizerSchedule:
     selector: Callable[[], SentenceSelector | None] = lambda: None
     halted: Callable[[], Awaitable[bool]] | None = None
     silent: Callable[[], frozenset[str]] = frozenset
+    sources: Sources | None = None
 
     async def run(self) -> None:
         """Begin or continue each run that is due, until cancelled."""
@@ -56,6 +58,7 @@ class OrganizerSchedule:
             names=self.services().folded_names,
             selector=None if halted else self.selector(),
             silent=self.silent(),
+            sources=None if halted else self.sources,
         )
         counts = done.counts
         if done.act_id is not None:

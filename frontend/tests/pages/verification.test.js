@@ -2,6 +2,7 @@ import "../late-texts.js"
 import assert from "node:assert/strict"
 import test from "node:test"
 import { verification } from "../../src/pages/memory/verification/store.js"
+import { verificationPart } from "../../src/pages/memory/verification/part.js"
 import { waysOf } from "../../src/shared/format/outcomes.js"
 import { Problem } from "../../src/shared/api.js"
 import { SLOW_START, fakeApi } from "../fakes.js"
@@ -26,6 +27,17 @@ test("a memory is verified now, and its outcome shown", async () => {
   await store.verify()
 
   assert.deepEqual([store.outcome.state, store.reviews, store.busy], ["failed", [3], false])
+})
+
+test("an event marks a memory until it is verified again", () => {
+  const marked = { marked_at: "2026-01-01T12:00:00Z", mark: "event 5: Deployed jellyfin 10.9" }
+  const outcome = { state: "untested", evidence: [], untested: [], checked_at: null, ...marked }
+  const part = verificationPart(() => ({ loaded: true, outcome, verified_at: null }))
+
+  assert.equal(part.mark(), "To be verified after event 5: Deployed jellyfin 10.9")
+  assert.equal(part.sum(), "Not verified yet.")
+  Object.assign(outcome, { marked_at: null, mark: "", checked_at: marked.marked_at })
+  assert.equal(part.mark(), "")
 })
 
 test("a declared check is attached, or a command", async () => {

@@ -5,8 +5,9 @@
 #   hook.sh EVENT        reads the event as JSON from stdin, prints the response as JSON
 #
 # The server and the token come from the settings of the plugin, otherwise from LAMPLIGHTER_URL
-# and LAMPLIGHTER_TOKEN. LAMPLIGHTER_PLUGIN_OFF=1, or a file .lamplighter-off in the project or a
-# parent directory, stops the hook before it sends anything.
+# and LAMPLIGHTER_TOKEN. LAMPLIGHTER_TRANSCRIPTS=1, or the setting, hands over texts of the
+# transcript. LAMPLIGHTER_PLUGIN_OFF=1, or a file .lamplighter-off in the project or a parent
+# directory, stops the hook before it sends anything.
 
 exec 2>/dev/null
 umask 077
@@ -102,14 +103,46 @@ one_line() {
 # The token must not appear in the list of processes, and .curlrc must not redirect it
 # (--disable has to come first). The last line is the time that the response took.
 post() {
-    printf '%s' "$given" | curl --disable --silent --fail --globoff --max-time "$seconds" \
+    curl --disable --silent --fail --globoff --max-time "$seconds" \
         --noproxy "127.0.0.1,localhost,::1,${NO_PROXY:-$no_proxy}" --dump-header "$heads" \
         --header 'Content-Type: application/json' --header 'Expect:' --header @/dev/fd/3 \
         --data-binary @- --write-out '\n%{time_total}' \
-        "${url%/}/api/v1/hooks/$event" 3<<EOF
+        "${url%/}/api/v1/hooks/$1" 3<<EOF
 Authorization: Bearer $(one_line "$token")
 X-Lamplighter-Root: $(one_line "${root:-$here}")
 EOF
+}
+
+# The session does not wait for what runs in the background, and its end does not cut it off. The
+# command line starts background processes of its own (`async`) too, but kills them when it ends.
+background() {
+    heads=$state/heads.$$.$1
+    : >"$heads"
+    (
+        trap '' HUP
+        trap 'rm -f "$heads"' EXIT
+        "$1"
+    ) </dev/null >/dev/null &
+}
+
+# What the user and Claude wrote, the last 200 KB of it: no tools, results, thinking or subagents.
+transcript() {
+    path=$(member transcript_path | cut -d '"' -f 4)
+    case $path in *\\*) return ;; *.jsonl) ;; *) return ;; esac
+    [ -f "$path" ] || return
+    texts=$(
+        if [ "$(wc -c <"$path")" -le 2000000 ]; then cat "$path"; else tail -c 2000000 "$path" | sed 1d; fi |
+            LC_ALL=C grep -E '^\{.*"type": ?"(user|assistant)".*\}$' |
+            LC_ALL=C grep -vE '"type": ?"(tool_use|tool_result|thinking)"|"is(Meta|Sidechain)": ?true' |
+            LC_ALL=C awk 'length($0) < 20000 { line[++n] = $0 }
+                END {
+                    for (i = n; i > 0 && (size += length(line[i]) + 1) < 200000; i--);
+                    for (i++; i <= n; i++) print line[i] (i < n ? "," : "")
+                }'
+    )
+    [ -n "$texts" ] || return
+    seconds=10
+    printf '{%s,"lines":[%s]}' "$(member session_id)" "$texts" | post Transcript >/dev/null
 }
 
 newline='
@@ -122,7 +155,7 @@ send() {
         command -v lamplighter >/dev/null && printf '%s' "$given" | lamplighter hook "$event"
         return
     fi
-    answer=$(post)
+    answer=$(printf '%s' "$given" | post "$event")
     status=$?
     seconds=${answer##*"$newline"}
     answer=${answer%"$newline"*}
@@ -136,7 +169,6 @@ send() {
     *) return ;;
     esac
     grep -q '^HTTP/[0-9.]* 200' "$heads" || return
-
     if [ "$event" = SessionStart ]; then
         for list in tools activity answers; do
             grep -i "^x-lamplighter-$list:" "$heads" | cut -d : -f 2 | tr -d '\r' |
@@ -147,21 +179,17 @@ send() {
     case $answer in
     '{"hookSpecificOutput":{"hookEventName":"'"$event"'",'*'}}') printf '%s\n' "$answer" ;;
     esac
+    case $event-${CLAUDE_PLUGIN_OPTION_TRANSCRIPTS:-${LAMPLIGHTER_TRANSCRIPTS:-0}} in
+    Stop-true | Stop-1 | SessionEnd-true | SessionEnd-1) background transcript ;;
+    esac
 }
 
-# An event without a response is sent in the background: the session does not wait for it, and its
-# end does not cut it off. The command line starts background processes of its own (`async`) too,
-# but kills them when it ends.
-heads=$state/heads.$$
-: >"$heads"
+# An event without a response is sent in the background.
 if [ "$waits" = 1 ]; then
-    trap 'rm -f "$heads"' EXIT
+    heads=$state/heads.$$
+    trap 'rm -f "$state/heads.$$"' EXIT
     send
 else
-    (
-        trap '' HUP
-        trap 'rm -f "$heads"' EXIT
-        send
-    ) </dev/null >/dev/null &
+    background send
 fi
 exit 0

@@ -33,13 +33,26 @@ from lamplighter.usecases.clients.client_sessions import NewSession
 from lamplighter.usecases.clients.digests import last_digests
 from lamplighter.usecases.clients.interactive import InteractiveContext
 from lamplighter.usecases.clients.project_context import start_block
+from lamplighter.usecases.clients.transcripts import keep_transcript
 
 START: Final = "SessionStart"
 PROMPT: Final = "UserPromptSubmit"
 END: Final = "SessionEnd"
+TRANSCRIPT: Final = "Transcript"
+"""No event of Claude Code: the plugin sends it after a turn, where its user allows it."""
+
 TOOL_EVENTS: Final = ("PostToolUse", "PostToolUseFailure")
 SUBAGENT_EVENTS: Final = ("SubagentStart", "SubagentStop")
-EVENTS: Final = (START, PROMPT, *TOOL_EVENTS, *SUBAGENT_EVENTS, "Stop", "PreCompact", END)
+EVENTS: Final = (
+    START,
+    PROMPT,
+    *TOOL_EVENTS,
+    *SUBAGENT_EVENTS,
+    "Stop",
+    "PreCompact",
+    END,
+    TRANSCRIPT,
+)
 AGENT: Final = "claude-code"
 """A caller whose token belongs to no agent gets the settings of `[agents.claude-code]`."""
 
@@ -70,8 +83,13 @@ async def receive(request: Request) -> Response:
     if by.agent.memory_url:  # it keeps its knowledge elsewhere
         return answer({})
     opening = _opening(request, given, caller, by)
-    if event == END and await _find_session(here, opening) is None:
-        return answer({})
+    if event in (END, TRANSCRIPT):
+        held = await _find_session(here, opening)
+        if held is not None and event == TRANSCRIPT:
+            lines = given.get("lines")
+            await keep_transcript(by, held, lines if isinstance(lines, list) else ())
+        if held is None or event == TRANSCRIPT:
+            return answer({})
     bound = caller.agent is not None
     resumes = event in (START, PROMPT)
     session = await interactive.join(here.db, opening, bound=bound, resumes=resumes, now=here.now())

@@ -54,6 +54,7 @@ class EvidenceSource(StrEnum):
     MEMORY = "memory"
     SERVICES = "services"
     EVENT = "event"
+    INCIDENT = "incident"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -178,11 +178,12 @@ def confirm(memory: Memory, *, now: datetime) -> Memory:
     )
     if memory.category in OPERATIONAL:
         return confirmed
+    typed = memory.kind is MemoryKind.EPISODIC or memory.source is Source.OWNER
     return replace(
         confirmed,
         confidence=max(memory.confidence, INITIAL_CONFIDENCE),
         distilled=True,
-        kind=kind_of(memory.category) if memory.kind is MemoryKind.EPISODIC else memory.kind,
+        kind=kind_of(memory.category) if typed else memory.kind,
     )
 
 

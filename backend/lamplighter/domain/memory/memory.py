@@ -246,6 +246,14 @@ def clamp(confidence: float) -> float:
     return round(min(1.0, max(0.0, confidence)), 2)
 
 
+def is_unreviewed(memory: Memory) -> bool:
+    """Return whether neither a person nor a client has thought it over, and no source proved it.
+
+    An episode that the organizer has searched for facts is distilled, but still unverified.
+    """
+    return not memory.distilled or memory.trust is Trust.UNVERIFIED
+
+
 def kind_of(category: Category) -> MemoryKind:
     """Say how a memory of this category is kept."""
     return KINDS.get(category, MemoryKind.SEMANTIC)

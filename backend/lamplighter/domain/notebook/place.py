@@ -17,6 +17,7 @@ from lamplighter.domain.memory.memory import (
     MemoryKind,
     Source,
     Trust,
+    is_unreviewed,
 )
 from lamplighter.domain.notebook import INDEX as INDEX
 from lamplighter.domain.notebook.page import CATEGORIES, PageLine, split_title
@@ -72,7 +73,7 @@ def file_name(name: str, *, folded: bool = False) -> str:
 
 def belongs(memory: Memory) -> bool:
     """Whether the notebook shows a memory: an active one that is no raw episode."""
-    return memory.active and (memory.distilled or memory.kind is not MemoryKind.EPISODIC)
+    return memory.active and not (memory.kind is MemoryKind.EPISODIC and is_unreviewed(memory))
 
 
 def place_of(memory: Memory) -> PagePlace:

@@ -9,7 +9,15 @@ from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from lamplighter.domain.graph.extract import split_sentences
-from lamplighter.domain.memory.memory import OPERATIONAL, PROJECT, Category, Memory, MemoryKind
+from lamplighter.domain.memory.memory import (
+    OPERATIONAL,
+    PROJECT,
+    Category,
+    Memory,
+    MemoryKind,
+    Source,
+    is_unreviewed,
+)
 from lamplighter.domain.organize.duplicates import similarity
 from lamplighter.domain.stemming import stem
 from lamplighter.domain.text import content_hash, one_line, shorten
@@ -38,13 +46,14 @@ STOP_WORDS: Final = frozenset(_STOP_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Old episodes of one project, service, scope and calendar week."""
+    """Old episodes of one project, service, scope and calendar week, or `recent` ones."""
 
     project: str
     service: str | None
     scope: str
     monday: date
     episodes: tuple[Memory, ...]
+    recent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,24 +74,44 @@ class Digest:
 
 def is_old_episode(memory: Memory, now: datetime) -> bool:
     """Return whether a memory is an episode to compress: raw, active, not pinned, old enough."""
+    return _is_episode(memory) and memory.created_at <= now - COMPRESSED_AFTER
+
+
+def is_recent_episode(memory: Memory, now: datetime) -> bool:
+    """Return whether a memory is an episode whose facts are extracted before it is compressed.
+
+    What the owner of a session typed waits for their confirmation instead.
+    """
     return (
-        memory.kind is MemoryKind.EPISODIC
-        and memory.active
-        and not (memory.distilled or memory.pinned)
-        and memory.category not in OPERATIONAL
-        and memory.created_at <= now - COMPRESSED_AFTER
+        _is_episode(memory)
+        and not memory.distilled
+        and memory.source is not Source.OWNER
+        and memory.created_at > now - COMPRESSED_AFTER
     )
 
 
-def make_bundles(memories: Iterable[Memory], now: datetime) -> list[Bundle]:
-    """Group the old episodes; alike ones are next to each other.
+def _is_episode(memory: Memory) -> bool:
+    return (
+        memory.kind is MemoryKind.EPISODIC
+        and memory.active
+        and not memory.pinned
+        and is_unreviewed(memory)
+        and memory.category not in OPERATIONAL
+    )
+
+
+def make_bundles(
+    memories: Iterable[Memory], now: datetime, *, recent: bool = False
+) -> list[Bundle]:
+    """Group the old episodes, or the recent ones; alike ones are next to each other.
 
     The order does not depend on that of the memories: a run that was interrupted continues with
     the same first episodes of a bundle.
     """
     groups: dict[tuple[str, str, str, date], list[Memory]] = defaultdict(list)
+    belongs = is_recent_episode if recent else is_old_episode
     for memory in memories:
-        if is_old_episode(memory, now):
+        if belongs(memory, now):
             day = memory.created_at.date()
             monday = day - timedelta(days=day.weekday())
             groups[memory.project, memory.service or "", memory.scope, monday].append(memory)
@@ -95,6 +124,7 @@ def make_bundles(memories: Iterable[Memory], now: datetime) -> list[Bundle]:
             tuple(
                 sorted(found, key=lambda each: (_form(each.observation), each.created_at, each.id))
             ),
+            recent,
         )
         for (project, service, scope, monday), found in sorted(groups.items())
     ]

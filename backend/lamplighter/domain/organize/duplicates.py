@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from lamplighter.domain.graph.lexicon import TOOLS
-from lamplighter.domain.memory.memory import OPERATIONAL, Memory
+from lamplighter.domain.memory.memory import OPERATIONAL, Memory, is_unreviewed
 from lamplighter.domain.stemming import stem, stems
 
 SIMILAR: Final = 0.85
@@ -119,7 +119,7 @@ def _groups(memories: Iterable[Memory]) -> Iterable[list[Memory]]:
 
 
 def _is_raw(memory: Memory) -> bool:
-    return not (memory.distilled or memory.pinned)
+    return is_unreviewed(memory) and not memory.pinned
 
 
 def _find_in_group(

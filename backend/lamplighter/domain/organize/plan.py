@@ -22,6 +22,7 @@ from lamplighter.domain.memory.memory import (
     Candidate,
     InactiveReason,
     Memory,
+    MemoryId,
     MemoryKind,
     Source,
     Trust,
@@ -41,6 +42,7 @@ from lamplighter.domain.text import comparison_key, content_hash
 
 COMPRESSED: Final = "compressed"
 REPEATED: Final = "repeated"
+SEARCHED: Final = "searched"
 EXTRACTED_FROM: Final = "extracted_from"
 COMPRESSES: Final = "compresses"
 REPEATS: Final = "repeats"
@@ -65,18 +67,36 @@ class PlannedFact:
 
 @dataclass(frozen=True, slots=True)
 class BundlePlan:
-    """What becomes of a bundle: `earlier` are the existing digests by topic key."""
+    """What becomes of a bundle: `earlier` are the existing digests by topic key.
+
+    Of its episodes, some are `replaced` by digests or facts, and some are only `searched` for
+    facts and stay. The others are facts of an owner, which become semantic themselves.
+    """
 
     bundle: Bundle
     digests: tuple[Digest, ...]
     facts: tuple[PlannedFact, ...]
     earlier: Mapping[str, Memory]
+    replaced: tuple[Memory, ...] = ()
+    searched: tuple[Memory, ...] = ()
+
+    @property
+    def semantic(self) -> tuple[Memory, ...]:
+        """The episodes that become semantic memories themselves."""
+        others = {each.id for each in (*self.replaced, *self.searched)}
+        return tuple(each for each in self.bundle.episodes if each.id not in others)
+
+    @property
+    def raw(self) -> int:
+        """How many episodes were not distilled."""
+        return sum(not each.distilled for each in self.bundle.episodes)
 
     @property
     def counts(self) -> Counter[str]:
         """What the plan adds to the counts of a run."""
         return Counter(
-            compressed=len(self.bundle.episodes),
+            compressed=len(self.replaced) + len(self.semantic),
+            searched=len(self.searched),
             digests=sum(each.key not in self.earlier for each in self.digests),
             facts=sum(each.existing is None for each in self.facts),
             known_facts=sum(bool(each.existing) and not each.contradicts for each in self.facts),
@@ -90,12 +110,20 @@ class KnownFacts:
     """Existing knowledge by its words, to find what a new fact repeats or contradicts."""
 
     names: frozenset[str] = frozenset()
+    waiting: dict[tuple[str, str], Memory] = field(default_factory=dict)
+    """Facts that contradict a memory and wait for a person, by their projects and keys."""
+
     _by_word: dict[tuple[str, str], list[Memory]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, memory: Memory) -> None:
         """Add a memory."""
         for word in _content_words(memory.observation):
             self._by_word[memory.project, word].append(memory)
+
+    def add_waiting(self, memories: Iterable[Memory]) -> None:
+        """Add facts that wait for a person."""
+        for memory in memories:
+            self.waiting[memory.project, comparison_key(memory.observation)] = memory
 
     def add_all(self, memories: Iterable[Memory]) -> None:
         """Add what is knowledge and no episode."""
@@ -106,6 +134,8 @@ class KnownFacts:
     def compare(self, fact: Fact, episode: Memory) -> PlannedFact:
         """Return a fact with the memory that it repeats or contradicts."""
         against = None
+        if held := self.waiting.get((episode.project, comparison_key(fact.text))):
+            return PlannedFact(fact, episode, held)
         for memory in self._nearest(fact, episode):
             if self._repeats(fact.text, memory.observation):
                 return PlannedFact(fact, episode, memory)
@@ -161,14 +191,43 @@ def plan_bundle(
         for each in found:
             if each.existing is None:
                 own.add(replace(episode, observation=each.fact.text))
-    digests = make_digests(bundle, dict(earlier), selection.summary)
-    return BundlePlan(bundle, tuple(digests), tuple(facts), earlier)
+    replaced, searched = _divide(bundle, facts)
+    compressed = replace(bundle, episodes=() if bundle.recent else replaced)
+    digests = make_digests(compressed, dict(earlier), selection.summary)
+    return BundlePlan(bundle, tuple(digests), tuple(facts), earlier, replaced, searched)
+
+
+def _divide(
+    bundle: Bundle, facts: Iterable[PlannedFact]
+) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
+    """Return the episodes of a bundle that are replaced, and those that stay.
+
+    An episode stays while one of its facts waits for a person, and while it is recent, unless a
+    fact says the same as the whole of it. What an owner typed and is a fact is in neither.
+    """
+    waiting: set[MemoryId] = set()
+    whole: set[MemoryId] = set()
+    owned: set[MemoryId] = set()
+    for each in facts:
+        if each.contradicts or (each.existing and not each.existing.active):
+            waiting.add(each.episode.id)
+        elif comparison_key(each.fact.text) == comparison_key(each.episode.observation):
+            mine = each.existing is None and each.episode.source is Source.OWNER
+            (owned if mine else whole).add(each.episode.id)
+    stay = waiting
+    if bundle.recent:
+        stay = waiting | {each.id for each in bundle.episodes if each.id not in whole}
+    replaced = (each for each in bundle.episodes if each.id not in stay | owned)
+    return tuple(replaced), tuple(each for each in bundle.episodes if each.id in stay)
 
 
 def _episode_facts(
     episode: Memory, known: KnownFacts, own: KnownFacts, selection: Selection
 ) -> list[PlannedFact] | None:
-    """Return the facts of an episode; None where one contradicts a fact that is not stored."""
+    """Return the facts of an episode; None where one contradicts a fact that is not stored.
+
+    The facts of the rules were extracted already where an episode is distilled.
+    """
     planned: list[PlannedFact] = []
     about = TextContext(project=episode.project, service=episode.service)
     ruled = find_facts(episode.observation, about, episode.category)
@@ -179,7 +238,7 @@ def _episode_facts(
         for each in selection.facts.get(episode.id, ())
         if comparison_key(each.text) not in texts and each.text in sentences
     ]
-    for fact in (*ruled, *selected):
+    for fact in (*(() if episode.distilled else ruled), *selected):
         unstored = own.compare(fact, episode)
         if unstored.contradicts:
             return None
@@ -199,7 +258,14 @@ def bundle_intents(plan: BundlePlan, *, act_id: int, run: int, now: datetime) ->
     for planned in plan.facts:
         intents += _fact_intents(planned, plan, made, run)
     why = replace(made, cause=COMPRESSED)
-    intents += [MemoryChange(each, _set_aside(each), why) for each in plan.bundle.episodes]
+    intents += [MemoryChange(each, _set_aside(each), why) for each in plan.replaced]
+    intents += [MemoryChange(each, _as_semantic(each), why) for each in plan.semantic]
+    why = replace(made, cause=SEARCHED)
+    intents += [
+        MemoryChange(each, replace(each, distilled=True, version=each.version + 1), why)
+        for each in plan.searched
+        if not each.distilled
+    ]
     return intents
 
 
@@ -268,6 +334,8 @@ def _fact_intents(
     planned: PlannedFact, plan: BundlePlan, made: ChangeOrigin, run: int
 ) -> list[Intent]:
     fact, episode, held = planned.fact, planned.episode, planned.existing
+    if episode in plan.semantic:
+        return []
     if held is not None and not planned.contradicts:
         return [MemoryLink(held.id, episode.id, EXTRACTED_FROM, act_id=made.act_id)]
     candidate = _candidate(
@@ -315,6 +383,11 @@ def _set_aside(memory: Memory) -> Memory:
         distilled=True,
         version=memory.version + 1,
     )
+
+
+def _as_semantic(memory: Memory) -> Memory:
+    """Return what an owner typed as a semantic memory: it fades, and does not expire."""
+    return replace(memory, kind=MemoryKind.SEMANTIC, version=memory.version + 1)
 
 
 def _content_words(text: str) -> set[str]:

@@ -31,8 +31,11 @@ compressed episodes, digests, extracted facts, facts that were known, and facts 
 and those that are distilled after it."""
 
 OPTIONAL_COUNTED: Final = (
+    "searched",
     "scanned",
     "scanned_facts",
+    "verified",
+    "refuted",
     "model_requests",
     "model_failures",
     "model_rejected",
@@ -41,9 +44,10 @@ OPTIONAL_COUNTED: Final = (
     "model_tokens",
     "model_microdollars",
 )
-"""What a run counts where there is any: texts of other sources that it read and facts in them;
-requests to a model, those without an answer, invalid answers, batches without a selection, facts
-that only the model selected, and what that used."""
+"""What a run counts where there is any: episodes that stay and were searched for facts; texts of
+other sources that it read and facts in them; facts that a source confirmed or refuted; requests to
+a model, those without an answer, invalid answers, batches without a selection, facts that only the
+model selected, and what that used."""
 
 GROWTH: Final = 100
 """How many more memories that are not distilled make a run due before its time."""

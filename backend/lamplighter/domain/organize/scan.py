@@ -1,4 +1,4 @@
-"""What the organizer reads beside episodes: sessions, events and incidents, each by its hash."""
+"""What the organizer reads beside episodes: sessions, transcripts, events and incidents."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -26,12 +26,15 @@ from lamplighter.domain.text import comparison_key, content_hash
 SCANNED_FOR: Final = timedelta(days=31)
 """How old a text is at the most when it is read for the first time."""
 
+TRANSCRIPT: Final = "transcript"
+"""The source of a message in the transcript of a session."""
+
 _MARKER: Final = re.compile(r"^[\s`>*-]*\[[A-Z_]+[:\]].*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScannedText:
-    """The text of one row of a source: session, event or incident."""
+    """The text of one row of a source: session, event, message of a transcript or incident."""
 
     source: str
     ref: int
@@ -102,6 +105,9 @@ def keys_of(memories: Iterable[Memory]) -> set[tuple[str, str]]:
 
 def fact_candidate(scanned: ScannedText, fact: Fact, run: int) -> Candidate:
     """Return the memory that a fact of a text becomes: unverified."""
+    where = f"{scanned.source} {scanned.ref}"
+    if scanned.source == TRANSCRIPT:
+        where = f"session {scanned.session}, {where}"
     return Candidate(
         category=fact.category,
         service=scanned.service,
@@ -110,7 +116,7 @@ def fact_candidate(scanned: ScannedText, fact: Fact, run: int) -> Candidate:
         session_id=None,
         confidence=RAW_CONFIDENCE,
         source=Source.EXTRACTED,
-        source_ref=f"organizer:{run}, {scanned.source} {scanned.ref}",
+        source_ref=f"organizer:{run}, {where}",
         trust=Trust.UNVERIFIED,
         project=scanned.project,
         scope=PROJECT,

@@ -19,6 +19,7 @@ class Retention:
     changes: timedelta | None = timedelta(days=7)
     session_checks: timedelta | None = timedelta(days=31)
     rounds: timedelta | None = timedelta(days=7)
+    transcripts: timedelta | None = timedelta(days=31)
     sessions: timedelta | None = timedelta(days=365)
     events: timedelta | None = timedelta(days=730)
     records: timedelta | None = timedelta(days=365)

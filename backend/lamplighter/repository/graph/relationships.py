@@ -190,12 +190,10 @@ def _traversal(reach: Reach | None) -> Statement:
     near = start.cte("near", recursive=True)
     edge = relationships.alias("edge")
     other = edge.c.source_id + edge.c.target_id - near.c.id
-    ends = (edge.c.source_id == near.c.id) | (edge.c.target_id == near.c.id)
     step = (
         sa.select(other, near.c.depth + sa.literal_column("1", NUMBER))
-        .select_from(near.join(edge, ends))
+        .select_from(near.join(edge, edge.c.id.in_(_some_edges(near, reach, steps))))
         .where(near.c.depth < depth)
-        .where(*is_current(edge.c), *within(reach, edge.c))
     )
     near = near.union(step)
     # both databases stop the recursion where the outer query has enough
@@ -203,6 +201,22 @@ def _traversal(reach: Reach | None) -> Statement:
     nearest = sa.func.min(walked.c.depth)
     query = sa.select(walked.c.id, nearest.label("depth")).group_by(walked.c.id)
     return Statement(query.order_by(nearest, walked.c.id).limit(most), long=True)
+
+
+def _some_edges(near: sa.CTE, reach: Reach | None, most: sa.BindParameter[int]) -> Any:
+    """Return the relationships of an entity: of a hub no more than a traversal can use."""
+    found = []
+    for end in ("source_id", "target_id"):
+        edge = relationships.alias()
+        query = (
+            sa.select(edge.c.id)
+            .where(edge.c[end] == near.c.id, *is_current(edge.c), *within(reach, edge.c))
+            .limit(most)
+            .correlate(near)
+            .subquery()
+        )
+        found.append(sa.select(query.c.id))
+    return sa.union_all(*found)
 
 
 _ANY: Any = sa.bindparam("project", type_=sa.Text())

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.health.calibration import Evidence
 from lamplighter.domain.health.figures import DriftCounts
-from lamplighter.domain.memory.memory import OPERATIONAL, InactiveReason, MemoryKind
+from lamplighter.domain.memory.memory import OPERATIONAL, InactiveReason, MemoryKind, Trust
 from lamplighter.domain.memory.review import Resolution, ReviewKind, ReviewState
 from lamplighter.domain.organize.digest import COMPRESSED_AFTER
 from lamplighter.domain.verify.verdict import VERIFIED, VerdictState
@@ -59,7 +59,8 @@ async def count_memories(
             active, columns.updated_at < unused_before, columns.access_count == 0, ~included
         ),
         "episodes": sa.and_(  # as `domain.organize.digest.is_old_episode` says
-            *(active, knowledge, raw, columns.pinned == 0),
+            *(active, knowledge, columns.pinned == 0),
+            raw | (columns.trust == Trust.UNVERIFIED.value),
             columns.kind == MemoryKind.EPISODIC.value,
             columns.created_at <= now - COMPRESSED_AFTER,
         ),

@@ -19,6 +19,7 @@ from lamplighter.domain.memory.memory import (
     Category,
     InactiveReason,
     MemoryKind,
+    Source,
     Trust,
     clamp,
     kind_of,
@@ -335,14 +336,15 @@ _KIND: Final = sa.case(
     *((_COLUMNS.category == each.value, kind_of(each).value) for each in Category),
     else_=MemoryKind.SEMANTIC.value,
 )
+_CAPTURED: Final = (_COLUMNS.kind == MemoryKind.EPISODIC.value) | (
+    _COLUMNS.source == Source.OWNER.value
+)
 _TRUST: Final = {
     **_CONFIRM,
     "trust": sa.literal(Trust.TRUSTED.value, sa.Text),
     "confidence": sa.case((~_OPERATIONAL & _LOW, INITIAL_CONFIDENCE), else_=_COLUMNS.confidence),
     "distilled": sa.case((_OPERATIONAL, _COLUMNS.distilled), else_=1),
-    "kind": sa.case(
-        (~_OPERATIONAL & (_COLUMNS.kind == MemoryKind.EPISODIC.value), _KIND), else_=_COLUMNS.kind
-    ),
+    "kind": sa.case((~_OPERATIONAL & _CAPTURED, _KIND), else_=_COLUMNS.kind),
 }
 """What the domain's `confirm` does."""
 

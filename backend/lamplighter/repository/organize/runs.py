@@ -8,7 +8,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.memory import InactiveReason, Memory, Source
+from lamplighter.domain.organize.plan import EXTRACTED_FROM
 from lamplighter.domain.organize.run import COUNTED, OPTIONAL_COUNTED, OrganizerRun, RunState
 from lamplighter.repository.access.journal import UNDO
 from lamplighter.repository.memory.memories import from_row
@@ -181,6 +182,21 @@ async def active_knowledge(db: Database) -> AsyncIterator[list[Memory]]:
         yield [from_row(row) for row in rows if is_readable(dict(row))]
 
 
+async def waiting_facts(db: Database) -> list[Memory]:
+    """Return the extracted facts that contradict a memory and wait for a person."""
+    query = sa.select(memories).where(*_WAITING).order_by(memories.c.id)
+    return [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
+
+
+async def waiting_episodes(db: Database) -> set[int]:
+    """Return the episodes of facts that wait for a person: they stay until then."""
+    query = sa.select(links.c.target_id).where(
+        links.c.what == EXTRACTED_FROM,
+        links.c.memory_id.in_(sa.select(memories.c.id).where(*_WAITING)),
+    )
+    return {row["target_id"] for row in await db.fetch_all(query)}
+
+
 async def by_topic_keys(db: Database, project: str, keys: Collection[str]) -> dict[str, Memory]:
     """Return the active memories of a project that have one of some topic keys."""
     query = sa.select(memories).where(
@@ -191,3 +207,7 @@ async def by_topic_keys(db: Database, project: str, keys: Collection[str]) -> di
 
 
 _ACTIVE: Final = (memories.c.active == 1, sa.text(KNOWLEDGE))
+_WAITING: Final = (
+    memories.c.source == Source.EXTRACTED,
+    memories.c.inactive_reason == InactiveReason.REVIEW,
+)

@@ -12,7 +12,11 @@ from lamplighter.domain.organize.scan import SCANNED_FOR, ScannedText
 from lamplighter.domain.sessions.session import Status
 from lamplighter.domain.text import comparison_key
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.session_tables import incidents, organizer_sources
+from lamplighter.repository.store.session_tables import (
+    incidents,
+    organizer_sources,
+    transcript_messages,
+)
 from lamplighter.repository.store.statements import prepare_insert
 from lamplighter.repository.store.tables import events, memories, sessions, trash
 
@@ -30,18 +34,17 @@ def _query(source: str, table: Any, at: Any, **columns: Any) -> Any:
     of_source = sa.and_(organizer_sources.c.source == source, organizer_sources.c.ref == table.c.id)
     values = {"project": sa.literal(OPERATIONS), "service": sa.null(), "session": sa.null()}
     values |= columns
+    version = table.c.get("version", sa.literal(1))
     return (
         sa.select(
             table.c.id,
-            table.c.version,
+            version.label("version"),
             at.label("at"),
             organizer_sources.c.hash.label("read"),
             *(value.label(name) for name, value in values.items()),
         )
         .select_from(table.outerjoin(organizer_sources, of_source))
-        .where(
-            organizer_sources.c.version.is_(None) | (organizer_sources.c.version < table.c.version)
-        )
+        .where(organizer_sources.c.version.is_(None) | (organizer_sources.c.version < version))
         .order_by(table.c.id)
         .limit(PAGE_ROWS)
     )
@@ -72,6 +75,20 @@ _SOURCES: Final = {
             text=_texts(events.c.text),
         ),
     ),
+    "transcript": (
+        transcript_messages,
+        transcript_messages.c.created_at,
+        _query(
+            "transcript",
+            transcript_messages,
+            transcript_messages.c.created_at,
+            project=sa.select(sessions.c.project)
+            .where(sessions.c.id == transcript_messages.c.session_id)
+            .scalar_subquery(),
+            session=transcript_messages.c.session_id,
+            text=_texts(transcript_messages.c.text),
+        ),
+    ),
     "incident": (
         incidents,
         incidents.c.resolved_at,
@@ -86,7 +103,11 @@ _SOURCES: Final = {
 }
 
 
-_OF_SESSIONS: Final = {"session": sessions.c.id, "event": events.c.session_id}
+_OF_SESSIONS: Final = {
+    "session": sessions.c.id,
+    "event": events.c.session_id,
+    "transcript": transcript_messages.c.session_id,
+}
 """The session that said a text, by its source."""
 
 
@@ -142,6 +163,16 @@ async def extracted_before(db: Database, scanned: ScannedText) -> set[tuple[str,
             table.c.source_ref.like(f"%, {scanned.source} {scanned.ref}"),
         )
         rows = await db.fetch_all(query)
+        found |= {(row["project"], comparison_key(row["observation"])) for row in rows}
+    return found
+
+
+async def said_in_session(db: Database, session_id: int) -> set[tuple[str, str]]:
+    """Return the keys of all memories of a session, with those that a person removed."""
+    found: set[tuple[str, str]] = set()
+    for table in (memories, trash):
+        query = sa.select(table.c.project, table.c.observation)
+        rows = await db.fetch_all(query.where(table.c.session_id == session_id))
         found |= {(row["project"], comparison_key(row["observation"])) for row in rows}
     return found
 

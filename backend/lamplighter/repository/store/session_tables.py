@@ -49,6 +49,17 @@ client_prompts = table("client_prompts", ClientPrompt)
 
 session_activity = table("session_activity", SessionActivity)
 
+transcript_messages = sa.Table(
+    "transcript_messages",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+)
+
 imports = sa.Table(
     "imports",
     metadata,

@@ -1,6 +1,6 @@
 """Outcomes of verification, one a memory, and the memories to verify."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -14,6 +14,7 @@ from lamplighter.repository.store.dialect import Contains
 from lamplighter.repository.store.session_tables import verification_position, verifications
 from lamplighter.repository.store.tables import events, memories
 
+IDS_AT_ONCE: Final = 500
 LOW_CONFIDENCE: Final = 0.8
 """Memories below this are verified (four-tier-memory-schema)."""
 
@@ -117,6 +118,16 @@ async def unverified(
     """
     query = _unverified(before, memories.c.id > after).order_by(memories.c.id).limit(limit)
     return [MemoryId(row["id"]) for row in await db.fetch_all(query)]
+
+
+async def due_among(db: Database, ids: Collection[int], *, before: datetime) -> list[MemoryId]:
+    """Return which of some memories are active and not verified, by their numbers."""
+    found: list[MemoryId] = []
+    for at in range(0, len(ids), IDS_AT_ONCE):
+        some = memories.c.id.in_(sorted(ids)[at : at + IDS_AT_ONCE])
+        rows = await db.fetch_all(_unverified(before, some).order_by(memories.c.id))
+        found += [MemoryId(row["id"]) for row in rows]
+    return found
 
 
 def _unverified(before: datetime, *where: Any) -> sa.Select[Any]:

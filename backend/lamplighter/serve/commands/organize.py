@@ -11,6 +11,7 @@ from lamplighter.repository import Database, reading
 from lamplighter.repository.organize import runs
 from lamplighter.serve import home
 from lamplighter.serve.services_file import ServicesFile
+from lamplighter.serve.verify.tools import build_tools
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.organize import run as organizer
 from lamplighter.usecases.organize import view
@@ -21,7 +22,8 @@ Progress = Callable[[str, int, int], None]
 def organize(settings: Settings, *, dry_run: bool, progress: Progress) -> dict[str, Any]:
     """Run the organizer and return the run as JSON; with `dry_run` what it would do."""
     redact = home.secrets(settings)
-    names = ServicesFile(settings.services).last_good().folded_names
+    services = ServicesFile(settings.services)
+    names = services.last_good().folded_names
     silent = silent_agents(settings.agents)
 
     async def work(db: Database) -> dict[str, Any]:
@@ -36,6 +38,7 @@ def organize(settings: Settings, *, dry_run: bool, progress: Progress) -> dict[s
             progress=progress,
             selector=home.selector(settings),
             silent=silent,
+            sources=build_tools(settings, services).sources,
         )
         return {"dry_run": False, **as_json.run(done)}
 

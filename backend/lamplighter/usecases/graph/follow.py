@@ -1,4 +1,4 @@
-"""Follow: the graph holds what memories, events and the services file state, and no more.
+"""Follow: the graph holds what memories, events, incidents and the services file state.
 
 One step reads a few changes of the feed in one short transaction. A memory that was changed,
 withdrawn, deleted, restored or undone is read again, so its relationships end and come back
@@ -34,7 +34,7 @@ from lamplighter.repository.graph.entities import Place
 from lamplighter.repository.graph.evidence import Origin
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.trash import TRASH
-from lamplighter.repository.services import events
+from lamplighter.repository.services import events, incidents
 
 CHANGES_AT_ONCE: Final = 50
 MEMORIES_AT_ONCE: Final = 25
@@ -76,6 +76,8 @@ async def _follow_changes(db: Database, found: Sequence[Change], *, now: datetim
     for each in found:
         if each.entity == events.ENTITY and each.op is ChangeOp.CREATED and each.row:
             await _follow_event(db, each.entity_id, each.row, now=now)
+        elif each.entity == incidents.ENTITY and each.row:
+            await _follow_incident(db, each.entity_id, each.row, now=now)
 
 
 def _ids(change: Change) -> list[int]:
@@ -115,6 +117,16 @@ async def _follow_event(db: Database, number: int, row: dict[str, Any], *, now: 
     if found.claims:
         stated = replace(found, entities=())
         await evidence.sync(db, Origin(EvidenceSource.EVENT, number, OPS), stated, now=now)
+
+
+async def _follow_incident(
+    db: Database, number: int, row: dict[str, Any], *, now: datetime
+) -> None:
+    """Read the note of an incident, again when it changes: it is about its root service."""
+    context = TextContext(service=row.get("service"))
+    found = await _read(db, str(row.get("note") or ""), context, OPS)
+    origin = Origin(EvidenceSource.INCIDENT, number, OPS)
+    await evidence.sync(db, origin, replace(found, entities=()), now=now)
 
 
 async def _read(db: Database, text: str, context: TextContext, place: Place) -> Extraction:

@@ -10,14 +10,21 @@ from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.memory.review import ReviewState
-from lamplighter.domain.memory.undo import UNDONE, act_undo_reason, restore_before, undo_reason
+from lamplighter.domain.memory.undo import (
+    FADED,
+    UNDONE,
+    act_undo_reason,
+    restore_before,
+    undo_reason,
+)
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.verify.verdict import VERIFIED
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import ActChanges, JournalEntry
 from lamplighter.repository.graph import undo as graph
 from lamplighter.repository.memory import bulk, history, knowledge, memories, reviews, trash
-from lamplighter.repository.memory.history import DELETED, PURGED, RESTORED
+from lamplighter.repository.memory.history import DELETED, PURGED, RESTORED, HistoryRecord
 from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.upkeep.batches import FIRST, in_batches
 from lamplighter.repository.writes import store
@@ -153,6 +160,8 @@ async def _plan(db: Database, act: JournalEntry) -> UndoPlan:
     for each in await journal.changes_of_act(db, act.id):
         number = each.memory_id
         deleted = each.ended == DELETED
+        if number in since and await _is_upkeep(db, each, act.id):
+            del since[number]
         if number in since or (deleted and number not in discarded):
             known = len(plan.conflicts) >= MAX_NAMED  # of many only the first few are looked up
             why = "" if known else await _describe_change(db, number, since.get(number, 0))
@@ -164,6 +173,18 @@ async def _plan(db: Database, act: JournalEntry) -> UndoPlan:
     await _keys(db, plan)
     await _review(db, act)
     return plan
+
+
+async def _is_upkeep(db: Database, made: ActChanges, act_id: int) -> bool:
+    """Whether what an act created was since then only verified by sources, or has faded."""
+    if made.began not in CREATION_CAUSES:
+        return False
+    later = await history.changes_after(db, made.memory_id, made.first)
+    return all(each.act_id == act_id or _is_by_itself(each) for each in later)
+
+
+def _is_by_itself(step: HistoryRecord) -> bool:
+    return step.act_id is None and step.cause in (VERIFIED, FADED)
 
 
 async def _describe_change(db: Database, number: int, entry: int) -> str:

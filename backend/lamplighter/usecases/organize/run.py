@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.memory.memory import Memory, MemoryId, new_memory
+from lamplighter.domain.memory.memory import InactiveReason, Memory, MemoryId, new_memory
 from lamplighter.domain.organize.digest import (
     MAX_EPISODES,
     Bundle,
     digest_keys,
     is_old_episode,
+    is_recent_episode,
     make_bundles,
 )
 from lamplighter.domain.organize.duplicates import find_duplicates
@@ -48,13 +49,15 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.organize import runs
 from lamplighter.repository.writes import store
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.organize.proof import verify_facts
 from lamplighter.usecases.organize.scan import SourceScan
+from lamplighter.usecases.verify.verify import Sources
 
 if TYPE_CHECKING:
     from lamplighter.usecases.organize.model import SentenceSelector
 
 ORGANIZE: Final = "organize"
-CHANGING: Final = ("duplicates", "compressed", "scanned_facts")
+CHANGING: Final = ("duplicates", "compressed", "searched", "scanned_facts")
 """What of its counts shows that a run changed something."""
 
 PAIRS: Final = 50
@@ -85,6 +88,9 @@ class _Work:
     silent: frozenset[str] = frozenset()
     run: OrganizerRun | None = None
     counts: Counter[str] = field(default_factory=Counter)
+    distilled: int = 0
+    """How many raw memories a dry run would distill."""
+
     examples: dict[str, list[str]] = field(default_factory=dict)
     planned: dict[tuple[str, str], Memory] = field(default_factory=dict)
     facts: KnownFacts = field(default_factory=KnownFacts)
@@ -108,12 +114,13 @@ async def organize(
     progress: Progress = no_progress,
     selector: "SentenceSelector | None" = None,
     silent: frozenset[str] = frozenset(),
+    sources: Sources | None = None,
 ) -> OrganizerRun:
     """Run the organizer, or continue a run whose process has ended; raises Conflict.
 
     `names` are further names in small letters that tell two texts apart, such as services. A
     `selector` lets a model select sentences; it is closed at the end. What `silent` agents say
-    is not read: they save nothing.
+    is not read: they save nothing. The facts are verified against the `sources`.
     """
     async with nullcontext() if selector is None else selector:
         run = await _begin(here.db, trigger, now=here.now())
@@ -123,6 +130,9 @@ async def organize(
         beating = asyncio.create_task(_beat(here, run))
         try:
             await _work(work)
+            assert work.run is not None
+            if sources is not None:
+                work.run = await verify_facts(here, sources, work.run, progress)
             return await _finish(here, work)
         finally:
             beating.cancel()
@@ -145,7 +155,7 @@ async def preview(
     counted = {name: work.counts[name] for name in COUNTED} | {"raw": raw}
     counted |= {name: work.counts[name] for name in OPTIONAL_COUNTED if work.counts[name]}
     counted["raw_after"] = raw + work.counts["digests"] + work.counts["facts"]
-    counted["raw_after"] -= work.counts["compressed"] + work.counts["duplicates"]
+    counted["raw_after"] -= work.distilled
     return OrganizerReport(counts=counted, examples=work.examples)
 
 
@@ -227,8 +237,18 @@ async def _work(work: _Work) -> None:
     await _merge_duplicates(work, pairs)
     rows = [each for each in rows if each.id not in older]
     work.facts.add_all(rows)
+    async with reading(work.here.db):
+        work.facts.add_waiting(await runs.waiting_facts(work.here.db))
+        held = await runs.waiting_episodes(work.here.db)
+    rows = [each for each in rows if each.id not in held]
+    now = work.here.now()
+    await _work_through(work, "extract", make_bundles(rows, now, recent=True))
     await _scan(work, rows)
-    waiting = make_bundles(rows, work.here.now())
+    await _work_through(work, "compress", make_bundles(rows, now))
+
+
+async def _work_through(work: _Work, stage: str, waiting: Sequence[Bundle]) -> None:
+    """Extract facts from bundles of episodes, and compress the old ones."""
     whole, done = sum(len(each.episodes) for each in waiting), 0
     for at, bundle in enumerate(waiting):
         while bundle.episodes:
@@ -239,7 +259,7 @@ async def _work(work: _Work) -> None:
             left = tuple(each for each in bundle.episodes if each.id not in taken)
             bundle = replace(bundle, episodes=left)
             done += len(taken)
-            work.progress("compress", done, whole)
+            work.progress(stage, done, whole)
             await asyncio.sleep(REST_SECONDS if work.run else 0)
 
 
@@ -262,6 +282,7 @@ async def _merge_duplicates(work: _Work, pairs: Sequence[tuple[Memory, Memory]])
         some = pairs[at : at + PAIRS]
         if work.run is None:
             work.counts["duplicates"] += len(some)
+            work.distilled += sum(not older.distilled for older, _ in some)
             for older, newer in some:
                 text = newer.title or newer.observation
                 work.show("duplicates", f"memory {older.id} repeats {newer.id}: {text}")
@@ -287,7 +308,7 @@ async def _store_duplicates(
 
 
 async def _compress(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> BundlePlan | None:
-    """Compress a bundle, or the first part of it; None where nothing of it is left to do."""
+    """Work on a bundle, or the first part of it; None where nothing of it is left to do."""
     db = work.here.db
     async with reading(db):
         held = {
@@ -296,7 +317,8 @@ async def _compress(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> 
         }
         now = work.here.now()
         left = [held[each.id] for each in bundle.episodes if each.id in held]
-        left = [each for each in left if is_old_episode(each, now)]
+        belongs = is_recent_episode if bundle.recent else is_old_episode
+        left = [each for each in left if belongs(each, now)]
         bundle = replace(bundle, episodes=tuple(left))
         earlier = await runs.by_topic_keys(db, bundle.project, digest_keys(bundle))
     if not bundle.episodes:
@@ -317,7 +339,7 @@ async def _compress(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> 
 
 async def _select(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> Selection:
     """Return what a model selects of a bundle; what it used is recorded at once."""
-    if work.selector is None or work.run is None:
+    if work.selector is None or work.run is None or bundle.recent:
         return NO_SELECTION
     selection, used = await work.selector.select(bundle, upcoming)
     if used:
@@ -330,6 +352,7 @@ async def _select(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> Se
 def _preview_bundle(work: _Work, plan: BundlePlan) -> None:
     """Count what a plan would write, and keep the digests that later bundles would extend."""
     work.counts += plan.counts
+    work.distilled += plan.raw
     now = work.here.now()
     for digest in plan.digests:
         memory = new_memory(digest_candidate(digest, plan.bundle, 0), now=now)
@@ -337,8 +360,11 @@ def _preview_bundle(work: _Work, plan: BundlePlan) -> None:
     for each in plan.facts:
         what = "conflicts" if each.contradicts else "known_facts" if each.existing else "facts"
         work.show(what, each.fact.text)
+        text = replace(each.episode, observation=each.fact.text)
         if each.existing is None:
-            work.facts.add(replace(each.episode, observation=each.fact.text))
+            work.facts.add(text)
+        elif each.contradicts:
+            work.facts.add_waiting([replace(text, active=False)])
 
 
 async def _store_bundle(work: _Work, run: OrganizerRun, plan: BundlePlan) -> BundlePlan | None:
@@ -354,8 +380,12 @@ async def _store_bundle(work: _Work, run: OrganizerRun, plan: BundlePlan) -> Bun
         assert run.act_id is not None
         intents = bundle_intents(plan, act_id=run.act_id, run=run.id, now=now)
         for memory in await store(db, intents, now=now):
-            if memory.active and memory.topic_key is None:
+            if memory.inactive_reason is InactiveReason.REVIEW:
+                work.facts.add_waiting([memory])
+            elif memory.active and memory.topic_key is None:
                 work.facts.add(memory)
+        for memory in plan.semantic:
+            work.facts.add(memory)
         work.run = await runs.record(db, run, plan.counts, now=now)
     return plan
 

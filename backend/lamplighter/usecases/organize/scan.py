@@ -8,6 +8,7 @@ from lamplighter.domain.memory.memory import new_memory
 from lamplighter.domain.organize.plan import KnownFacts, PlannedFact
 from lamplighter.domain.organize.run import OrganizerRun
 from lamplighter.domain.organize.scan import (
+    TRANSCRIPT,
     ScannedText,
     fact_candidate,
     plan_scanned,
@@ -31,6 +32,8 @@ class SourceScan:
     show: Callable[[str, str], None]
     silent: frozenset[str] = frozenset()
     counts: Counter[str] = field(default_factory=Counter)
+    sessions: set[int] = field(default_factory=set)
+    """The sessions of the transcripts so far."""
 
     async def scan(self, progress: Callable[[str, int, int], None]) -> None:
         """Read what is new or has changed, in short writes."""
@@ -39,6 +42,8 @@ class SourceScan:
             for scanned, read in some:
                 if read is not None and read != scanned.hash:
                     self.present |= await sources.extracted_before(self.here.db, scanned)
+                if scanned.source == TRANSCRIPT:
+                    await self._add_prompts(scanned)
                 planned = [] if read == scanned.hash else self._plan(scanned)
                 if planned:
                     await self._keep(scanned, planned)
@@ -50,6 +55,12 @@ class SourceScan:
         if self.run is not None:
             async with writing(self.here.db):
                 await sources.remove_old(self.here.db, now=self.here.now())
+
+    async def _add_prompts(self, scanned: ScannedText) -> None:
+        """Leave out of a transcript what its hooks captured already, also what was removed."""
+        if scanned.session is not None and scanned.session not in self.sessions:
+            self.sessions.add(scanned.session)
+            self.present |= await sources.said_in_session(self.here.db, scanned.session)
 
     def _plan(self, scanned: ScannedText) -> list[PlannedFact]:
         return plan_scanned(scanned, self.facts, self.present)
@@ -71,6 +82,8 @@ class SourceScan:
                     for memory in await store(db, intents, now=now):
                         if memory.active:
                             self.facts.add(memory)
+                        else:
+                            self.facts.add_waiting([memory])
                 added.update(self._count(scanned, planned[0]))
                 planned = self._plan(scanned)
             await sources.mark_read(db, [scanned], self.run.id, now=now)

@@ -55,8 +55,10 @@ async def diff(db: Database, number: int) -> RunDiff:
             for memory_id, target in await runs.links_of_act(db, run.act_id or 0, what):
                 groups.setdefault((what, memory_id), []).append(target)
         linked = {number for _, number in groups}
-        for memory_id in await runs.created_by_act(db, run.act_id or 0):
-            if memory_id not in linked:  # of a session, an event or an incident
+        created = await runs.created_by_act(db, run.act_id or 0)
+        for memory_id in created:
+            # of a session, an event or an incident; nothing is left of a run that was undone
+            if memory_id not in linked and undone_by is None:
                 groups[EXTRACTED_FROM, memory_id] = []
         samples = {number for some in groups.values() for number in some[:SAMPLES]}
         held: dict[MemoryId, Memory] = {}
@@ -64,8 +66,7 @@ async def diff(db: Database, number: int) -> RunDiff:
         for at in range(0, len(ids), ROWS):
             some = await memories.list_by_ids(db, ids[at : at + ROWS])
             held |= {each.id: each for each in some}
-        facts = [number for what, number in groups if what == EXTRACTED_FROM]
-        opened = await reviews.of_facts(db, facts)
+        opened = await reviews.of_facts(db, created)
     replacements = [
         MemorySubstitute(
             id=number,

@@ -11,6 +11,7 @@ from typing import Final
 from lamplighter.domain.sessions.retention import Retention, fold_key, is_unchanged
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.clients import transcripts
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import checks
 from lamplighter.repository.sessions import folding
@@ -33,6 +34,7 @@ async def apply_retention(db: Database, retention: Retention, *, now: datetime) 
     steps: dict[str, Callable[..., Awaitable[int]]] = {
         "changes": _in_one_write(changes.prune),
         "session_checks": _in_one_write(checks.prune),
+        "transcripts": _in_one_write(transcripts.prune),
         "rounds": partial(fold_rounds, now=now),
         "sessions": _remove_details,
         "events": pruning.prune_events,

@@ -1,6 +1,15 @@
 import { t } from "../../shared/texts/index.js"
 
-const COUNTED = /** @type {const} */ (["duplicates", "compressed", "digests", "facts", "conflicts"])
+const COUNTED = /** @type {const} */ ([
+  "duplicates",
+  "compressed",
+  "digests",
+  "searched",
+  "facts",
+  "verified",
+  "refuted",
+  "conflicts",
+])
 const listed = new Intl.ListFormat("en")
 
 /** What a run did, as a sentence. @param {Record<string, number>} counts */

@@ -20,13 +20,18 @@ export function verificationPart(store) {
     sum() {
       const { loaded, outcome, verified_at: verified } = verification
       if (!loaded) return t("verification.loading")
-      if (!outcome) return t(verified ? "verification.passed" : "verification.never")
+      if (!outcome?.checked_at) return t(verified ? "verification.passed" : "verification.never")
       return t(/** @type {any} */ (`verification.${outcome.state}`))
     },
     at: () => verification.outcome?.checked_at ?? verification.verified_at,
     when() {
       const at = this.at()
       return at ? t("verification.tested", { when: timeAgo(at, clock.now) }) : ""
+    },
+    /** The event that marked it, until it is verified again. */
+    mark() {
+      const { marked_at: at, mark } = verification.outcome ?? {}
+      return at ? t("verification.marked", { why: mark }) : ""
     },
     evidence: () =>
       (verification.outcome?.evidence ?? []).map((/** @type {EvidenceItem} */ each, /** @type {number} */ n) => ({

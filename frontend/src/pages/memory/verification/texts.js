@@ -7,6 +7,7 @@ export const verification = {
   partial: "Partly verified: the text states more than was tested.",
   untested: "Not verified: no source answers what the text states.",
   tested: "tested {when}",
+  marked: "To be verified after {why}",
   confirmed: "confirmed",
   refuted: "refuted",
   unknown: "unknown",

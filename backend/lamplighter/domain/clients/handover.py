@@ -1,0 +1,40 @@
+"""The transcript of an interactive session, where its user hands it over: the texts in it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+USER: Final = "user"
+ASSISTANT: Final = "assistant"
+SYNTHETIC: Final = "<synthetic>"
+"""The model of messages that Claude Code itself writes."""
+
+MESSAGE_CHARS: Final = 10_000
+MAX_MESSAGES: Final = 1_000
+KEY_CHARS: Final = 100
+
+
+def read_messages(lines: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the key, role and text of each line that the user or the model wrote.
+
+    Tools, thinking, subagents and what Claude Code inserts are left out.
+    """
+    for line in lines:
+        if not isinstance(line, dict) or line.get("isMeta") or line.get("isSidechain"):
+            continue
+        role, key, message = line.get("type"), line.get("uuid"), line.get("message")
+        if role not in (USER, ASSISTANT) or not isinstance(key, str) or not key:
+            continue
+        if isinstance(message, dict) and (text := _text(message)):
+            yield key[:KEY_CHARS], role, text
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    if message.get("model") == SYNTHETIC or not all(isinstance(each, dict) for each in blocks):
+        return ""
+    if any(each.get("type") != "text" for each in blocks):
+        return ""
+    texts = [str(each.get("text") or "") for each in blocks]
+    # commands and their output are in tags
+    return "\n".join(each for each in texts if not each.lstrip().startswith("<")).strip()

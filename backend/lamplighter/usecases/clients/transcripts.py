@@ -1,0 +1,27 @@
+"""Transcripts of interactive sessions: kept where the user of the plugin hands them over."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from lamplighter.domain.clients.handover import MESSAGE_CHARS, read_messages
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.text import shorten
+from lamplighter.repository import writing
+from lamplighter.repository.clients import transcripts
+from lamplighter.usecases.clients.interactive import InteractiveContext
+
+
+async def keep_transcript(here: InteractiveContext, session: Session, lines: Iterable[Any]) -> int:
+    """Keep what the user and the model wrote, with secrets masked; return how many messages.
+
+    The organizer searches them for facts. An agent that saves nothing hands nothing over.
+    """
+    if not here.agent.auto_save:
+        return 0
+    found = [
+        (key, role, text)
+        for key, role, raw in read_messages(lines)
+        if (text := shorten(here.clean(raw).strip(), MESSAGE_CHARS))
+    ]
+    async with writing(here.db):
+        return await transcripts.keep(here.db, session.id, found, now=here.now())

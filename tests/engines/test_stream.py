@@ -18,6 +18,7 @@ from lamplighter.domain.sessions.transcript import (
     ToolUse,
     TranscriptEntry,
     TranscriptItem,
+    TurnUsage,
     UnreadableLine,
     Usage,
     UsageReport,
@@ -186,6 +187,21 @@ def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -
             [Text("hello", own=False)],
         ),
         (assistant(SAYS, parent_tool_use_id=None), [Text("hello", own=True)]),
+        (
+            line(
+                type="assistant",
+                message={
+                    "id": "msg_1",
+                    "model": "m",
+                    "content": [BASH],
+                    "usage": {"input_tokens": 9, "cache_read_input_tokens": 90, "output_tokens": 1},
+                },
+            ),
+            [
+                ToolUse("Bash", {"command": "docker ps"}),
+                TurnUsage("msg_1", "m", Usage(uncached=9, cache_read=90, output=9)),
+            ],
+        ),
         (assistant(SAYS, aborted=True), [Text("hello", cut=True)]),
         (
             line(type="user", isSynthetic=True, message={"content": "no visible output"}),

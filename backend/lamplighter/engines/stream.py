@@ -7,9 +7,11 @@ never raises.
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from lamplighter.domain.sessions import exit_reasons
+from lamplighter.domain.sessions.context import estimate_tokens
 from lamplighter.domain.sessions.transcript import (
     AnswerCut,
     Denied,
@@ -22,6 +24,7 @@ from lamplighter.domain.sessions.transcript import (
     ToolResult,
     ToolUse,
     TranscriptItem,
+    TurnUsage,
     UnreadableLine,
     Usage,
     UsageReport,
@@ -80,6 +83,28 @@ def _assistant(message: dict[str, Any]) -> Iterator[TranscriptItem]:
             case "tool_use":
                 given, use = _clean_json(block.get("input")), _string(block.get("id"))
                 yield ToolUse(_string(block.get("name")) or "?", given, use)
+    if own and (turn := _turn_usage(said)):
+        yield turn  # after the blocks: markers are addressed by their positions
+
+
+def _turn_usage(answer: dict[str, Any]) -> TurnUsage | None:
+    """Return what a block reports of its turn; the Claude CLI prints one block a line.
+
+    Its output tokens are those at the beginning of the answer, so the size of the block
+    replaces them.
+    """
+    usage, turn = _usage(answer.get("usage")), _string(answer.get("id"))
+    if usage is None or not turn:
+        return None
+    text = "".join(map(_block_text, _blocks(answer.get("content"))))
+    model = _string(answer.get("model"))
+    return TurnUsage(turn, model, replace(usage, output=estimate_tokens(text)))
+
+
+def _block_text(block: dict[str, Any]) -> str:
+    if block.get("type") == "tool_use":
+        return json.dumps([_string(block.get("name")), _clean_json(block.get("input"))])
+    return _string(block.get("text")) or _string(block.get("thinking"))
 
 
 def _user(message: dict[str, Any]) -> Iterator[TranscriptItem]:

@@ -92,8 +92,8 @@ test("blocks that report their turn are one turn, and the end brings the estimat
   assert.deepEqual(texts(store)[1], turns()[0])
   store.append([{ ...line(25, "finished"), usage: total }])
   assert.deepEqual(turns(), [
-    "turn 1 · 4.0 s · 8K tokens in, about 800 out · $0.086",
-    "turn 2 · 10 s · 9K tokens in, about 200 out · $0.034",
+    "turn 1 · 4.0 s · 8K tokens in, about 800 out · $0.09",
+    "turn 2 · 10 s · 9K tokens in, about 200 out · $0.03",
   ])
 })
 

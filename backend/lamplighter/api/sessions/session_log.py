@@ -133,7 +133,9 @@ def _entries(line: Line, form: Form) -> list[TranscriptEntry | None]:
         text = line.problem or line.content.decode("utf-8", "replace")
         return [TranscriptEntry("raw", text) if text.strip() else None]
     items: list[TranscriptItem] = (
-        [UnreadableLine(line.problem)] if line.problem else stream.parse(line.content)
+        [UnreadableLine(line.problem)]
+        if line.problem
+        else stream.parse(line.content, usage=form == "whole")
     )
     return [
         (full_transcript_entry if form == "whole" else transcript_entry)(item) for item in items

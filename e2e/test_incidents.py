@@ -79,7 +79,12 @@ def test_incidents_are_merged_with_a_preview_and_an_undo(page: Page, app: App) -
     services = page.get_by_role("region", name="Services")
     expect(services.get_by_role("listitem")).to_have_count(2)
 
-    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Acknowledge").click()
+    acknowledged = page.get_by_text("acknowledged", exact=True)
+    expect(acknowledged).to_be_visible()
+    page.keyboard.press("z")
+    expect(acknowledged).to_be_hidden()
+    page.keyboard.press("z")
     expect(services.get_by_role("listitem")).to_have_count(1)
     assert [each["state"] for each in app.get("/api/v1/incidents")["items"]] != ["resolved"] * 2
     assert app.get(f"/api/v1/incidents/{second}")["outcome"] == ""

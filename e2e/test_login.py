@@ -58,6 +58,8 @@ def test_logging_out_in_one_tab_ends_the_other_and_a_code_leads_back(page: Page,
 def test_a_link_on_another_site_finds_who_is_logged_in(page: Page, app: App) -> None:
     page.goto(f"http://localhost:{app.port}/")  # another site, as browsers see it
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    faces = "document.fonts.ready.then((all) => [...all].map((each) => each.family + each.status))"
+    assert page.evaluate(faces) == ["Interloaded"]  # the typeface of the app, by its policy
 
     page.evaluate(f"location.href = '{app.url}/events'")
 

@@ -2621,7 +2621,8 @@ export interface components {
          * LogEntry
          * @description One entry of a session's log; `offset` and `index` are its position.
          *
-         *         `at` is when it was read, null where that is not known; `usage` belongs to the kind `turn`.
+         *         `at` is when it was read, null where that is not known; `usage` belongs to the
+         *         kinds `turn` and `finished`.
          */
         LogEntry: {
             offset: number;
@@ -2634,12 +2635,17 @@ export interface components {
         /**
          * LogUsage
          * @description The usage of a session up to the end of a turn; an unknown cost is null.
+         *
+         *         With an id in `turn` it is that of one turn: its input, and the output of one block of its
+         *         answer. Its output tokens and its costs are estimates, `input_usd` the cost of the input alone.
          */
         LogUsage: {
             turns: number;
+            turn: string | null;
             input_tokens: number;
             output_tokens: number;
             cost_usd: number | null;
+            input_usd: number | null;
         };
         /**
          * MarkerPage

@@ -18,6 +18,7 @@ from lamplighter.domain.sessions.transcript import (
     ToolUse,
     TranscriptEntry,
     TranscriptItem,
+    TurnUsage,
     UnreadableLine,
     Usage,
     UsageReport,
@@ -151,6 +152,21 @@ BASH = {"type": "tool_use", "name": "Bash", "input": {"command": "docker ps"}}
 )
 def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -> None:
     assert told(content) == lines
+
+
+def test_a_block_of_an_answer_reports_the_usage_of_its_turn() -> None:
+    used = {"input_tokens": 9, "cache_read_input_tokens": 90, "output_tokens": 1}
+    answer = {"id": "msg_1", "model": "m", "content": [BASH], "usage": used}
+    block, helper = (
+        line(type="assistant", message=answer, parent_tool_use_id=each) for each in (None, "t1")
+    )
+    call = ToolUse("Bash", {"command": "docker ps"})
+
+    assert parse(block, usage=True) == [
+        call,
+        TurnUsage("msg_1", "m", Usage(uncached=9, cache_read=90, output=9)),
+    ]
+    assert parse(block) == parse(helper, usage=True) == [call]
 
 
 @pytest.mark.parametrize(

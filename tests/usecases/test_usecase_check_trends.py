@@ -1,5 +1,6 @@
 """Latency over a period and heartbeats: bounded, exact where folded, and equal to the results."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,9 +10,16 @@ from contexts import context
 from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.checks.silence import MaintenanceWindow
 from lamplighter.domain.services.latency import LatencyPeriod, merge_spans
-from lamplighter.domain.services.series import DAY, Aggregate, CheckRun, PointState
+from lamplighter.domain.services.series import (
+    DAY,
+    Aggregate,
+    CheckRun,
+    PointState,
+    SeriesResolution,
+)
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.repository import Database
+from lamplighter.repository.services import series
 from lamplighter.usecases.services import check_folding, check_runs, silence
 from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.services.check_history import read_uptime
@@ -97,6 +105,23 @@ async def test_a_latency_is_compared_with_the_period_before(db: Database, *, fol
     [found] = (await latency(db, LatencyPeriod.WEEK))["checks"]
 
     assert (found["median_ms"], found["before_ms"]) == (50.0, 20.0)
+
+
+async def test_a_month_is_merged_by_the_database_as_by_the_rules(db: Database) -> None:
+    began, slow = NOON - 2 * DAY, 2 * HOUR
+    runs = [run(began + n * MINUTE, ms=float(n * 7 % 90)) for n in range(400)]
+    runs += [run(began + slow + n * HOUR, "failed", ms=float(n)) for n in range(5, 30)]
+    runs.append(replace(run(NOON - 11 * HOUR), latency_ms=None))
+    await record(db, *sorted(runs, key=lambda each: each.at))
+    await check_folding.fold(db, CheckRetention(), before=NOON - 2 * MINUTE)
+
+    [found] = (await latency(db, LatencyPeriod.MONTH))["checks"]
+
+    [tcp] = [each for each in await series.every(db) if each.check == "tcp"]
+    fine = await series.aggregates(db, SeriesResolution.FINE, tcp.id, start=began, end=NOON)
+    expected = merge_spans(fine, LatencyPeriod.MONTH.span)
+    for name in ("count", "failures", "p50_ms", "p95_ms", "max_ms"):
+        assert found[name] == [getattr(each, name) for each in expected], name
 
 
 async def test_a_latency_lists_pauses_and_maintenance_windows(db: Database) -> None:

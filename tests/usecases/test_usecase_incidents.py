@@ -30,16 +30,18 @@ from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.session import RequestState, Session, Status
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import events, incidents, notices
+from lamplighter.repository.access import journal
+from lamplighter.repository.services import events, incidents, notices, outcomes
 from lamplighter.repository.sessions import escalations, requests, sessions
 from lamplighter.usecases.services import act, alert, check_runs
 from lamplighter.usecases.services.alert import AlertContext
 from lamplighter.usecases.services.incidents import view as incident_view
 from lamplighter.usecases.services.incidents.follow import follow
+from lamplighter.usecases.services.incidents.learn import learn
 from lamplighter.usecases.sessions import chain
 from lamplighter.usecases.sessions.sessions import SessionEnd, finish
 from lamplighter.usecases.system import incident_changes as acts
-from lamplighter.usecases.system import overview
+from lamplighter.usecases.system import incident_undo, overview
 from lamplighter.usecases.system.incident_changes import IncidentChange
 from thorough import examples
 
@@ -463,6 +465,52 @@ async def test_a_person_acknowledges_notes_and_resolves(db: Database) -> None:
         await acts.change(here, incident.id, IncidentChange())
     with pytest.raises(NotFound):
         await acts.change(here, 99, IncidentChange(note="x"))
+
+
+async def test_each_act_on_an_incident_is_undone_the_last_one_first(db: Database) -> None:
+    await checked(db, FAILED, NOON, "db", "mail")
+    first, second = await incidents.live(db)
+    await follow(db, SERVICES, now=NOON)
+    wanted = [
+        IncidentChange(note="On it"),
+        IncidentChange(acknowledged=True, note="Waiting for a disk"),
+        IncidentChange(merge_into=first.id),
+        IncidentChange(separate=True),
+        IncidentChange(outcome=IncidentOutcome.BY_PERSON),
+    ]
+    states = [await now_of(db, second)]
+    for minute, each in enumerate(wanted, 1):
+        await acts.change(context(db, NOON + minute * MINUTE), second.id, each)
+        states.append(await now_of(db, second))
+    here = context(db, NOON + 9 * MINUTE)
+    await learn(here, SERVICES)
+    done = (await journal.page(db, limit=9)).items
+    with pytest.raises(Conflict):
+        await incident_undo.revert(here, done[3].id)  # acknowledged, and resolved since
+
+    for act_done, before in zip(done, states[-2::-1], strict=True):
+        await incident_undo.revert(here, act_done.id)
+        undone = await now_of(db, second)
+        assert undone.live == before.live
+        plain = [replace(each, version=0, resolved_at=None) for each in (undone, before)]
+        assert plain[0] == plain[1], act_done.subject
+
+    assert await outcomes.of_incident(db, second.id) == []
+    await well(db, "db", "mail")
+    assert await incidents.live(db) == []
+
+
+async def test_a_resolution_is_not_undone_once_its_service_failed_again(db: Database) -> None:
+    incident = await failing(db, "mail")
+    await acts.change(
+        context(db, NOON + MINUTE), incident.id, IncidentChange(outcome=IncidentOutcome.BY_PERSON)
+    )
+    await well(db, "mail")
+    await checked(db, FAILED, NOON + 20 * MINUTE, "mail")
+    [act_done] = (await journal.page(db, limit=9)).items
+
+    with pytest.raises(Conflict, match="is open for mail"):
+        await incident_undo.revert(context(db, NOON + 21 * MINUTE), act_done.id)
 
 
 async def test_incidents_are_merged_with_all_they_hold(db: Database) -> None:

@@ -7,9 +7,11 @@ never raises.
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from lamplighter.domain.sessions import exit_reasons
+from lamplighter.domain.sessions.context import estimate_tokens
 from lamplighter.domain.sessions.transcript import (
     AnswerCut,
     Denied,
@@ -22,6 +24,7 @@ from lamplighter.domain.sessions.transcript import (
     ToolResult,
     ToolUse,
     TranscriptItem,
+    TurnUsage,
     UnreadableLine,
     Usage,
     UsageReport,
@@ -34,8 +37,11 @@ MAX_LEVELS: Final = 100
 MAX_NUMBER: Final = 10**15
 
 
-def parse(line: bytes) -> list[TranscriptItem]:
-    """Return the items of one line; a line of a kind we do not know has none."""
+def parse(line: bytes, *, usage: bool = False) -> list[TranscriptItem]:
+    """Return the items of one line; a line of a kind we do not know has none.
+
+    With `usage`, what a block of an answer reports of its turn follows the block.
+    """
     text = line.decode("utf-8", "replace").lstrip("\ufeff").strip()
     if not text:
         return []
@@ -47,7 +53,9 @@ def parse(line: bytes) -> list[TranscriptItem]:
         return [UnreadableLine("A line is nested too deeply and was skipped.")]
     except ValueError:
         return [RawLine(_replace_surrogates(text))]
-    return list(_items(message))
+    items = list(_items(message))
+    turn = _turn_usage(message) if usage else None
+    return [*items, turn] if turn else items
 
 
 def _items(message: dict[str, Any]) -> Iterator[TranscriptItem]:
@@ -66,12 +74,7 @@ def _items(message: dict[str, Any]) -> Iterator[TranscriptItem]:
 
 
 def _assistant(message: dict[str, Any]) -> Iterator[TranscriptItem]:
-    said = _dict(message.get("message"))
-    own = not (
-        message.get("parent_tool_use_id")
-        or message.get("is_api_error_message")
-        or said.get("model") == SYNTHETIC
-    )
+    said, own = _dict(message.get("message")), _is_own(message)
     for block in _blocks(said.get("content")):
         match block.get("type"):
             case "text":
@@ -80,6 +83,37 @@ def _assistant(message: dict[str, Any]) -> Iterator[TranscriptItem]:
             case "tool_use":
                 given, use = _clean_json(block.get("input")), _string(block.get("id"))
                 yield ToolUse(_string(block.get("name")) or "?", given, use)
+
+
+def _is_own(message: dict[str, Any]) -> bool:
+    return not (
+        message.get("parent_tool_use_id")
+        or message.get("is_api_error_message")
+        or _dict(message.get("message")).get("model") == SYNTHETIC
+    )
+
+
+def _turn_usage(message: dict[str, Any]) -> TurnUsage | None:
+    """Return what a block reports of its turn; the Claude CLI prints one block a line.
+
+    Its output tokens are those at the beginning of the answer, so the size of the block
+    replaces them.
+    """
+    answer = _dict(message.get("message"))
+    if message.get("type") != "assistant" or not _is_own(message):
+        return None
+    usage, turn = _usage(answer.get("usage")), _string(answer.get("id"))
+    if usage is None or not turn:
+        return None
+    text = "".join(map(_block_text, _blocks(answer.get("content"))))
+    model = _string(answer.get("model"))
+    return TurnUsage(turn, model, replace(usage, output=estimate_tokens(text)))
+
+
+def _block_text(block: dict[str, Any]) -> str:
+    if block.get("type") == "tool_use":
+        return json.dumps([_string(block.get("name")), _clean_json(block.get("input"))])
+    return _string(block.get("text")) or _string(block.get("thinking"))
 
 
 def _user(message: dict[str, Any]) -> Iterator[TranscriptItem]:

@@ -5,7 +5,7 @@
  * @typedef {{key: string, kind: string, text: string, first: boolean, fold: string, head: boolean, behind: number,
  *   failed: boolean, at: Time | null, took: number | null, usage: LogItem["usage"]}} Line
  */
-import { turnWords } from "./turns.js"
+import { blockTurn, settleTurns, turnWords } from "./turns.js"
 
 const FOLDED = ["tool", "result", "error"]
 const WHOLE = ["text", "tool"]
@@ -48,17 +48,29 @@ export function addLines(lines, items) {
     if (FOLDED.includes(item.kind) && !item.text) continue
     // a whole answer takes the place of its words as they came
     while (WHOLE.includes(item.kind) && lines.at(-1)?.kind === "partial") lines.pop()
-    if (item.usage) {
-      // a turn is reported once it is over: its figures stand above what it was made of
-      const above = lines.findLastIndex((line) => !OF_TURN.includes(line.kind)) + 1
-      lines.splice(above, 0, ...linesOf({ ...item, text: turnWords(item, lines) }))
+    if (item.usage && item.kind === "turn") {
+      addTurn(lines, item)
       continue
     }
-    const more = linesOf(item)
+    if (item.usage) settleTurns(item.usage, lines)
+    const more = linesOf({ ...item, usage: null })
     if (FOLDED.includes(item.kind)) fold(asked(lines, item.kind) ?? more[0], more)
     for (const line of more) lines.push(line)
   }
   return lines
+}
+
+/** A turn is reported once it is over: its figures are above its lines. @param {Line[]} lines @param {LogItem} item */
+function addTurn(lines, item) {
+  const turn = lines.findLast((line) => line.kind === "turn")
+  const same = item.usage?.turn && turn?.usage?.turn === item.usage.turn ? turn : undefined
+  const found = item.usage?.turn ? blockTurn(item, lines, same) : { text: turnWords(item, lines) }
+  if (same) {
+    Object.assign(same, found)
+    return
+  }
+  const above = lines.findLastIndex((line) => !OF_TURN.includes(line.kind)) + 1
+  lines.splice(above, 0, ...linesOf({ ...item, ...found }))
 }
 
 /** The question that an answer follows at once. @param {Line[]} lines @param {string} kind */

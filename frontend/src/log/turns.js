@@ -2,6 +2,8 @@ import { duration } from "../shared/format/format.js"
 import { brief, dollars } from "../shared/format/spending.js"
 import { t } from "../shared/texts/index.js"
 
+const NOTHING = { input_tokens: 0, output_tokens: 0, cost_usd: 0 }
+
 /**
  * One turn of a model: how long it took, and the tokens and the cost that it added to those of the turns before.
  * @param {LogItem} item @param {import("./lines.js").Line[]} lines all before it
@@ -10,16 +12,75 @@ export function turnWords({ at, usage }, lines) {
   const now = /** @type {NonNullable<typeof usage>} */ (usage)
   const last = lines.findLast((line) => line.usage)
   if (!last && now.turns > 1) return t("session.turn", { n: now.turns }) // what came before is not read yet
-  const before = last?.usage ?? { input_tokens: 0, output_tokens: 0, cost_usd: 0 }
+  const before = last?.usage ?? NOTHING
+  return words(now.turns, sinceLast(at, lines), {
+    input_tokens: now.input_tokens - before.input_tokens,
+    output_tokens: now.output_tokens - before.output_tokens,
+    cost_usd: now.cost_usd === null || before.cost_usd === null ? null : now.cost_usd - before.cost_usd,
+  })
+}
+
+/**
+ * A block that reports the usage of its turn alone: a turn of its own, or more of the one in `turn`.
+ * @param {LogItem} item @param {import("./lines.js").Line[]} lines all before it
+ * @param {import("./lines.js").Line | undefined} turn
+ */
+export function blockTurn({ at, usage }, lines, turn) {
+  const block = /** @type {NonNullable<typeof usage>} */ (usage)
+  const held = turn?.usage
+  const rest = turn ? lines.slice(0, lines.indexOf(turn)) : lines
+  const turns = held?.turns ?? rest.filter((line) => line.usage?.turn).length + 1
+  const output = block.cost_usd === null || block.input_usd === null ? null : block.cost_usd - block.input_usd
+  const cost = held ? held.cost_usd : block.input_usd
+  const added = {
+    ...block,
+    turns,
+    output_tokens: (held?.output_tokens ?? 0) + block.output_tokens,
+    cost_usd: cost === null || output === null ? null : cost + output,
+  }
+  return { usage: added, at, text: words(turns, sinceLast(at, rest), added, true) }
+}
+
+/**
+ * The end reports what a session used in all: the estimates of its turns are brought to it.
+ * @param {NonNullable<LogItem["usage"]>} total @param {import("./lines.js").Line[]} lines
+ */
+export function settleTurns(total, lines) {
+  const turns = lines.filter((line) => line.usage?.turn)
+  const sum = (/** @type {"output_tokens" | "cost_usd"} */ name) =>
+    turns.reduce((all, { usage }) => all + (usage?.[name] ?? 0), 0)
+  const [output, cost] = [sum("output_tokens"), sum("cost_usd")]
+  turns.forEach((turn, at) => {
+    const held = /** @type {NonNullable<LogItem["usage"]>} */ (turn.usage)
+    const settled = {
+      ...held,
+      output_tokens: output ? Math.round((held.output_tokens * total.output_tokens) / output) : 0,
+      cost_usd:
+        total.cost_usd === null || held.cost_usd === null || !cost ? null : (held.cost_usd * total.cost_usd) / cost,
+    }
+    const before = lines.slice(0, lines.indexOf(turn))
+    Object.assign(turn, { usage: settled, text: words(at + 1, sinceLast(turn.at, before), settled, true) })
+  })
+}
+
+/** How long it is since the turn before, or since the first line. @param {Time | null} at @param {import("./lines.js").Line[]} lines */
+function sinceLast(at, lines) {
+  const last = lines.findLast((line) => line.usage)
   const since = at && (last ? last.at : lines.find((line) => line.at)?.at)
+  return since ? duration(Date.parse(at) - Date.parse(since)) : ""
+}
+
+/** @param {number} n @param {string} time @param {Pick<NonNullable<LogItem["usage"]>, "input_tokens" | "output_tokens" | "cost_usd">} used */
+function words(n, time, used, estimated = false) {
+  const tokens = {
+    input: brief.format(Math.max(0, used.input_tokens)),
+    output: brief.format(Math.max(0, used.output_tokens)),
+  }
   return [
-    t("session.turn", { n: now.turns }),
-    since ? duration(Date.parse(at) - Date.parse(since)) : "",
-    t("session.tokens", {
-      input: brief.format(Math.max(0, now.input_tokens - before.input_tokens)),
-      output: brief.format(Math.max(0, now.output_tokens - before.output_tokens)),
-    }),
-    now.cost_usd === null || before.cost_usd === null ? "" : dollars(Math.max(0, now.cost_usd - before.cost_usd)),
+    t("session.turn", { n }),
+    time,
+    estimated ? t("session.tokensAbout", tokens) : t("session.tokens", tokens),
+    used.cost_usd === null ? "" : dollars(Math.max(0, used.cost_usd)),
   ]
     .filter(Boolean)
     .join(" · ")

@@ -198,9 +198,10 @@ function ofGraph({ add, api, feed, router, confirm, toasts, journal }) {
 }
 
 /** @param {any} with_ */
-function ofIncidents({ add, api, feed, confirm, toasts }) {
-  const found = add("incidents", incidents({ api, confirm, toasts }))
+function ofIncidents({ add, api, feed, confirm, toasts, journal }) {
+  const found = add("incidents", incidents({ api, confirm, toasts, journal }))
   for (const entity of ["incident", "session", "event", "approval"]) feed.on(entity, () => found.follow())
+  journal.onUndone((/** @type {{action: string}} */ { action }) => action === "incident" && found.here && found.load())
   return found
 }
 

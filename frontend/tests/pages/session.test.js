@@ -69,6 +69,34 @@ test("a turn has its own time, tokens and cost, and an answered tool how long it
   assert.deepEqual([store.line(2).took, store.line(2).at], [2_000, at("12")])
 })
 
+test("blocks that report their turn are one turn, and the end brings the estimates to the total", async () => {
+  const at = (second) => `2026-11-26T10:00:${second}.000000Z`
+  const block = (offset, turn, input_tokens, output_tokens, cost_usd, input_usd) => ({
+    ...{ offset, index: 1, kind: "turn", text: "turn", at: at(offset) },
+    usage: { turns: 0, turn, input_tokens, output_tokens, cost_usd, input_usd },
+  })
+  const line = (offset, kind) => ({ offset, index: 0, kind, text: kind, at: at(offset) })
+  const blocks = [
+    ...[line(10, "started"), line(12, "text"), block(12, "a", 8_000, 100, 0.02, 0.01)],
+    ...[line(14, "tool"), block(14, "a", 8_000, 300, 0.04, 0.01), line(20, "result")],
+    ...[line(24, "text"), block(24, "b", 9_000, 100, 0.02, 0.01)],
+  ]
+  const total = { turns: 2, turn: null, input_tokens: 17_000, output_tokens: 1_000, cost_usd: 0.12, input_usd: null }
+  const { store } = await logOf(page(blocks, { complete: false, next: 25 }), page([]))
+
+  const turns = () => texts(store).filter((text) => text.startsWith("turn"))
+  assert.deepEqual(turns(), [
+    "turn 1 · 4.0 s · 8K tokens in, about 400 out · $0.05",
+    "turn 2 · 10 s · 9K tokens in, about 100 out · $0.02",
+  ])
+  assert.deepEqual(texts(store)[1], turns()[0])
+  store.append([{ ...line(25, "finished"), usage: total }])
+  assert.deepEqual(turns(), [
+    "turn 1 · 4.0 s · 8K tokens in, about 800 out · $0.09",
+    "turn 2 · 10 s · 9K tokens in, about 200 out · $0.03",
+  ])
+})
+
 test("a call of several lines that still runs has no time yet", async () => {
   const at = "2026-11-26T10:00:12.000000Z"
   const { store } = await logOf(page([{ offset: 0, index: 0, kind: "tool", text: "Bash: ls\ndf\nfree", at }]))

@@ -9,7 +9,7 @@ const session = (changes) => ({ engine: "claude", model: "m", cost_usd: null, bu
 test("a cost that nobody knows is never a zero", () => {
   assert.deepEqual(
     [session(), session({ budget_usd: 0.5 }), session({ cost_usd: 0.1834, budget_usd: 0.5 })].map(costWords),
-    ["cost unknown", "cost unknown of $0.50", "$0.183 of $0.50"],
+    ["cost unknown", "cost unknown of $0.50", "$0.18 of $0.50"],
   )
 })
 
@@ -20,7 +20,7 @@ test("a session without a model costs nothing and says nothing of it", () => {
 })
 
 test("small sums keep the digits that say something", () => {
-  assert.deepEqual([0, 0.00001, 0.0042, 0.183, 12.5].map(dollars), ["$0", "< $0.0001", "$0.0042", "$0.183", "$12.50"])
+  assert.deepEqual([0, 0.00001, 0.0042, 0.183, 12.5].map(dollars), ["$0", "< $0.0001", "$0.0042", "$0.18", "$12.50"])
 })
 
 test("tokens are what it was given, from the cache too, and what it gave", () => {

@@ -88,7 +88,7 @@ async def run(
         started.kill()
         await started.wait()
     lines = output.read_bytes().splitlines()
-    items = [item for line in lines for item in stream.parse(line)]
+    items = [item for line in lines for item in stream.parse(line, usage=True)]
     left = sorted(str(path.relative_to(scratch)) for path in scratch.rglob("*"))
     return Ended(status, items, started.last_words(), left)
 

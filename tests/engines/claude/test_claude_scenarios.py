@@ -8,7 +8,14 @@ import psutil
 import pytest
 from real_cli import KEY, engine, run, run_all, task
 
-from lamplighter.domain.sessions.transcript import AnswerCut, EngineStarted, Retry, Text, Usage
+from lamplighter.domain.sessions.transcript import (
+    AnswerCut,
+    EngineStarted,
+    Retry,
+    Text,
+    TurnUsage,
+    Usage,
+)
 from lamplighter.engines.claude import TASK_HEADING, session_uuid
 from messages_api import Asked, MessagesApi, Turn, fails, says, uses
 
@@ -122,6 +129,9 @@ async def test_turns_and_dollars_bound_a_model_that_never_ends(
     assert dollars.finished.cost_usd == pytest.approx(0.2001)  # it ends with the turn that is begun
     assert dollars.finished.usage == Usage(uncached=200_000, output=20)
     assert (turns.status, dollars.status) == (1, 1)
+    used = [each for each in turns.items if isinstance(each, TurnUsage)]
+    assert len({each.turn for each in used}) == len(used) == 3  # the output is what is printed
+    assert {each.usage for each in used} == {Usage(uncached=100_000, output=8)}
 
 
 async def test_an_interrupted_session_keeps_what_was_said_and_what_it_cost(

@@ -102,7 +102,7 @@ async def _redirect(request: Request) -> Response | None:
 
 def _show_again(request: Request, status: int, words: str, onward: str, **headers: str) -> Response:
     if login_page.accepts_html(request.headers):
-        return login_page.answer(status, words, onward=onward, headers=headers)
+        return login_page.answer(status, words, onward=onward, more=headers)
     return problem(status, words, headers=headers)
 
 

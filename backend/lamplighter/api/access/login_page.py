@@ -1,28 +1,61 @@
-"""The login page: one file that needs nothing else, with a policy for its own style."""
+"""The login page: one file that needs nothing else, with a policy for its own style.
+
+It contains the typeface of the app: no file of the app is served before the login.
+"""
 
 import base64
 import hashlib
 import html
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse
 
+from lamplighter.assets import WEB
+
 _PAGE: Final = Path(__file__).with_name("login.html").read_text(encoding="utf-8")
-_STYLE: Final = _PAGE.partition("<style>")[2].partition("</style>")[0]
-_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-CSP: Final = (
-    f"default-src 'none'; style-src 'sha256-{_HASH}'; img-src data:; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-_HEADERS: Final = {
-    "Content-Security-Policy": CSP,
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "same-origin",  # with none at all a form of ours is sent by Origin: null
-}
+_FONT: Final = "assets/inter-latin-wght-normal-*.woff2"
+_FACE: Final = """@font-face {{
+  font-family: "Inter";
+  src: url("data:font/woff2;base64,{}") format("woff2");
+  font-weight: 100 900;
+}}
+"""
+
+
+def _hash(style: str) -> str:
+    digest = hashlib.sha256(style.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def font_face() -> str:
+    """Return the typeface of the app as a style; nothing where the app is not built."""
+    for file in WEB.glob(_FONT):
+        return _FACE.format(base64.b64encode(file.read_bytes()).decode())
+    return ""
+
+
+@cache
+def headers() -> Mapping[str, str]:
+    """Return the headers of the page; its policy allows its own two styles."""
+    own = _PAGE.partition("<style>")[2].partition("</style>")[0]
+    hashes = " ".join(_hash(style) for style in (own, font_face()))
+    policy = (
+        f"default-src 'none'; style-src {hashes}; font-src data:; img-src data:; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    )
+    return {
+        "Content-Security-Policy": policy,
+        "Cache-Control": "no-store",
+        "Referrer-Policy": "same-origin",  # with none at all a form of ours is sent by Origin: null
+    }
+
+
 _LOCAL_PATH: Final = re.compile(r"/(?![/\\])[\w/?&=%.,:+~-]*", re.ASCII)
 _ERROR: Final = '<p class="error" id="error" role="alert">{}</p>'
 _BEFORE, _, _rest = _PAGE.partition("<!-- form -->\n")
@@ -31,9 +64,9 @@ _DESCRIBED: Final = 'aria-describedby="hint"'
 _WRONG: Final = 'aria-invalid="true" aria-describedby="error hint"'
 
 
-def accepts_html(headers: Headers) -> bool:
+def accepts_html(request: Headers) -> bool:
     """Whether the client can show a page."""
-    return "text/html" in headers.get("accept", "")
+    return "text/html" in request.get("accept", "")
 
 
 def answer(
@@ -41,14 +74,15 @@ def answer(
     error: str = "",
     *,
     onward: str = "/",
-    headers: Mapping[str, str] | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> HTMLResponse:
-    """Answer with the page to log in by; `onward` is where it leads then."""
+    """Answer with the page to log in by; `onward` is where it leads then, `more` are headers."""
     form = _FORM.replace("{onward}", html.escape(onward))
     if error:
         said = _ERROR.format(html.escape(error))
         form = form.replace(_DESCRIBED, _WRONG).replace("<!-- error -->", said)
-    return HTMLResponse(_BEFORE + form + _AFTER, status, headers={**_HEADERS, **(headers or {})})
+    page = _BEFORE.replace("<style>", f"<style>{font_face()}</style>\n<style>", 1) + form + _AFTER
+    return HTMLResponse(page, status, headers={**headers(), **(more or {})})
 
 
 def redirect_page(address: str, title: str = "Logged in", status: int = 200) -> HTMLResponse:
@@ -61,4 +95,4 @@ def redirect_page(address: str, title: str = "Logged in", status: int = 200) -> 
     head = f'<meta http-equiv="refresh" content="0;url={to}">\n</head>'
     words = f'<h1>{html.escape(title)}</h1>\n<p><a href="{to}">Continue to Lamplighter</a></p>\n'
     page = _BEFORE.replace("</head>", head) + words + _AFTER
-    return HTMLResponse(page, status, headers=_HEADERS)
+    return HTMLResponse(page, status, headers=headers())

@@ -22,12 +22,15 @@ from lamplighter.usecases.configuration import changes as configuration
 from lamplighter.usecases.configuration.context import CONFIGURE
 from lamplighter.usecases.memory import journal as acts
 from lamplighter.usecases.services import silence
+from lamplighter.usecases.system import incident_undo
+from lamplighter.usecases.system.incident_changes import CHANGED
 
 UNDO_SCOPES: Final = {
     "review": "reviews:write",
     "reset": "cooldowns:write",
     silence.PAUSE: "services:write",
     silence.UNPAUSE: "services:write",
+    CHANGED: "sessions:write",
 }
 """The scope that undoing an act takes, where it is another one than that of memories."""
 
@@ -71,6 +74,9 @@ async def undo(request: Request) -> Response:
         raise HTTPException(403, f"Undoing this act needs the scope {scope}.")
     if existing and existing.action == CONFIGURE:
         done = await _undo_edit(request, number)
+    elif existing and existing.action == CHANGED:
+        act, undone = await incident_undo.revert(here, number)
+        done = acts.RevertResult(act=act, undoes=undone, rows=1)
     elif existing and existing.action in (silence.PAUSE, silence.UNPAUSE):
         act, undone = await silence.revert(here, number, by=actor_name(caller_of(request)))
         done = acts.RevertResult(act=act, undoes=undone, rows=1)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.sessions.cost import request_cost
 from lamplighter.domain.sessions.transcript import (
     PARTIAL,
     TURN,
@@ -14,6 +15,7 @@ from lamplighter.domain.sessions.transcript import (
     Line,
     TranscriptEntry,
     TranscriptItem,
+    TurnUsage,
     UnreadableLine,
     UsageReport,
     full_transcript_entry,
@@ -99,13 +101,21 @@ def entries(line: Line, *, form: Form, redact: Redactor, times: ReadTimes) -> li
     ]
 
 
-def _usage(report: UsageReport) -> dict[str, Any]:
-    used = report.usage
+def _usage(report: UsageReport | TurnUsage) -> dict[str, Any]:
+    used, turns, turn = report.usage, 0, None
+    cost, input_cost = None, None
+    if isinstance(report, UsageReport):
+        turns, cost = report.turns, report.cost_usd
+    else:
+        turn, cost = report.turn, request_cost(report.model, used)
+        input_cost = request_cost(report.model, replace(used, output=0))
     return {
-        "turns": report.turns,
+        "turns": turns,
+        "turn": turn,
         "input_tokens": used.uncached + used.cache_read + used.cache_write,
         "output_tokens": used.output,
-        "cost_usd": report.cost_usd,
+        "cost_usd": cost,
+        "input_usd": input_cost,
     }
 
 
@@ -123,7 +133,9 @@ def _entries(line: Line, form: Form) -> list[TranscriptEntry | None]:
         text = line.problem or line.content.decode("utf-8", "replace")
         return [TranscriptEntry("raw", text) if text.strip() else None]
     items: list[TranscriptItem] = (
-        [UnreadableLine(line.problem)] if line.problem else stream.parse(line.content)
+        [UnreadableLine(line.problem)]
+        if line.problem
+        else stream.parse(line.content, usage=form == "whole")
     )
     return [
         (full_transcript_entry if form == "whole" else transcript_entry)(item) for item in items

@@ -133,18 +133,25 @@ class LogQuery(Struct):
 
 
 class LogUsage(Struct):
-    """The usage of a session up to the end of a turn; an unknown cost is null."""
+    """The usage of a session up to the end of a turn; an unknown cost is null.
+
+    With an id in `turn` it is that of one turn: its input, and the output of one block of its
+    answer. Its output tokens and its costs are estimates, `input_usd` the cost of the input alone.
+    """
 
     turns: int
+    turn: str | None
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
+    input_usd: float | None
 
 
 class LogEntry(Struct):
     """One entry of a session's log; `offset` and `index` are its position.
 
-    `at` is when it was read, null where that is not known; `usage` belongs to the kind `turn`.
+    `at` is when it was read, null where that is not known; `usage` belongs to the
+    kinds `turn` and `finished`.
     """
 
     offset: int

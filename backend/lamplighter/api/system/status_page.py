@@ -108,11 +108,18 @@ def _render(found: PublicStatus) -> str:
 def _title(found: PublicStatus) -> str:
     states = [each.state for each in found.services]
     if bad := sum(each not in _OK for each in states):
-        return f"{bad} of {len(states)} services are affected"
-    unknown = states.count(PublicState.UNKNOWN)
-    if unknown or not states:
-        return f"{unknown} of {len(states)} services are not checked at present"
-    return "All services are operational"
+        return f"{_share(bad, len(states))} affected"
+    if checked := sum(each is not PublicState.UNKNOWN for each in states):
+        if checked == len(states):
+            return "All services are operational"
+        return f"{_share(len(states) - checked, len(states))} not checked at present"
+    return "No service is checked at present"
+
+
+def _share(some: int, total: int) -> str:
+    if some == total:
+        return "The service is" if total == 1 else "All services are"
+    return f"{some} of {total} services {'is' if some == 1 else 'are'}"
 
 
 def _service(each: PublicService) -> str:

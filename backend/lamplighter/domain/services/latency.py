@@ -55,25 +55,10 @@ def merge_spans(found: Iterable[Aggregate], span: timedelta) -> list[Aggregate]:
 
 def typical_latency(found: Iterable[Aggregate]) -> float | None:
     """Return the median latency over spans of time, each as often as it has results."""
-    return _weighted([(each.p50_ms, each.count) for each in found], 50)
+    return weighted_percentile([(each.p50_ms, each.count) for each in found], 50)
 
 
-def _merged(at: datetime, group: Sequence[Aggregate]) -> Aggregate:
-    if len(group) == 1:
-        return replace(group[0], at=at)
-    slowest = [each.max_ms for each in group if each.max_ms is not None]
-    return Aggregate(
-        at=at,
-        count=sum(each.count for each in group),
-        failures=sum(each.failures for each in group),
-        warnings=sum(each.warnings for each in group),
-        p50_ms=_weighted([(each.p50_ms, each.count) for each in group], 50),
-        p95_ms=_weighted([(each.p95_ms, each.count) for each in group], 95),
-        max_ms=max(slowest, default=None),
-    )
-
-
-def _weighted(found: Iterable[tuple[float | None, int]], percent: int) -> float | None:
+def weighted_percentile(found: Iterable[tuple[float | None, int]], percent: int) -> float | None:
     """Return a percentile by the nearest rank of values that count several times."""
     ordered = sorted((value, count) for value, count in found if value is not None)
     total = sum(count for _, count in ordered)
@@ -85,3 +70,18 @@ def _weighted(found: Iterable[tuple[float | None, int]], percent: int) -> float 
         if passed >= rank:
             return value
     return None
+
+
+def _merged(at: datetime, group: Sequence[Aggregate]) -> Aggregate:
+    if len(group) == 1:
+        return replace(group[0], at=at)
+    slowest = [each.max_ms for each in group if each.max_ms is not None]
+    return Aggregate(
+        at=at,
+        count=sum(each.count for each in group),
+        failures=sum(each.failures for each in group),
+        warnings=sum(each.warnings for each in group),
+        p50_ms=weighted_percentile([(each.p50_ms, each.count) for each in group], 50),
+        p95_ms=weighted_percentile([(each.p95_ms, each.count) for each in group], 95),
+        max_ms=max(slowest, default=None),
+    )

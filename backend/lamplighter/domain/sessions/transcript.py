@@ -63,6 +63,18 @@ class UsageReport:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnUsage:
+    """Usage of one turn, as a block of its answer reports it; blocks of one turn share `turn`.
+
+    Input tokens are those of the turn, output tokens those of the block.
+    """
+
+    turn: str
+    model: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """Words of the assistant. Markers count only where `own` is true.
 
@@ -168,6 +180,7 @@ class UnreadableLine:
 TranscriptItem = (
     EngineStarted
     | UsageReport
+    | TurnUsage
     | Text
     | Partial
     | AnswerCut
@@ -187,7 +200,7 @@ class TranscriptEntry:
 
     kind: str
     text: str
-    usage: UsageReport | None = None
+    usage: UsageReport | TurnUsage | None = None
 
 
 def transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
@@ -218,6 +231,11 @@ def full_transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
             return TranscriptEntry("error" if is_error else "result", text.strip("\n"))
         case UsageReport(turns):
             return TranscriptEntry(TURN, f"turn {turns}", item)
+        case TurnUsage():
+            return TranscriptEntry(TURN, "turn", item)
+        case Finished(turns=int(turns), usage=Usage() as usage):
+            total = UsageReport(turns, usage, item.cost_usd)
+            return TranscriptEntry("finished", _finished_text(item), total)
     return transcript_entry(item)
 
 

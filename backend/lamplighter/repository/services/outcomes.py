@@ -24,6 +24,11 @@ async def insert(db: Database, record: OutcomeRecord) -> OutcomeRecord:
     return replace(record, id=int(await db.fetch_val(statement)))
 
 
+async def remove(db: Database, incident_id: int) -> None:
+    """Remove the outcomes of an incident that is open again."""
+    await db.execute(sa.delete(outcomes).where(outcomes.c.incident_id == incident_id))
+
+
 async def of_service(db: Database, service: str) -> list[OutcomeRecord]:
     """Return the outcomes of incidents with a service as their root, oldest first."""
     query = (

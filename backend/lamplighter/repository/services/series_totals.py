@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.services.latency import weighted_percentile
 from lamplighter.domain.services.series import (
     DAY,
     EPOCH,
+    Aggregate,
     CheckSeries,
     PointState,
     SeriesResolution,
@@ -127,6 +129,51 @@ def _beats(row: Any) -> Beats:
         states=row["states"],
         latency_ms=[int(each) if each else None for each in row["latency"].split(",")],
     )
+
+
+async def merged_aggregates(
+    db: Database, series_id: int, span: timedelta, *, start: datetime, end: datetime
+) -> list[Aggregate]:
+    """Return the 5-minute aggregates of a series, merged into longer spans, oldest first.
+
+    The database groups them: a month has 8,640, and a row for each costs ten times as much.
+    """
+    column, join = check_aggregates.c, sa.func.aggregate_strings
+    at = (Seconds(column.at) // int(span.total_seconds())).label("span")
+    values = {
+        name: join(sa.func.coalesce(sa.cast(column[name], sa.Text), ""), ",").label(f"{name}_all")
+        for name in ("count", "p50_ms", "p95_ms")
+    }
+    totals = [sa.func.sum(column[name]).label(name) for name in ("count", "failures", "warnings")]
+    query = (
+        sa.select(at, *totals, sa.func.max(column.max_ms).label("max_ms"), *values.values())
+        .where(column.span == SeriesResolution.FINE, column.series_id == series_id)
+        .where(column.at >= start, column.at < end)
+        .group_by(at)
+        .order_by(at)
+    )
+    return [_merged(row, span) for row in await db.fetch_all(query)]
+
+
+def _merged(row: Any, span: timedelta) -> Aggregate:
+    counts = [int(each) for each in row["count_all"].split(",")]
+    p50_ms, p95_ms = (
+        weighted_percentile(zip(_numbers(row[f"{name}_all"]), counts, strict=True), percent)
+        for name, percent in (("p50_ms", 50), ("p95_ms", 95))
+    )
+    return Aggregate(
+        at=EPOCH + int(row["span"]) * span,
+        count=int(row["count"]),
+        failures=int(row["failures"]),
+        warnings=int(row["warnings"]),
+        p50_ms=p50_ms,
+        p95_ms=p95_ms,
+        max_ms=row["max_ms"],
+    )
+
+
+def _numbers(joined: str) -> list[float | None]:
+    return [float(each) if each else None for each in joined.split(",")]
 
 
 async def checked_since(db: Database, moment: datetime) -> list[CheckSeries]:

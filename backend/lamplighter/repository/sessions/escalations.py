@@ -171,6 +171,13 @@ async def close(db: Database, service: str, *, why: str, now: datetime) -> list[
     return await _update(db, [escalations.c.id.in_(numbers), waiting], values, now=now)
 
 
+async def reopen(db: Database, *, closed_at: datetime, now: datetime) -> list[Escalation]:
+    """Open again what was marked as handled at a moment."""
+    conditions = [escalations.c.why == HANDLED, escalations.c.closed_at == closed_at]
+    values = {"state": EscalationState.PERSON, "why": "", "closed_at": None}
+    return await _update(db, conditions, values, now=now)
+
+
 async def _update(
     db: Database,
     conditions: Sequence[sa.ColumnElement[bool]],

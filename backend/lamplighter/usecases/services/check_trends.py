@@ -74,6 +74,12 @@ async def _spans(
         (SeriesResolution.FINE, BUCKET, each.folded_to),
     ):
         to = min(to, end) if to else start
+        whole = span_start(to, span)
+        if span > least and whole > start:  # never of days: no period has longer spans
+            found += await series_totals.merged_aggregates(
+                db, each.id, span, start=start, end=whole
+            )
+            start = whole
         if span >= least and to > start:
             found += await series.aggregates(db, resolution, each.id, start=start, end=to)
             start = to

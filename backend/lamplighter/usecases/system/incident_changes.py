@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField
 from lamplighter.domain.services.incident import (
@@ -17,11 +17,14 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.services import incidents
 from lamplighter.repository.sessions import escalations
 from lamplighter.repository.store.dialect import moment, stamp
-from lamplighter.usecases.access.recording import record_act
+from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import closing
 from lamplighter.usecases.services.incidents.view import get
 from lamplighter.usecases.sessions import outcomes
+
+CHANGED: Final = "incident"
+"""The act of a person who changed an incident."""
 
 BY_HAND = (IncidentOutcome.BY_PERSON, IncidentOutcome.RECOVERED, IncidentOutcome.UNRESOLVED)
 """The outcomes that a person may name."""
@@ -60,7 +63,9 @@ async def change(here: Context, number: int, wanted: IncidentChange) -> Incident
         if not done:
             raise Invalid(InvalidField("body", "names nothing to change"))
         subject = f"incident {number}: {', '.join(done)}"
-        await record_act(db, "incident", subject, service=incident.service, now=now)
+        about = {"service": incident.service, "subject": subject}
+        async with recording(db, CHANGED, now=now, **about) as act:
+            act.did()
         return incident
 
 
@@ -71,11 +76,11 @@ async def _close_or_reopen(
         incident = await _resolve(db, incident, wanted.outcome, now=now)
         done.append("resolved")
     if wanted.merge_into is not None:
-        incident = await _merge(db, incident, wanted.merge_into, now=now)
+        incident = await merge(db, incident, wanted.merge_into, now=now)
         done.append(f"merged into {wanted.merge_into}")
     if wanted.separate:
         done.append(f"separated from {incident.merged_into}")
-        incident = await _separate(db, incident, now=now)
+        incident = await separate(db, incident, now=now)
     return incident
 
 
@@ -103,7 +108,7 @@ async def _resolve(
     return await closing.close(db, incident, outcome, now=now)
 
 
-async def _merge(db: Database, incident: Incident, into: int, *, now: datetime) -> Incident:
+async def merge(db: Database, incident: Incident, into: int, *, now: datetime) -> Incident:
     """Make an incident part of an open one, with its services and sessions."""
     _ensure_open(incident)
     if into == incident.id:
@@ -132,7 +137,7 @@ async def _merge(db: Database, incident: Incident, into: int, *, now: datetime) 
     return await closing.close(db, incident, IncidentOutcome.MERGED, merged_into=into, now=now)
 
 
-async def _separate(db: Database, incident: Incident, *, now: datetime) -> Incident:
+async def separate(db: Database, incident: Incident, *, now: datetime) -> Incident:
     """Undo a merge: what the incident brought leaves the other one, and it is open again."""
     moved = await incidents.moved(db, incident.id)
     target = await incidents.get(db, incident.merged_into or 0)

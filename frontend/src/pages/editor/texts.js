@@ -41,7 +41,7 @@ export const editor = {
   field_to: "To (2026-12-02 02:00)",
   field_lasts: "Lasts (2h)",
   field_description: "Description",
-  field_depends_on: "Depends on (names, separated by commas)",
+  field_depends_on: "Depends on (comma-separated)",
   field_group: "Group",
   field_tags: "Tags (separated by commas)",
   field_notify: "Notify (names of targets)",

@@ -10,9 +10,9 @@ const MOST_RAW_MS = 6 * 3_600_000
 
 /**
  * Incidents: the list, or one with all that happened. Both are read again when the feed tells of a change.
- * @param {{api: Api, confirm: any, toasts: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, confirm: any, toasts: any, journal?: any, later?: any, now?: () => number}} with_
  */
-export function incidents({ api, confirm, toasts, later, now = Date.now }) {
+export function incidents({ api, confirm, toasts, journal, later, now = Date.now }) {
   let turn = 0
   return {
     rows: /** @type {Incident[]} */ ([]),
@@ -159,9 +159,7 @@ export function incidents({ api, confirm, toasts, later, now = Date.now }) {
       try {
         await api.patch(`/incidents/${id}`, { merge_into: into })
         this.targets = null
-        toasts.show(t("incidents.isMerged", { id: String(id), into: String(into) }), {
-          undo: () => this.separate(/** @type {number} */ (id)),
-        })
+        toasts.show(t("incidents.isMerged", { id: String(id), into: String(into) }), { undo: journal.undoing() })
         return into
       } catch (problem) {
         toasts.show(t("incidents.notSaved", { why: /** @type {Error} */ (problem).message }), { bad: true })
@@ -176,7 +174,7 @@ export function incidents({ api, confirm, toasts, later, now = Date.now }) {
       try {
         await api.patch(`/incidents/${id}`, { separate: true })
         if (this.here) await this.load()
-        toasts.show(t("incidents.isSeparate", { id: String(id) }))
+        toasts.show(t("incidents.isSeparate", { id: String(id) }), { undo: journal.undoing() })
       } catch (problem) {
         toasts.show(t("incidents.notSaved", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
@@ -188,7 +186,7 @@ export function incidents({ api, confirm, toasts, later, now = Date.now }) {
       try {
         await api.patch(`/incidents/${this.id}`, body)
         await this.load()
-        toasts.show(t("incidents.saved"))
+        toasts.show(t("incidents.saved"), { undo: journal.undoing() })
       } catch (problem) {
         toasts.show(t("incidents.notSaved", { why: /** @type {Error} */ (problem).message }), { bad: true })
       } finally {

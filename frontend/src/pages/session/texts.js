@@ -21,6 +21,7 @@ export const session = {
   results: { one: "{n} result", other: "{n} results" },
   tokens: "{input} tokens in, {output} out",
   turn: "turn {n}",
+  tokensAbout: "{input} tokens in, about {output} out",
   tokensCached: "{input} tokens in ({cached} from the cache), {output} out",
   turnsOf: "{n} of {most} turns",
   rounds: "{n} rounds without a change",

@@ -6,16 +6,17 @@ const HOUR = 3_600
 const DAY = 86_400
 const DAY_MS = DAY * 1_000
 
-const exactly = new Intl.DateTimeFormat("en-US", {
+/** @type {Intl.DateTimeFormatOptions} */
+const TO_THE_SECOND = {
   day: "numeric",
   month: "short",
-  year: "numeric",
   hour: "2-digit",
   minute: "2-digit",
   second: "2-digit",
-  timeZoneName: "short",
   hourCycle: "h23",
-})
+}
+const thisYear = new Intl.DateTimeFormat("en-US", TO_THE_SECOND)
+const anyYear = new Intl.DateTimeFormat("en-US", { ...TO_THE_SECOND, year: "numeric" })
 const clockTime = new Intl.DateTimeFormat("en-US", {
   hour: "2-digit",
   minute: "2-digit",
@@ -86,9 +87,11 @@ export function span(seconds) {
   return t("common.d", { n: Math.floor(seconds / DAY) })
 }
 
-/** @param {Time | null} time */
+/** To the second, with the year unless it is this one. @param {Time | null} time */
 export function exact(time) {
-  return time ? exactly.format(new Date(time)) : ""
+  if (!time) return ""
+  const at = new Date(time)
+  return (at.getFullYear() === new Date().getFullYear() ? thisYear : anyYear).format(at)
 }
 
 /** @param {Date | null} time */

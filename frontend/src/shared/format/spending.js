@@ -9,12 +9,11 @@ export function ofModel({ model, engine, input_tokens: given }) {
   return !WITHOUT_MODEL.includes(engine) || model !== null || given !== null
 }
 
-/** As many digits as say something. @param {number} cost */
+/** In cents, and below a cent as many digits as say something. @param {number} cost */
 export function dollars(cost) {
   if (cost === 0) return "$0"
   if (cost < 0.0001) return "< $0.0001"
-  const figures = cost.toFixed(cost < 0.01 ? 4 : cost < 1 ? 3 : 2)
-  return `$${figures.replace(/(\.\d\d)0+$/, "$1")}`
+  return cost < 0.00995 ? `$${Number(cost.toFixed(4))}` : `$${cost.toFixed(2)}`
 }
 
 /** What it cost, of what it may; a cost that nobody knows is never a zero. @param {Session} session */

@@ -93,7 +93,7 @@ export function undoneWords({
   changed,
   left,
 }) {
-  if (/configure|pause/.test(action)) return t("app.undid_configuration", { subject: String(subject) })
+  if (/configure|pause|incident/.test(action)) return t("app.undid_configuration", { subject: String(subject) })
   if (review !== null) return t("app.undid_review", { id: String(review) })
   if (service !== null) return t("app.undid_reset", { service })
   if (memory !== null) return t(WORDS[action] ?? "app.undid_edit", { id: String(memory) })

@@ -1,0 +1,109 @@
+"""Undo of what a person did with an incident, unless it was changed since."""
+
+import re
+from typing import Final
+
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.services.incident import (
+    EntryKind,
+    Incident,
+    IncidentOutcome,
+    IncidentState,
+)
+from lamplighter.domain.sessions.session import RequestState
+from lamplighter.repository import writing
+from lamplighter.repository.access.journal import UNDO, JournalEntry
+from lamplighter.repository.services import incidents, outcomes
+from lamplighter.repository.sessions import escalations, requests
+from lamplighter.usecases.access.recording import recording
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.memory.journal import undoable
+from lamplighter.usecases.services.incidents.view import get
+from lamplighter.usecases.sessions import outcomes as session_outcomes
+from lamplighter.usecases.system import incident_changes
+
+_SUBJECT: Final = re.compile(r"incident (\d+): (.*)", re.DOTALL)
+_SEPARATED: Final = re.compile(r"incident \d+ was separated again")
+_REOPENED: Final = "The resolution was undone."
+
+
+async def revert(here: Context, act_id: int) -> tuple[int, JournalEntry]:
+    """Undo that a person acknowledged, noted, resolved, merged or separated an incident.
+
+    Raises NotFound, and Conflict where the incident was changed since.
+    """
+    db, now = here.db, here.now()
+    async with writing(db):
+        done = await undoable(db, act_id)
+        found = _SUBJECT.fullmatch(done.subject or "")
+        if found is None:
+            raise Conflict(f"Act {act_id} does not name its incident.")
+        incident = await get(db, int(found[1]))
+        about = {"undoes": act_id, "service": done.service, "subject": f"Reverted: {done.subject}"}
+        async with recording(db, UNDO, now=now, **about) as act:
+            act.did()
+            for each in reversed(found[2].split(", ")):
+                incident = await _undo(here, incident, each, done)
+    return act.id, done
+
+
+async def _undo(here: Context, incident: Incident, what: str, done: JournalEntry) -> Incident:
+    db, now = here.db, here.now()
+    match what.split():
+        case ["noted"]:
+            return await _restore_note(here, incident, done)
+        case ["acknowledged"]:
+            _ensure(incident.live and incident.acknowledged_at == done.created_at, incident)
+            return await incidents.update(db, incident.id, acknowledged_at=None, now=now)
+        case ["not", "acknowledged"]:
+            _ensure(incident.live and incident.acknowledged_at is None, incident)
+            return await incidents.update(db, incident.id, acknowledged_at=now, now=now)
+        case ["resolved"]:
+            return await _reopen(here, incident, done)
+        case ["merged", "into", _]:
+            return await incident_changes.separate(db, incident, now=now)
+        case ["separated", "from", number]:
+            return await incident_changes.merge(db, incident, int(number), now=now)
+    raise Conflict(f"Incident {incident.id} cannot be changed back.")
+
+
+async def _restore_note(here: Context, incident: Incident, done: JournalEntry) -> Incident:
+    """Put back the note of before, as the timeline has it."""
+    db, now = here.db, here.now()
+    notes = [
+        each
+        for each in await incidents.entries(db, incident.id)
+        if each.kind is EntryKind.NOTE
+        and not _SEPARATED.fullmatch(each.text)
+        and each.text != _REOPENED
+    ]
+    written = [each.text for each in notes if each.at == done.created_at]
+    _ensure(written[-1:] == [incident.note], incident)
+    before = [each.text for each in notes if each.at < done.created_at]
+    note = before[-1] if before else ""
+    await incidents.add_entry(db, incident.id, EntryKind.NOTE, note, now=now)
+    return await incidents.update(db, incident.id, note=note, now=now)
+
+
+async def _reopen(here: Context, incident: Incident, done: JournalEntry) -> Incident:
+    """Open a resolved incident again: it waits for whom it waited, and teaches when it ends."""
+    db, now = here.db, here.now()
+    _ensure(incident.resolved_at == done.created_at, incident)
+    for each in await incidents.live(db):
+        if set(each.services) & set(incident.services):
+            raise Conflict(f"Incident {each.id} is open for {each.service}. Merge them instead.")
+    await outcomes.remove(db, incident.id)  # it is counted at its real end
+    reopened = await escalations.reopen(db, closed_at=done.created_at, now=now)
+    await session_outcomes.refresh(db, [one.session_id for one in reopened], now=now)
+    request = await requests.get(db, incident.request_id) if incident.request_id else None
+    if request and request.state is RequestState.CANCELLED:
+        # the investigation that the resolution withdrew is requested again
+        await incidents.update_members(db, incident.id, incident.services, investigated=False)
+    await incidents.add_entry(db, incident.id, EntryKind.NOTE, _REOPENED, now=now)
+    values = {"state": IncidentState.OPEN, "outcome": IncidentOutcome.NONE, "resolved_at": None}
+    return await incidents.update(db, incident.id, **values, learned_at=None, now=now)
+
+
+def _ensure(unchanged: bool, incident: Incident) -> None:
+    if not unchanged:
+        raise Conflict(f"Incident {incident.id} was changed since. Change it instead.")

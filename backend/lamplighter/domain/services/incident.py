@@ -203,29 +203,25 @@ def plan_incidents(
         incidents = {members[name].incident_id for name in group if name in members}
         root = root_of(services, {name: failing[name] for name in group})
         into = members[root].incident_id if root in members else min(incidents, default=0)
-        merge |= _merges(into, {each: live[each] for each in incidents}, group, failing, root)
-        incidents = incidents or {
-            members[name].incident_id for name in apart & _behind(services, root)
-        }
-        incidents = incidents or _ending(services, group, failing.keys(), live)
+        if len(incidents) > 1:
+            merge |= _merges(into, {each: live[each] for each in incidents}, group, failing, root)
+        beside = {members[name].incident_id for name in apart & _behind(services, root)}
+        incidents = incidents or beside or _ending(services, group, failing.keys(), live)
         if incidents:
-            into = into or min(incidents)
-            join |= {name: into for name in sorted(group) if name not in members}
+            join |= dict.fromkeys(sorted(group - members.keys()), into or min(incidents))
             continue
-        fresh = {name for name in group if is_due(last_detected.get(name), now)}
-        if fresh:
+        if fresh := {name for name in group if is_due(last_detected.get(name), now)}:
             root = root_of(services, {name: failing[name] for name in fresh})
             opened.append((root, *sorted(fresh - {root})))
     again = {name for name, each in members.items() if name in failing and each.recovered_at}
-    recovered = {
-        name for name, each in members.items() if name in passing and not each.recovered_at
-    }
     return IncidentPlan(
         open=tuple(opened),
         join=join,
         merge=merge,
         failed_again=frozenset(again),
-        recovered=frozenset(recovered),
+        recovered=frozenset(
+            name for name, each in members.items() if name in passing and not each.recovered_at
+        ),
         investigate={
             number: due
             for number, (incident, some) in live.items()
@@ -245,7 +241,7 @@ def _merges(
 
     They were opened before the root was known to fail. One that holds another failure stays.
     """
-    if len(live) < 2 or not _is_of_failures(live[into][0]):
+    if not _is_of_failures(live[into][0]):
         return {}
     return {
         number: into

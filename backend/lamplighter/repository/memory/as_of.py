@@ -16,7 +16,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.visitors import iterate
 
 from lamplighter.domain.memory.memory import HISTORY_FIELDS, KINDS, MemoryKind
-from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.store.dialect import NUMBER, stamp
 from lamplighter.repository.store.session_tables import memory_periods
 from lamplighter.repository.store.tables import history, memories
 
@@ -43,12 +43,12 @@ class _HistoryValue(FunctionElement[Any]):
         super().__init__(entry, sa.literal_column(f"'{row.name}'"), held)
 
 
-class _OnSqlite(FunctionElement[bool]):
-    """A condition on SQLite, and another one on PostgreSQL."""
+class _OnSqlite(FunctionElement[Any]):
+    """A condition on SQLite, and another one on PostgreSQL; as a number, it is not compared."""
 
     name = "on_sqlite"
     inherit_cache = True
-    type = sa.Boolean()
+    type = NUMBER
 
     def __init__(self, condition: sa.ColumnElement[bool], other: sa.ColumnElement[bool]) -> None:
         super().__init__(condition, other)

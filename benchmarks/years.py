@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+import asyncpg
 import psutil
 import sqlalchemy as sa
 
@@ -206,6 +207,9 @@ _MATCHES: Final = "service = 'svc3' OR observation LIKE '%svc3%' OR title LIKE '
 RAW: Final = {
     "groups": "SELECT * FROM event_groups ORDER BY last_id DESC LIMIT 51",
     "views": "SELECT name, count(*) FROM memory_views GROUP BY name",
+    "page_as_of_last_month": "SELECT memory_id, confidence, updated_at FROM memory_periods"
+    " WHERE held_from <= '2025-12-02' AND held_to > '2025-12-02' AND present = 1 AND active = 1"
+    " ORDER BY confidence DESC, updated_at DESC, memory_id LIMIT 51",
     "counts_as_of_last_month": "SELECT service, category, active, count(*) FROM memories"
     " WHERE created_at <= '2025-12-02' GROUP BY service, category, active",
     "audit_of_service": f"SELECT count(*) FROM memories WHERE {_MATCHES}",
@@ -219,16 +223,36 @@ def run() -> dict[str, Any]:
         path = Path(directory) / "lamplighter.db"
         sqlite = asyncio.run(_filled_and_measured(sqlite_url(path)))
         for name, query in RAW.items():
-            raw = median(timed(partial(_read_raw, path, query)) for _ in range(ASKED))
-            sqlite[name]["raw_ms"] = round(1_000 * raw, 1)
-            sqlite[name]["speed_of_raw"] = round(1_000 * raw / sqlite[name]["ms"], 2)
+            _compare(sqlite[name], [timed(partial(_read_raw, path, query)) for _ in range(ASKED)])
     server = PostgresServer()
     try:
-        postgres = asyncio.run(_filled_and_measured(server.create("years"), server))
+        url = server.create("years")
+        postgres = asyncio.run(_filled_and_measured(url, server))
+        for name, query in RAW.items():
+            _compare(postgres[name], asyncio.run(_raw_postgres(url, query)))
     finally:
         server.remove()
     slowest = max(each["cpu_ms"] for found in (sqlite, postgres) for each in found.values())
     return {"sqlite": sqlite, "postgres": postgres, "held": slowest <= LIMIT_MS}
+
+
+def _compare(found: dict[str, float], raw: Sequence[float]) -> None:
+    found["raw_ms"] = round(1_000 * median(raw), 1)
+    found["speed_of_raw"] = round(1_000 * median(raw) / found["ms"], 2)
+
+
+async def _raw_postgres(url: str, query: str) -> list[float]:
+    connection = await asyncpg.connect(url)
+    try:
+        return [await _seconds_of(connection.fetch(query)) for _ in range(ASKED)]
+    finally:
+        await connection.close()
+
+
+async def _seconds_of(work: Awaitable[object]) -> float:
+    began = time.perf_counter()
+    await work
+    return time.perf_counter() - began
 
 
 def _read_raw(path: Path, query: str) -> None:

@@ -160,7 +160,7 @@ class LabHome:
             "SELECT id, service, services, severity, title, outcome, detected_at, resolved_at,"
             " COALESCE(person_notified_at, (SELECT MIN(e.at) FROM incident_entries e"
             " WHERE e.incident_id = i.id AND e.kind = 'state' AND e.text = 'needs_person'))"
-            " FROM incidents i ORDER BY id"
+            " FROM incidents i WHERE merged_into IS NULL ORDER BY id"
         )
         rows = [
             IncidentRow(
@@ -175,7 +175,7 @@ class LabHome:
         """Return how many rows of each kind a person finds since a moment."""
         at = datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         queries = {
-            "incidents": "incidents WHERE detected_at >= ?",
+            "incidents": "incidents WHERE merged_into IS NULL AND detected_at >= ?",
             "events": "events WHERE created_at >= ?",
             "critical": "events WHERE level = 'critical' AND created_at >= ?",
             "sessions": "sessions WHERE started_at >= ?",

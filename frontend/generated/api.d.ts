@@ -3251,6 +3251,8 @@ export interface components {
         /**
          * ServiceOut
          * @description A service with its status; `strip` has the last 30 days, oldest first.
+         *
+         *         It is declared at `line` of services.yaml.
          */
         ServiceOut: {
             name: string;
@@ -3261,6 +3263,7 @@ export interface components {
             since: string | null;
             checked_at: string | null;
             detail: string;
+            line: number;
             memories: number;
             checks: components["schemas"]["CheckOut"][];
             actions: components["schemas"]["ActionOut"][];

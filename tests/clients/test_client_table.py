@@ -28,6 +28,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "mem_timeline": {"id": 1},
     "mem_graph": {"about": "1"},
     "incidents": {},
+    "service": {"service": "web"},
     "mem_why": {"question": "Why WAL?"},
     "mem_session_start": {},
     "mem_session_summary": {"summary": "Moved the queue"},

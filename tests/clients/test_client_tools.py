@@ -252,7 +252,12 @@ async def test_an_agent_has_the_tools_that_its_settings_give_it(
     db: Database, switch: dict[str, Any], missing: set[str]
 ) -> None:
     here = desk(db, Agent(name="hermes", **switch), remote=lambda _: None)
-    offered = {each.name for each in CLIENT_TOOLS} - {"handoff", "mem_confirm", "incidents"}
+    offered = {each.name for each in CLIENT_TOOLS} - {
+        "handoff",
+        "mem_confirm",
+        "incidents",
+        "service",
+    }
 
     assert await names(here, agent("hermes")) == offered - missing
 
@@ -276,7 +281,12 @@ async def test_context_limit_0_includes_no_memory_and_skips_the_summary(
 async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
     reads = person("knowledge:read")
 
-    offered = {each.name for each in CLIENT_TOOLS} - {"handoff", "mem_confirm", "incidents"}
+    offered = {each.name for each in CLIENT_TOOLS} - {
+        "handoff",
+        "mem_confirm",
+        "incidents",
+        "service",
+    }
     assert await names(desk(db), reads) == offered - {
         each.name for each in CLIENT_TOOLS if each.scope == WRITE
     }
@@ -289,7 +299,7 @@ async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
 async def test_a_session_of_ours_has_no_session_to_begin(db: Database) -> None:
     caller = session_caller(await opened(db))
 
-    offered = {each.name for each in CLIENT_TOOLS} - {"mem_confirm", "incidents"}
+    offered = {each.name for each in CLIENT_TOOLS} - {"mem_confirm", "incidents", "service"}
     assert await names(desk(db), caller) == offered - set(SESSION)
 
 
@@ -308,6 +318,16 @@ async def test_a_client_asks_for_an_investigation_only_when_its_token_may(db: Da
     assert (row["id"], row["tier"]) == (filed["request"], 2)
     assert "Agent hermes requests an investigation of Web: Answers 502" in row["prompt"]
     assert "[EVENT:" not in row["prompt"]
+
+
+async def test_a_client_reads_how_a_service_is_only_when_its_token_may(db: Database) -> None:
+    tools = await box(desk(db), person("knowledge:read", "services:read"))
+
+    words = await said(tools, "service", service="web")
+    assert words.splitlines()[0] == "Web: unknown. Memories: 0."
+    assert "Actions: none. Cooldown slots used: restart 0 of 2, redeployment 0 of 1." in words
+    assert "is not in services.yaml" in await refused(tools, "service", service="nope")
+    assert "service" not in await names(desk(db), person("knowledge:read"))
 
 
 async def test_a_tier_session_escalates_like_its_marker(db: Database) -> None:

@@ -23,7 +23,7 @@ LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 HTTP = httpx2.Client(trust_env=False, follow_redirects=False, timeout=30)
 EVERY_NAME = [each.name for each in CLIENT_TOOLS if each.name != "handoff"]
-NAMES = [each for each in EVERY_NAME if each not in ("mem_confirm", "incidents")]
+NAMES = [each for each in EVERY_NAME if each not in ("mem_confirm", "incidents", "service")]
 
 
 @pytest.fixture(scope="module", autouse=True)

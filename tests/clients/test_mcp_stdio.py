@@ -17,7 +17,7 @@ from living import Home
 
 ARGV = ["-m", "lamplighter", "mcp"]
 EVERY_NAME = [each.name for each in CLIENT_TOOLS if each.name != "handoff"]
-NAMES = [each for each in EVERY_NAME if each not in ("mem_confirm", "incidents")]
+NAMES = [each for each in EVERY_NAME if each not in ("mem_confirm", "incidents", "service")]
 BEGIN = {
     "jsonrpc": "2.0",
     "id": 0,

@@ -101,6 +101,40 @@ def test_a_service_joins_while_what_it_depends_on_recovers() -> None:
     assert plan("web", of=live(member("db"), member("api"))).open == (("web",),)
 
 
+def test_an_incident_of_what_a_later_found_root_explains_becomes_part_of_its_incident() -> None:
+    of = {
+        7: (incident("db"), [member("db")]),
+        8: (incident("web", number=8), [member("web", 8)]),
+    }
+    found = plan("db", "api", "web", of=of)
+    assert (found.open, found.join, found.merge) == ((), {"api": 7}, {8: 7})
+    assert plan("db", "web", of=of).merge == {}
+
+    swapped = {
+        7: (incident("web"), [member("web")]),
+        8: (incident("db", number=8), [member("db", 8)]),
+    }
+    assert plan("db", "api", "web", of=swapped).merge == {7: 8}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"source": IncidentSource.ALERT},
+        {"source": IncidentSource.SESSION},
+        {"severity": Level.WARNING},
+        {"detected_at": EARLIER - timedelta(minutes=5)},
+        {"service": "mail", "services": ("mail", "web")},
+    ],
+)
+def test_an_incident_of_another_failure_is_not_merged(more: dict[str, object]) -> None:
+    of = {
+        7: (incident("db"), [member("db")]),
+        8: (incident("web", number=8, **more), [member("web", 8)]),
+    }
+    assert plan("db", "api", "web", of=of).merge == {}
+
+
 def test_a_joined_service_is_investigated_once_the_investigated_ones_are_well() -> None:
     joined = member("api", investigated=False)
     well = member("db", recovered_at=NOON)

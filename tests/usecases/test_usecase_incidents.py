@@ -392,6 +392,21 @@ async def test_a_check_takes_over_the_incident_of_a_session(db: Database) -> Non
     assert not (await now_of(db, incident)).live
 
 
+async def test_what_a_round_reported_first_ends_with_one_notification(db: Database) -> None:
+    """Also where the check recovers before people would be notified of the incident."""
+    db.telling = NoticePolicy()
+    by = await session(db, tier=3)
+    await chain.ask_person(db, by, "mail", "connection refused", now=NOON)
+    await follow(db, SERVICES, now=NOON)
+    await checked(db, FAILED, NOON + SECOND, "mail")
+    async with writing(db):
+        await notices.insert_recovery(db, "mail", [], now=NOON + 2 * SECOND)
+
+    await well(db, "mail", at=NOON + 5 * SECOND)
+
+    assert [level for _, level, _ in await told(db)] == [Level.CRITICAL, Level.INFO]
+
+
 async def test_following_twice_changes_nothing(db: Database) -> None:
     incident = await failing(db, "mail")
     await answered(db, incident)
@@ -567,6 +582,79 @@ async def test_an_incident_keeps_the_start_of_what_stays_merged_into_it(db: Data
     await acts.change(here, at["mail"].id, IncidentChange(separate=True))
 
     assert (await now_of(db, at["dns"])).started_at == at["db"].started_at
+
+
+CHAIN = Services(
+    (
+        Service(name="db", checks=PORT),
+        Service(name="api", checks=PORT, depends_on=("db",)),
+        Service(name="web", checks=PORT, depends_on=("api",)),
+    )
+)
+
+
+async def measured(db: Database, second: float, name: str, state: PointState = FAILED) -> None:
+    """Record one result of a service of the chain."""
+    at = NOON + second * SECOND
+    detail = "connection refused" if state is FAILED else ""
+    run = CheckRun(service=name, check="tcp", kind="tcp", at=at, state=state, detail=detail)
+    await check_runs.record(context(db, at), [run], CHAIN)
+    await follow(db, CHAIN, now=at)
+
+
+async def measured_before_its_root(db: Database) -> None:
+    """Let a service fail twelve seconds before what lies between it and its root is found."""
+    await measured(db, 0, "web")
+    await measured(db, 1, "db")
+    await measured(db, 11, "db")
+    assert [each.service for each in await incidents.live(db)] == ["db", "web"]
+    await measured(db, 12, "api")
+
+
+async def test_a_service_measured_before_its_root_becomes_part_of_the_incident_of_that(
+    db: Database,
+) -> None:
+    db.telling = NoticePolicy()
+    await measured_before_its_root(db)
+
+    [incident] = await incidents.live(db)
+    assert (incident.service, set(incident.services)) == ("db", {"db", "api", "web"})
+    found = (await incidents.page(db, incidents.IncidentSelection(), limit=9)).items
+    [merged] = [each for each in found if each.id != incident.id]
+    assert (merged.outcome, merged.merged_into) == (IncidentOutcome.MERGED, incident.id)
+    assert [each.id for each in (await requests.page(db, RequestState.QUEUED, limit=9)).items] == [
+        incident.request_id
+    ]
+    for name in ("db", "api", "web"):
+        await measured(db, 40, name, PASSED)
+        await measured(db, 41, name, PASSED)
+    opened, ended = await told(db)
+    assert opened[2].startswith("db fails: tcp: connection refused")
+    assert ended[2].startswith("db is healthy again")
+
+
+async def test_what_a_person_separated_is_not_merged_again(db: Database) -> None:
+    await measured_before_its_root(db)
+    found = (await incidents.page(db, incidents.IncidentSelection(live=False), limit=9)).items
+    await acts.change(context(db, NOON), found[0].id, IncidentChange(separate=True))
+
+    await measured(db, 14, "web")
+    await measured(db, 15, "api")
+
+    assert [each.service for each in await incidents.live(db)] == ["db", "web"]
+
+
+async def test_a_root_that_passes_before_what_it_explains_is_found_stays_the_root(
+    db: Database,
+) -> None:
+    await measured(db, 0, "db")
+    await measured(db, 1, "db", PASSED)
+    await measured(db, 1.5, "api")
+    await measured(db, 2, "db", PASSED)
+
+    [incident] = await incidents.live(db)
+    assert (incident.service, incident.services) == ("db", ("db", "api"))
+    assert incident.title == "db fails: tcp: connection refused"
 
 
 async def test_its_timeline_is_in_order_and_quotes_the_evidence(db: Database) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.retention import Retention
 from lamplighter.domain.sessions.session import (
@@ -18,9 +19,9 @@ from lamplighter.domain.sessions.session import (
     Trigger,
 )
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import events
+from lamplighter.repository.services import alerts, events
 from lamplighter.repository.sessions import folding, sessions
-from lamplighter.repository.store import tables
+from lamplighter.repository.store import session_tables, tables
 from lamplighter.repository.store.dialect import metadata
 from lamplighter.repository.upkeep.statistics import collect_figures
 from lamplighter.usecases.system import retention
@@ -99,9 +100,14 @@ async def test_details_and_events_are_removed_at_their_age(db: Database) -> None
     async with writing(db):
         for at in (NOON - 800 * DAY, NOON - 700 * DAY):
             await events.insert(db, Level.INFO, "A report", source="operator", now=at)
+        down = Alert(fingerprint="1", state=AlertState.RESOLVED, title="is down")
+        for number, ended in enumerate((NOON - 400 * DAY, NOON - DAY, None)):
+            about = {"incident": str(number), "service": None, "deliveries": 1}
+            await alerts.insert(db, "kuma", down, **about, resolved_at=ended, now=NOON - 500 * DAY)
 
     found = await apply_retention(db, Retention(), now=NOON)
-    assert (found["sessions"], found["events"]) == (1, 1)
+    assert (found["sessions"], found["events"], found["records"]) == (1, 1, 1)
+    assert [row["incident"] for row in await stored(db, session_tables.alerts)] == ["1", "2"]
     never = Retention(**dict.fromkeys(field.name for field in fields(Retention)))
     assert await apply_retention(db, never, now=NOON + 4_000 * DAY) == {}
 

@@ -125,7 +125,7 @@ SETTINGS: Final = (
         "record_retention",
         "365d",
         retention_or_never,
-        "How long sent notifications and ended logins are kept: 365d; 0 keeps them.",
+        "How long sent notices, resolved alerts and ended logins are kept: 365d; 0 keeps them.",
     ),
     Setting(
         "change_retention",

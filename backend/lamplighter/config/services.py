@@ -117,6 +117,7 @@ def _service(
         approve=values.approve(sheet, given["approve"])
         if "approve" in given
         else ApprovalPolicy.NEVER,
+        line=key.start_mark.line + 1,
         **_beside_checks(sheet, given, declared),
     )
     return service, tuple((other, at) for other, at in named if other)

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lamplighter.domain.access.access import Caller
+from lamplighter.domain.actions.policy import quote_name
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.domain.configuration import Configuration
-from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.errors import NotFound, Unavailable
 from lamplighter.domain.search.search import SemanticIndex
-from lamplighter.domain.services.service import Services
+from lamplighter.domain.services.service import Service, Services
 from lamplighter.formats.tools.table import ClientInput
 from lamplighter.mcp.knowledge import KnowledgeStore
 from lamplighter.usecases.clients.speakers import check_project, speaker_of
@@ -43,6 +44,15 @@ class ClientContext(Context):
     async def speaker(self, caller: Caller, *, project: str = "") -> ClientIdentity:
         """Return who a caller is here; raises Invalid, Conflict."""
         return await speaker_of(self.db, caller, self.active.agents, project=project)
+
+    def declared_service(self, name: str) -> Service:
+        """Return a service of services.yaml; raises NotFound."""
+        found = self.services().find(name)
+        if found is None:
+            names = ", ".join(self.services().names) or "none"
+            what = f"{quote_name(name)} is not in services.yaml"
+            raise NotFound(f"{what}; declared services: {names}.")
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,7 +107,12 @@ async def test_what_one_session_saves_another_finds(client: Client, way: str) ->
     )
 
     assert begun["mcp_servers"][0]["status"] == "connected"
-    offered = {each.name for each in CLIENT_TOOLS} - {"handoff", "mem_confirm", "incidents"}
+    offered = {each.name for each in CLIENT_TOOLS} - {
+        "handoff",
+        "mem_confirm",
+        "incidents",
+        "service",
+    }
     assert sorted(begun["tools"]) == sorted(f"{TOOL}{each}" for each in offered)
     saved = json.loads(flat(asked.results[1]["content"]))
     rows = client.server.home.rows(

@@ -249,6 +249,7 @@ def _service_out(here: ApiContext, each: ServiceCondition) -> dict[str, Any]:
         "since": serialize.format_moment(each.changed_at),
         "checked_at": serialize.format_moment(each.checked_at),
         "detail": each.detail,
+        "line": service.line,
         "memories": each.memories,
         "checks": [_check(each, check.name, check.kind, check.target) for check in service.checks],
         "actions": [

@@ -74,7 +74,10 @@ class DayOut(Struct):
 
 
 class ServiceOut(Struct):
-    """A service with its status; `strip` has the last 30 days, oldest first."""
+    """A service with its status; `strip` has the last 30 days, oldest first.
+
+    It is declared at `line` of services.yaml.
+    """
 
     name: str
     description: str
@@ -83,6 +86,7 @@ class ServiceOut(Struct):
     since: str | None
     checked_at: str | None
     detail: str
+    line: int
     memories: int
     checks: list[CheckOut]
     actions: list[ActionOut]

@@ -50,6 +50,11 @@ class ClientIdentity:
         return self.chooses and self.caller.may("sessions:read")
 
     @property
+    def sees_services(self) -> bool:
+        """Whether it may read the status of services, as incidents."""
+        return self.chooses and self.caller.may("services:read")
+
+    @property
     def hands_on(self) -> bool:
         """Whether they may ask for a service to be looked into; a session of ours always may."""
         return self.session is not None or self.caller.may("sessions:write")

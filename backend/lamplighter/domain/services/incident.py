@@ -166,12 +166,13 @@ class IncidentPlan:
     """What failing and passing services call for.
 
     Each group of `open` is a new incident, its root first. `join` maps services to the incident
-    that they join, `failed_again` and `recovered` are members, `investigate` maps incidents to
-    the members that need a request.
+    that they join, `merge` incidents to the one that they become part of. `failed_again` and
+    `recovered` are members, `investigate` maps incidents to the members that need a request.
     """
 
     open: tuple[tuple[str, ...], ...] = ()
     join: Mapping[str, int] = field(default_factory=dict)
+    merge: Mapping[int, int] = field(default_factory=dict)
     failed_again: frozenset[str] = frozenset()
     recovered: frozenset[str] = frozenset()
     investigate: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -197,35 +198,64 @@ def plan_incidents(
     members = {each.service: each for _, some in live.values() for each in some}
     opened: list[tuple[str, ...]] = []
     join: dict[str, int] = {}
+    merge: dict[int, int] = {}
     for group in connected(services, failing.keys() - apart):
         incidents = {members[name].incident_id for name in group if name in members}
         root = root_of(services, {name: failing[name] for name in group})
-        incidents = incidents or {
-            members[name].incident_id for name in apart & _behind(services, root)
-        }
-        incidents = incidents or _ending(services, group, failing.keys(), live)
+        into = members[root].incident_id if root in members else min(incidents, default=0)
+        if len(incidents) > 1:
+            merge |= _merges(into, {each: live[each] for each in incidents}, group, failing, root)
+        beside = {members[name].incident_id for name in apart & _behind(services, root)}
+        incidents = incidents or beside or _ending(services, group, failing.keys(), live)
         if incidents:
-            join |= {name: min(incidents) for name in sorted(group) if name not in members}
+            join |= dict.fromkeys(sorted(group - members.keys()), into or min(incidents))
             continue
-        fresh = {name for name in group if is_due(last_detected.get(name), now)}
-        if fresh:
+        if fresh := {name for name in group if is_due(last_detected.get(name), now)}:
             root = root_of(services, {name: failing[name] for name in fresh})
             opened.append((root, *sorted(fresh - {root})))
     again = {name for name, each in members.items() if name in failing and each.recovered_at}
-    recovered = {
-        name for name, each in members.items() if name in passing and not each.recovered_at
-    }
     return IncidentPlan(
         open=tuple(opened),
         join=join,
+        merge=merge,
         failed_again=frozenset(again),
-        recovered=frozenset(recovered),
+        recovered=frozenset(
+            name for name, each in members.items() if name in passing and not each.recovered_at
+        ),
         investigate={
             number: due
             for number, (incident, some) in live.items()
             if (due := _uncovered(incident, some, failing.keys() - again, join, idle, now=now))
         },
     )
+
+
+def _merges(
+    into: int,
+    live: Mapping[int, tuple[Incident, Sequence[IncidentMember]]],
+    group: Set[str],
+    failing: Mapping[str, datetime],
+    root: str,
+) -> dict[int, int]:
+    """Return the incidents of a group that its root explains, each with the root's incident.
+
+    They were opened before the root was known to fail. One that holds another failure stays.
+    """
+    if not _is_of_failures(live[into][0]):
+        return {}
+    return {
+        number: into
+        for number, (incident, members) in live.items()
+        if number != into
+        and _is_of_failures(incident)
+        and incident.service in group
+        and failing.keys() & {each.service for each in members} <= group
+        and abs(failing[root] - incident.detected_at) < REOPEN_AFTER
+    }
+
+
+def _is_of_failures(incident: Incident) -> bool:
+    return incident.source is IncidentSource.CHECK and not incident.is_warning
 
 
 def _ending(
@@ -243,9 +273,8 @@ def _ending(
     return {
         number
         for number, (incident, members) in live.items()
-        if incident.source is IncidentSource.CHECK
+        if _is_of_failures(incident)
         and incident.request_id is not None
-        and not incident.is_warning
         and needs & {each.service for each in members}
         and not failing & {each.service for each in members}
     }

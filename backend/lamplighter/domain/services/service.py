@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import lru_cache
@@ -95,7 +95,8 @@ class Service:
     """Something we operate.
 
     While it is `paused`, or in a `maintenance` window, failures are only recorded. `notify` are
-    the names of the notification targets for its alerts; none is all of them.
+    the names of the notification targets for its alerts; none is all of them. It is declared at
+    `line` of the file, counted from 1.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Service:
     paused: bool = False
     maintenance: "tuple[MaintenanceWindow, ...]" = ()
     notify: tuple[str, ...] = ()
+    line: int = field(default=0, compare=False)
 
     def approval_of(self, action: Action) -> ApprovalPolicy:
         """Return the rule of approval that holds for one of its actions."""

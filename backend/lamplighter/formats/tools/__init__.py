@@ -56,6 +56,7 @@ def _permits(identity: ClientIdentity, offer: ToolDefinition) -> bool:
         table.HAND_OFF: identity.hands_on,
         table.CONFIRM: identity.confirms,
         table.SEE_SESSIONS: identity.sees_incidents,
+        table.SEE_SERVICES: identity.sees_services,
     }
     return permitted.get(offer.scope, True) and (offer.remote or not identity.elsewhere)
 

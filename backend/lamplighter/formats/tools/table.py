@@ -32,6 +32,7 @@ WRITE: Final = "knowledge:write"
 HAND_OFF: Final = "sessions:write"
 CONFIRM: Final = "memories:write"
 SEE_SESSIONS: Final = "sessions:read"
+SEE_SERVICES: Final = "services:read"
 
 _ACTS: Final = ToolHints(destructive=True, open_world=True)
 _REPLACES: Final = ToolHints(destructive=True)
@@ -437,6 +438,15 @@ class ListIncidents(ClientInput):
     example: ClassVar = {"service": "jellyfin"}
     id: Annotated[int, _IncidentId] | None = None
     service: Annotated[str, text("Only incidents of this service.", NAME_CHARS)] = ""
+
+
+@Tool("service", "Read the status of a service", READS, scope=SEE_SERVICES)
+class ReadService(ClientInput):
+    """Read the status of a service: its checks with their last results, its uptime, what it
+    depends on, its newest incidents, and how often its actions may run now."""
+
+    example: ClassVar = {"service": "jellyfin"}
+    service: Annotated[str, text("The service name, as in services.yaml.", NAME_CHARS)]
 
 
 _Observed = text("The failure, its start time, and your own observations.", REASON_CHARS)

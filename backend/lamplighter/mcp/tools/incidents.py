@@ -1,19 +1,23 @@
-"""The tool that lists incidents, or shows one."""
+"""The tools that list incidents or show one, and that show a service."""
 
 from typing import Any, Final
 
 from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.formats.incidents import incident as as_incident
-from lamplighter.formats.tools.table import ListIncidents
+from lamplighter.formats.tools.table import ListIncidents, ReadService
 from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.repository import reading
 from lamplighter.repository.services import incidents
 from lamplighter.repository.services.incidents import IncidentSelection
+from lamplighter.usecases.services import check_history
 from lamplighter.usecases.services.incidents import view as incident_view
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
+from lamplighter.usecases.system import overview
+from lamplighter.usecases.system.overview import ServiceCondition
 
 MAX_LISTED: Final = 20
+NEWEST: Final = 5
 MAX_ITEMS: Final = 60
 LINE_CHARS: Final = 300
 
@@ -32,6 +36,63 @@ async def list_incidents(place: SpeakerContext, arguments: ListIncidents) -> Too
     shown = [_brief(as_incident(each)) for each in found]
     lines = [_line(each) for each in shown] or ["No incidents."]
     return ToolOutput(text="\n".join(lines), structured={"incidents": shown})
+
+
+@implements(ReadService)
+async def show_service(place: SpeakerContext, arguments: ReadService) -> ToolOutput:
+    """Show how a service is; output of its checks is quoted as text."""
+    here = place.context
+    service, now = here.declared_service(arguments.service), here.now()
+    chosen = IncidentSelection(service=service.name)
+    async with reading(here.db):
+        [found] = await overview.service_conditions(here.db, [service], now=now)
+        uptime = await check_history.read_uptime(here.db, service, now=now)
+        newest = (await incidents.page(here.db, chosen, limit=NEWEST)).items
+    shown = _condition(found)
+    shown["uptime"] = {name: uptime[name] for name in check_history.WINDOWS}
+    shown["incidents"] = [_brief(as_incident(each)) for each in newest]
+    return ToolOutput(text="\n".join(_service_lines(shown)), structured={"service": shown})
+
+
+def _condition(found: ServiceCondition) -> dict[str, Any]:
+    service = found.service
+    latest = [(each, found.latest.get(each.name)) for each in service.checks]
+    return {
+        "name": service.name,
+        "state": found.state,
+        "silence": _quoted(found.silence.reason) if found.silence else None,
+        "depends_on": list(service.depends_on),
+        "checks": [
+            {
+                "name": check.name,
+                "ok": result.ok if result else None,
+                "detail": _quoted(result.detail) if result else "",
+            }
+            for check, result in latest
+        ],
+        "actions": [each.name for each in service.actions],
+        "cooldowns": [
+            {"action": each.action, "used": each.used, "limit": each.limit.uses}
+            for each in found.used
+        ],
+        "memories": found.memories,
+    }
+
+
+def _service_lines(shown: dict[str, Any]) -> list[str]:
+    silent = "" if shown["silence"] is None else f"; silent: {shown['silence'] or 'no reason'}"
+    lines = [f"{shown['name']}: {shown['state']}{silent}. Memories: {shown['memories']}."]
+    for each in shown["checks"]:
+        passed = {True: "passes", False: "fails", None: "not checked yet"}[each["ok"]]
+        detail = f": {each['detail']}" if each["detail"] else ""
+        lines.append(f"Check {each['name']} {passed}{detail}")
+    known = [f"{name} {value}%" for name, value in shown["uptime"].items() if value is not None]
+    lines.append(f"Uptime: {', '.join(known) or 'no results'}.")
+    lines.append(f"Depends on: {', '.join(shown['depends_on']) or 'nothing'}.")
+    used = [f"{each['action']} {each['used']} of {each['limit']}" for each in shown["cooldowns"]]
+    actions = ", ".join(shown["actions"]) or "none"
+    lines.append(f"Actions: {actions}. Cooldown slots used: {', '.join(used)}.")
+    return lines + [_line(each) for each in shown["incidents"]]
 
 
 def _describe(one: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from typing import Any, Final
 
-from lamplighter.domain.actions.policy import quote_name
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review, ReviewState
@@ -129,7 +128,7 @@ async def handoff(place: SpeakerContext, arguments: RequestInvestigation) -> Too
     here, speaker = place.context, place.speaker
     if speaker.session is not None:
         return await _escalate(here, speaker.session, arguments)
-    service = _declared_service(here, arguments.service)
+    service = here.declared_service(arguments.service).name
     reason = here.redact(one_line(arguments.reason))
     plan = SessionPlan(
         tier=min(2, here.active.max_tier),
@@ -151,14 +150,6 @@ async def _escalate(
     here: ClientContext, session: Session, arguments: RequestInvestigation
 ) -> ToolOutput:
     """Hand a service on as a marker of the session would."""
-    service = _declared_service(here, arguments.service)
+    service = here.declared_service(arguments.service).name
     ingest = ingest_context(here, here.active, session, here.services())
     return await tool_reports.escalate(ingest, service, arguments.reason)
-
-
-def _declared_service(here: ClientContext, name: str) -> str:
-    found = here.services().find(name)
-    if found is None:
-        names = ", ".join(here.services().names) or "none"
-        raise NotFound(f"{quote_name(name)} is not in services.yaml; declared services: {names}.")
-    return found.name

@@ -16,7 +16,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.visitors import iterate
 
 from lamplighter.domain.memory.memory import HISTORY_FIELDS, KINDS, MemoryKind
-from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.store.dialect import NUMBER, stamp
 from lamplighter.repository.store.session_tables import memory_periods
 from lamplighter.repository.store.tables import history, memories
 
@@ -41,6 +41,17 @@ class _HistoryValue(FunctionElement[Any]):
         self.nullable = row.nullable
         held = row if otherwise is None else otherwise
         super().__init__(entry, sa.literal_column(f"'{row.name}'"), held)
+
+
+class _OnSqlite(FunctionElement[Any]):
+    """A condition on SQLite, and another one on PostgreSQL; as a number, it is not compared."""
+
+    name = "on_sqlite"
+    inherit_cache = True
+    type = NUMBER
+
+    def __init__(self, condition: sa.ColumnElement[bool], other: sa.ColumnElement[bool]) -> None:
+        super().__init__(condition, other)
 
 
 def parts(
@@ -72,13 +83,18 @@ def _names(reads: Iterable[sa.ColumnElement[Any]]) -> Iterator[str]:
 
 @lru_cache(MOMENTS)
 def _parts(at: datetime, only: tuple[int, ...] | None, *, narrow: bool) -> Sequence[sa.FromClause]:
-    """Return the parts; who looks at a moment asks many things of it, and to say it takes long."""
+    """Return the parts; who looks at a moment asks many things of it, and to say it takes long.
+
+    SQLite reads two ranges of the primary key; PostgreSQL would read its whole table twice.
+    """
     held_to, held_from = memory_periods.c.held_to, memory_periods.c.held_from
     if only is not None:  # by the numbers, not by the moment
         return [_as_of(memory_periods.c.memory_id.in_(only), *_whenever(at))]
-    until, ended = held_from <= stamp(at), (held_to > stamp(at), held_to < _OPEN)
+    until, later = held_from <= stamp(at), held_to > stamp(at)
     read = _in_period if narrow else _as_of
-    return [read(held_to == _OPEN, until), read(*ended, until)]
+    lasting = _OnSqlite(held_to == _OPEN, later)
+    ended = _OnSqlite(sa.and_(later, held_to < _OPEN), sa.false())
+    return [read(lasting, until), read(ended, until)]
 
 
 def _whenever(at: datetime) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
@@ -143,6 +159,16 @@ def _history_value_sqlite(element: _HistoryValue, compiler: Any, **more: Any) ->
         f"coalesce(json_extract({entry}, {path}),"
         f" CASE WHEN json_type({entry}, {path}) IS NULL THEN {row} END)"
     )
+
+
+@compiles(_OnSqlite, "sqlite")
+def _on_sqlite(element: _OnSqlite, compiler: Any, **more: Any) -> str:
+    return str(compiler.process(next(iter(element.clauses)), **more))
+
+
+@compiles(_OnSqlite, "postgresql")
+def _on_postgres(element: _OnSqlite, compiler: Any, **more: Any) -> str:
+    return str(compiler.process(list(element.clauses)[1], **more))
 
 
 @compiles(_HistoryValue, "postgresql")

@@ -99,9 +99,10 @@ async def insert_recovery(
 ) -> None:
     """Put into the outbox that a service is healthy again, where people were alarmed for it.
 
-    `uses` are what was done to it lately; one that succeeded since is the repair.
+    `uses` are what was done to it lately; one that succeeded since is the repair. Of a service
+    with an incident, the end of the incident notifies.
     """
-    if await policy(db) is None:
+    if await policy(db) is None or await _has_incident(db, service):
         return
     alarms = (
         sa.select(notices)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from lamplighter.domain.services.notice import NoticeState
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.session_tables import event_groups
+from lamplighter.repository.store.session_tables import alerts, event_groups
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import codes, events, logins, notices, tokens
 from lamplighter.repository.upkeep.batches import in_batches
@@ -27,6 +27,7 @@ _BEGIN_GROUP: Final = Statement(
 _ENDED: Final = (NoticeState.SENT, NoticeState.FAILED, NoticeState.SUPPRESSED)
 _RECORDS: Final = (
     (notices, notices.c.created_at, notices.c.state.in_(_ENDED)),
+    (alerts, alerts.c.resolved_at, sa.true()),
     (codes, codes.c.expires_at, sa.true()),
     (logins, logins.c.expires_at, sa.true()),
     (tokens, tokens.c.revoked_at, tokens.c.session_id.is_not(None)),
@@ -69,7 +70,7 @@ async def _correct_groups(db: Database, *, before: datetime) -> None:
 
 
 async def prune_records(db: Database, *, before: datetime) -> int:
-    """Remove notifications, codes, logins and tokens of sessions that ended before a moment."""
+    """Remove notifications, alerts, codes, logins and session tokens that ended before a moment."""
     return sum([await _remove(db, table, at < before, more) for table, at, more in _RECORDS])
 
 

@@ -112,7 +112,7 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
     }
     concerned = inside.union(*needs.values())
     checked = await series.of_services(db, sorted(concerned)) if concerned else []
-    awaited = _awaited(services, needs, checked, found)
+    awaited = _awaited(services, needs, checked, found, inside)
     ready = {name: each for name, each in failing.items() if not awaited.get(name)}
     acts = await lasting.note_failed_again(
         db, await cooldowns.of_incidents(db, [each.id for each in live]), ready, services, now=now
@@ -231,16 +231,36 @@ def _awaited(
     needs: Mapping[str, Set[str]],
     checked: Sequence[CheckSeries],
     found: Sequence[CheckSeries],
+    inside: Set[str],
 ) -> dict[str, set[str]]:
-    """Return what each failing service needs that has no result from after its failure."""
+    """Return what each failing service needs that has no result from after its failure.
+
+    One that needs a member of an incident which failed just before waits for nothing: it joins.
+    """
+    since = {name: _failing_from(name, found) for name in needs}
     return {
-        name: {
-            need
-            for need in behind
-            if not _was_checked(services, need, checked, _failing_from(name, found))
-        }
+        name: {need for need in behind if not _was_checked(services, need, checked, since[name])}
         for name, behind in needs.items()
+        if not _joins(services, name, checked, inside, since[name])
     }
+
+
+def _joins(
+    services: Services,
+    name: str,
+    checked: Sequence[CheckSeries],
+    inside: Set[str],
+    after: datetime,
+) -> bool:
+    """Whether a member of an incident that a service depends on failed just before a moment."""
+    service = services.find(name)
+    direct = service.depends_on if service else ()
+    needs = inside & {found.name for each in direct if (found := services.find(each))}
+    return any(
+        each.failing and each.service in needs and each.checked_at >= after - PATIENCE
+        for each in checked
+        if each.checked_at
+    )
 
 
 def _needs(services: Services, name: str) -> set[str]:

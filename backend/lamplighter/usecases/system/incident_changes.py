@@ -16,10 +16,16 @@ from lamplighter.domain.text import clean_lines
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import incidents
 from lamplighter.repository.sessions import escalations
+<<<<<<< HEAD
 from lamplighter.repository.store.dialect import moment, stamp
 from lamplighter.usecases.access.recording import recording
+=======
+from lamplighter.repository.store.dialect import moment
+from lamplighter.usecases.access.recording import record_act
+>>>>>>> 847fc1f944ff6cbdfbb045c0cc288e65c374ef45
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import closing
+from lamplighter.usecases.services.incidents.merge import merge
 from lamplighter.usecases.services.incidents.view import get
 from lamplighter.usecases.sessions import outcomes
 
@@ -116,25 +122,7 @@ async def merge(db: Database, incident: Incident, into: int, *, now: datetime) -
     target = await incidents.get(db, into)
     if target is None or not target.live:
         raise Invalid(InvalidField("merge_into", "names no open incident"))
-    ids = await closing.link_sessions(db, incident)
-    added: list[str] = []
-    for each in (await incidents.members(db, [incident.id]))[incident.id]:
-        if each.service not in target.services:
-            added.append(each.service)
-            target = await incidents.add_members(
-                db, target, {each.service: each.detail}, root=target.service, now=now
-            )
-            await incidents.update_members(
-                db, into, [each.service], investigated=True, recovered_at=each.recovered_at
-            )
-    await incidents.move_sessions(db, ids, into)
-    text = f"incident {incident.id}: {incident.title}"
-    await incidents.add_entry(db, into, EntryKind.MERGED, text, service=incident.service, now=now)
-    moved = {"services": added, "sessions": ids, "started_at": stamp(target.started_at)}
-    if incident.started_at < target.started_at:
-        await incidents.update(db, into, started_at=incident.started_at, now=now)
-    await incidents.update(db, incident.id, moved=moved, now=now)
-    return await closing.close(db, incident, IncidentOutcome.MERGED, merged_into=into, now=now)
+    return await merge(db, incident, target, now=now)
 
 
 async def separate(db: Database, incident: Incident, *, now: datetime) -> Incident:

@@ -157,7 +157,7 @@ export function servicePage(store) {
       }
     },
 
-    path: () => store("services").path,
+    path: () => `${store("services").path}:${row().line}`,
     empty: (/** @type {unknown[]} */ rows) => service.phase === "ready" && rows.length === 0,
     copyUrl: () => copy(service.pushUrl),
     runNow: () => store("runNow").show({ services: [service.name] }),

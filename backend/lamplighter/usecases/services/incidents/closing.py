@@ -12,6 +12,7 @@ from lamplighter.domain.services.incident import (
     Incident,
     IncidentMember,
     IncidentOutcome,
+    IncidentSource,
     IncidentState,
     is_member,
     outcome_of,
@@ -86,11 +87,20 @@ async def close(
     words = resolved_words(replace(incident, **values))
     closed = await incidents.update(db, incident.id, now=now, **values)
     await incidents.add_entry(db, closed.id, EntryKind.RESOLVED, words, now=now)
-    if closed.notified_at or closed.person_notified_at:
+    if await _is_notified_of(db, closed):
         await notify(db, closed, Level.INFO, words, now=now)
     if closed.request_id is not None:
         await requests.cancel(db, closed.request_id, now=now)
     return closed
+
+
+async def _is_notified_of(db: Database, incident: Incident) -> bool:
+    """Whether people know of an incident: by its notifications, or by an event before it."""
+    if incident.notified_at or incident.person_notified_at:
+        return True
+    if incident.source is IncidentSource.SESSION:
+        return False
+    return await notices.was_alarmed(db, incident.services, since=incident.started_at)
 
 
 async def notify(

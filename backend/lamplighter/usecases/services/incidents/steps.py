@@ -28,6 +28,7 @@ from lamplighter.usecases.services.incidents import changes
 from lamplighter.usecases.services.incidents.advise import advice_on
 from lamplighter.usecases.services.incidents.closing import close_if_over, notify, recover
 from lamplighter.usecases.services.incidents.lasting import refused_actions
+from lamplighter.usecases.services.incidents.merge import merge_found
 
 TITLE_CHARS: Final = 200
 DETAIL_CHARS: Final = 1_000
@@ -56,6 +57,7 @@ async def apply(
     for group in plan.open:
         flapped = (flaps or {}).get(group[0])
         await _open(db, group, failing, services, flapped=flapped, repairs=repairs, now=now)
+    await merge_found(db, plan.merge, now=now)
     for incident in await incidents.live(db):
         if failing.keys() & set(incident.services):
             incident = await _take_over(db, incident, failing, services, now=now)
@@ -302,7 +304,8 @@ async def join(
         name: min(each.changed_at or now for each in failing[name])
         for name in {*names, *incident.services} & failing.keys()
     }
-    root = root_of(services, since)
+    # it may pass already when what it explains is found failing
+    root = root_of(services, {incident.service: incident.started_at, **since})
     joined = {name: evidence(failing[name]) for name in names}
     for name, detail in joined.items():
         await incidents.add_entry(db, incident.id, EntryKind.JOINED, detail, service=name, now=now)

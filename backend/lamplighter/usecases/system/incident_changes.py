@@ -16,13 +16,8 @@ from lamplighter.domain.text import clean_lines
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import incidents
 from lamplighter.repository.sessions import escalations
-<<<<<<< HEAD
-from lamplighter.repository.store.dialect import moment, stamp
-from lamplighter.usecases.access.recording import recording
-=======
 from lamplighter.repository.store.dialect import moment
-from lamplighter.usecases.access.recording import record_act
->>>>>>> 847fc1f944ff6cbdfbb045c0cc288e65c374ef45
+from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import closing
 from lamplighter.usecases.services.incidents.merge import merge
@@ -82,7 +77,7 @@ async def _close_or_reopen(
         incident = await _resolve(db, incident, wanted.outcome, now=now)
         done.append("resolved")
     if wanted.merge_into is not None:
-        incident = await merge(db, incident, wanted.merge_into, now=now)
+        incident = await merge_into(db, incident, wanted.merge_into, now=now)
         done.append(f"merged into {wanted.merge_into}")
     if wanted.separate:
         done.append(f"separated from {incident.merged_into}")
@@ -114,7 +109,7 @@ async def _resolve(
     return await closing.close(db, incident, outcome, now=now)
 
 
-async def merge(db: Database, incident: Incident, into: int, *, now: datetime) -> Incident:
+async def merge_into(db: Database, incident: Incident, into: int, *, now: datetime) -> Incident:
     """Make an incident part of an open one, with its services and sessions."""
     _ensure_open(incident)
     if into == incident.id:

@@ -63,7 +63,7 @@ async def _undo(here: Context, incident: Incident, what: str, done: JournalEntry
         case ["merged", "into", _]:
             return await incident_changes.separate(db, incident, now=now)
         case ["separated", "from", number]:
-            return await incident_changes.merge(db, incident, int(number), now=now)
+            return await incident_changes.merge_into(db, incident, int(number), now=now)
     raise Conflict(f"Incident {incident.id} cannot be changed back.")
 
 

@@ -146,7 +146,7 @@ def test_a_port_in_use_is_reported_with_the_option_to_change_it(
             env={**env, "TMPDIR": str(tmp_path)},
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=120,
             check=False,
         )
 

@@ -133,13 +133,12 @@ async def _records(
     for some in _by_action(uses):
         disproved = person or await _failed_after(db, record, some, uses)
         later = await _since_change(db, incident, some)
+        now, version = record, deployed
         if later:  # what was done before does not count against what is configured now
             key = configuration_key(services.find(incident.service))
             now = replace(record, circumstances=key)
             version = await changes.version_of(db, incident.service, before=later[0].created_at)
-            found.append(_of_action(now, later, deployed=version, disproved=disproved))
-        else:
-            found.append(_of_action(record, some, deployed=deployed, disproved=disproved))
+        found.append(_of_action(now, later or some, deployed=version, disproved=disproved))
     return found or [
         replace(record, circumstances=circumstances_of(incident.configured, deployed, None))
     ]

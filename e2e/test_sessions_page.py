@@ -110,23 +110,6 @@ def test_an_ignored_marker_is_taken_from_the_rail_and_led_to_by_its_line(
     app.ends()
 
 
-def test_markers_over_the_limit_are_ingested_by_a_button(page: Page, app: App) -> None:
-    app.kill("supervisor")
-    app.env["LAMPLIGHTER_MAX_MARKERS"] = "1"
-    app.start("supervisor")
-    for service in ("jellyfin", "caddy", "redis"):
-        app.says(f"[MEMORY:timing:{service}] Takes 60s to start")
-    app.ends()
-    page.goto(f"{app.url}/sessions/1")
-    rail = page.get_by_role("region", name="Memory activity")
-    expect(rail.get_by_text("2 more markers were not ingested")).to_be_visible()
-
-    rail.get_by_role("button", name="Ingest them").click()
-
-    expect(rail.get_by_role("button", name="3 learned")).to_be_visible()
-    expect(rail.get_by_role("button", name="Ingest them")).to_be_hidden()
-
-
 def test_a_chain_is_seen_as_one_and_an_engine_is_chosen(page: Page, app: App) -> None:
     page.goto(f"{app.url}/sessions?tier=2")
     for number, words in enumerate(("[ESCALATE:jellyfin] Refused",) * 2 + ("Mended.",), start=1):

@@ -219,8 +219,8 @@ def _line(each: Mapping[str, Any]) -> str:
 
 
 def _state(each: Mapping[str, Any]) -> str:
-    words = each["outcome"] or each["state"]
-    return str(words).replace("_", " ")
+    words = str(each["outcome"] or each["state"])
+    return "needs a person" if words == "needs_person" else words.replace("_", " ")
 
 
 def _echo(text: str) -> None:

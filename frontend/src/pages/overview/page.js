@@ -22,6 +22,8 @@ export function overviewPage(store) {
     /** The last sessions that acted, or wanted to. */
     outcomes: () => overview.state?.outcomes ?? [],
     incidents: () => overview.state?.incidents ?? [],
+    incidentState: (/** @type {{state: string}} */ { state }) =>
+      state === "needs_person" ? t("overview.needsYou") : state.replaceAll("_", " "),
     repaired: () => overview.state?.repaired ?? [],
 
     runningWords: () =>

@@ -26,6 +26,7 @@ export const overview = {
   maintenanceUntil: "Maintenance until {when}",
   runFor: "Run now for {name}",
   handle: "Mark {name} as handled",
+  needsYou: "needs you",
   pages: { one: "{n} notebook page to review", other: "{n} notebook pages to review" },
   reviews: { one: "{n} conflicting memory to review", other: "{n} conflicting memories to review" },
   oldestReview: "oldest {when}",

@@ -148,6 +148,22 @@ def test_a_denial_is_reported_and_a_changed_command_needs_a_new_approval(
     assert ran(app) == ""
 
 
+def test_an_approval_is_decided_from_the_palette_of_any_page(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/events")
+    expect(page).to_have_title(re.compile(r"^\(1\) "), timeout=SLOW_MS)
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("deny")
+    page.get_by_role("option", name="Deny restart of web").click()
+    dialog = page.get_by_role("dialog", name="Deny restart of web?")
+    expect(dialog).to_contain_text("web now")
+    dialog.get_by_role("button", name="Deny restart of web").click()
+
+    expect(page.get_by_text("Deny restart of web: done.")).to_be_visible()
+    assert app.get("/api/v1/approvals?state=denied")["items"][0]["service"] == "web"
+    assert ran(app) == ""
+
+
 @pytest.mark.parametrize("app", ["5s"], indirect=True)
 def test_who_was_first_is_said_and_so_is_that_time_is_over(page: Page, app: App) -> None:
     page.goto(f"{app.url}/approvals")

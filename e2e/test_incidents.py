@@ -20,9 +20,12 @@ def app(tmp_path: Path) -> Iterator[App]:
     started.stop()
 
 
-def fails(app: App, service: str = "jellyfin", severity: str = "critical") -> int:
+def fails(
+    app: App, service: str = "jellyfin", severity: str = "critical", alert_id: str = ""
+) -> int:
     """Let a monitor report a service, and return the number of its incident."""
-    alert = {"service": service, "title": "is down", "id": service, "severity": severity}
+    about = {"service": service, "id": alert_id or service}
+    alert = {**about, "title": "is down", "severity": severity}
     app.post("/api/v1/webhooks/kuma", alert)
     return int(app.get("/api/v1/incidents")["items"][0]["id"])
 
@@ -55,6 +58,12 @@ def test_an_incident_is_acknowledged_noted_and_closed(page: Page, app: App) -> N
     expect(timeline.filter(has_text="Resolved")).to_be_visible()
     expect(page.get_by_text("repaired by a person after").first).to_be_visible()
     expect(page.get_by_role("button", name="Acknowledge")).to_be_hidden()
+
+    again = fails(app, alert_id="again")
+    page.goto(f"{app.url}/incidents/{again}")
+    compared = page.get_by_role("region", name="Compared with the previous incident of this cause")
+    expect(compared.get_by_role("link", name=f"Incident {number}")).to_be_visible()
+    expect(compared.get_by_role("row", name="Outcome")).to_contain_text("repaired by a person")
 
 
 def test_incidents_are_merged_with_a_preview_and_an_undo(page: Page, app: App) -> None:

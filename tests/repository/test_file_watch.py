@@ -36,3 +36,12 @@ def test_another_process_that_ends_while_the_file_is_opened_takes_nothing_away(
     watch.guard()
     again.close()
     watch.close()
+
+
+async def test_a_check_that_ends_at_the_same_moment_ends_quietly(migrated: Path) -> None:
+    watch = FileWatch(migrated)
+    ended = driver.connect(str(migrated))
+    ended.close()
+    async with watch.followed():
+        watch._checking = ended
+    watch.close()

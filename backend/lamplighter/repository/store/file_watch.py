@@ -72,10 +72,8 @@ class FileWatch:
 
     def close(self) -> None:
         """Let go of the file."""
-        for connection in (self._checking, self._held):
-            if connection is not None:
-                with suppress(driver.Error, ValueError):
-                    connection.interrupt()
+        _interrupt(self._checking)
+        _interrupt(self._held)
         if self._held is not None:
             self._held.close()
             self._held = None
@@ -102,8 +100,7 @@ class FileWatch:
             yield
         finally:
             task.cancel()
-            if self._checking is not None:
-                self._checking.interrupt()
+            _interrupt(self._checking)
             with suppress(asyncio.CancelledError):
                 await task
 
@@ -224,6 +221,13 @@ REPAIR: Final = (
     "Stop Lamplighter and restore a backup. Without a backup, recover the readable rows: "
     "`sqlite3 lamplighter.db .recover | sqlite3 recovered.db` (docs/how-to/backup.md)."
 )
+
+
+def _interrupt(connection: driver.Connection | None) -> None:
+    """End what a connection reads; the thread that reads may just have closed it."""
+    if connection is not None:
+        with suppress(driver.Error, ValueError):
+            connection.interrupt()
 
 
 def rescued(path: Path) -> list[Path]:

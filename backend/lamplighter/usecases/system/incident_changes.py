@@ -56,11 +56,11 @@ async def change(here: Context, number: int, wanted: IncidentChange) -> Incident
             incident = await incidents.update(db, number, note=note, now=now)
             await incidents.add_entry(db, number, EntryKind.NOTE, note, now=now)
             done.append("noted")
-        if wanted.acknowledged is not None:
-            incident = await _acknowledge(db, incident, wanted.acknowledged, now=now)
-            done.append("acknowledged" if wanted.acknowledged else "not acknowledged")
+        incident = await _acknowledge(db, incident, wanted.acknowledged, done, now=now)
         incident = await _close_or_reopen(db, incident, wanted, done, now=now)
         if not done:
+            if wanted.acknowledged is not None:
+                return incident  # it is so already
             raise Invalid(InvalidField("body", "names nothing to change"))
         subject = f"incident {number}: {', '.join(done)}"
         about = {"service": incident.service, "subject": subject}
@@ -85,9 +85,14 @@ async def _close_or_reopen(
 
 
 async def _acknowledge(
-    db: Database, incident: Incident, acknowledged: bool, *, now: datetime
+    db: Database, incident: Incident, acknowledged: bool | None, done: list[str], *, now: datetime
 ) -> Incident:
+    if acknowledged is None:
+        return incident
     _ensure_open(incident)
+    if acknowledged is (incident.acknowledged_at is not None):
+        return incident
+    done.append("acknowledged" if acknowledged else "not acknowledged")
     values: dict[str, Any] = {"acknowledged_at": now if acknowledged else None}
     if acknowledged:
         await incidents.add_entry(db, incident.id, EntryKind.ACKNOWLEDGED, now=now)

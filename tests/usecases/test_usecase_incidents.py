@@ -538,6 +538,24 @@ async def test_to_acknowledge_twice_is_one_act_and_its_undo_restores_the_moment(
     assert (await now_of(db, incident)).acknowledged_at is None
 
 
+async def test_an_undone_resolution_waits_for_a_person_for_the_reason_of_before(
+    db: Database,
+) -> None:
+    incident = await failing(db, "mail")
+    by = await session(db, tier=3)
+    await chain.ask_person(db, by, "mail", "connection refused", now=NOON)
+    before = await escalations.open_for_people(db)
+    here = context(db, NOON + MINUTE)
+    await acts.change(here, incident.id, IncidentChange(outcome=IncidentOutcome.BY_PERSON))
+    [resolved] = (await journal.page(db, limit=9)).items
+
+    await incident_undo.revert(here, resolved.id)
+
+    after = await escalations.open_for_people(db)
+    assert [(each.state, each.why) for each in after] == [(each.state, each.why) for each in before]
+    assert before[0].why
+
+
 async def test_nothing_is_learned_from_an_incident_that_was_opened_again_meanwhile(
     db: Database,
 ) -> None:

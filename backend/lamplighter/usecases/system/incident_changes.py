@@ -106,10 +106,13 @@ async def _resolve(
     _ensure_open(incident)
     if outcome not in BY_HAND:
         raise Invalid(InvalidField("outcome", f"must be one of {', '.join(BY_HAND)}"))
+    why = await escalations.why_for_people(db)
     for each in await escalations.open_for_people(db):
         if is_member(incident, each.service):
             closed = await escalations.close(db, each.service, why=escalations.HANDLED, now=now)
             await outcomes.refresh(db, [one.session_id for one in closed], now=now)
+    if why:
+        await incidents.update(db, incident.id, moved={"why": why}, now=now)
     return await closing.close(db, incident, outcome, now=now)
 
 

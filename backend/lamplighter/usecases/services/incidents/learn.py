@@ -140,9 +140,8 @@ async def _records(
             found.append(_of_action(now, later, deployed=version, disproved=disproved))
         else:
             found.append(_of_action(record, some, deployed=deployed, disproved=disproved))
-    return found or [
-        replace(record, circumstances=circumstances_of(incident.configured, deployed, None))
-    ]
+    declared = circumstances_of(incident.configured, deployed, None)
+    return found or [replace(record, circumstances=declared)]
 
 
 async def _failed_after(

@@ -53,6 +53,7 @@ SERVICES = Services(
         Service(name="db", checks=PORT),
         Service(name="Web", checks=PORT, depends_on=("db",)),
         Service(name="mail", checks=PORT),
+        Service(name="shop", checks=PORT),
     )
 )
 DAYS = count(1)
@@ -513,6 +514,75 @@ async def test_each_act_on_an_incident_is_undone_the_last_one_first(db: Database
     assert await outcomes.of_incident(db, second.id) == []
     await well(db, "db", "mail")
     assert await incidents.live(db) == []
+
+
+async def test_an_act_is_not_undone_where_the_same_was_changed_since(db: Database) -> None:
+    await checked(db, FAILED, NOON, "db", "mail")
+    await checked(db, FAILED, NOON, "shop")
+    first, second, other = await incidents.live(db)
+    wanted = [
+        *(IncidentChange(note=each) for each in ("A", "B", "A")),
+        IncidentChange(merge_into=first.id),
+        IncidentChange(separate=True),
+        IncidentChange(merge_into=other.id),
+    ]
+    for minute, each in enumerate(wanted, 1):
+        await acts.change(context(db, NOON + minute * MINUTE), second.id, each)
+    before = await now_of(db, second)
+    noted, _, _, merged, _, _ = reversed((await journal.page(db, limit=9)).items)
+
+    for each in (noted, merged):
+        with pytest.raises(Conflict, match="was changed since"):
+            await incident_undo.revert(context(db, NOON + 9 * MINUTE), each.id)
+    assert await now_of(db, second) == before
+
+
+async def test_to_acknowledge_twice_is_one_act_and_its_undo_restores_the_moment(
+    db: Database,
+) -> None:
+    incident = await failing(db, "mail")
+    for minute, acknowledged in enumerate((False, True, True, False, False), 1):
+        change = IncidentChange(acknowledged=acknowledged)
+        await acts.change(context(db, NOON + minute * MINUTE), incident.id, change)
+    refused, acknowledged = (await journal.page(db, limit=9)).items
+    here = context(db, NOON + 9 * MINUTE)
+
+    await incident_undo.revert(here, refused.id)
+    assert (await now_of(db, incident)).acknowledged_at == NOON + 2 * MINUTE
+    await incident_undo.revert(here, acknowledged.id)
+    assert (await now_of(db, incident)).acknowledged_at is None
+
+
+async def test_an_undone_resolution_waits_for_a_person_for_the_reason_of_before(
+    db: Database,
+) -> None:
+    incident = await failing(db, "mail")
+    by = await session(db, tier=3)
+    await chain.ask_person(db, by, "mail", "connection refused", now=NOON)
+    before = await escalations.open_for_people(db)
+    here = context(db, NOON + MINUTE)
+    await acts.change(here, incident.id, IncidentChange(outcome=IncidentOutcome.BY_PERSON))
+    [resolved] = (await journal.page(db, limit=9)).items
+
+    await incident_undo.revert(here, resolved.id)
+
+    after = await escalations.open_for_people(db)
+    assert [(each.state, each.why) for each in after] == [(each.state, each.why) for each in before]
+    assert before[0].why
+
+
+async def test_nothing_is_learned_from_an_incident_that_was_opened_again_meanwhile(
+    db: Database,
+) -> None:
+    incident = await failing(db, "mail")
+    here = context(db, NOON + MINUTE)
+    await acts.change(here, incident.id, IncidentChange(outcome=IncidentOutcome.BY_PERSON))
+    assert [each.id for each in await incidents.unlearned(db)] == [incident.id]
+    [resolved] = (await journal.page(db, limit=9)).items
+    await incident_undo.revert(here, resolved.id)
+
+    async with writing(db):  # as what read it before the undo
+        assert not await incidents.claim_learning(db, incident.id, now=here.now())
 
 
 async def test_a_resolution_is_not_undone_once_its_service_failed_again(db: Database) -> None:

@@ -214,6 +214,7 @@ async def test_many_are_undone_whole_or_partly_when_that_is_asked_for(db: Databa
     assert str(refused.value) == (
         f"Nothing was undone. Memory {ids[0]} was later restored by the operator (version 1);"
         f" Memory {ids[1]} was later purged by the operator (version 2)."
+        " The rest can be undone."
     )
     assert await state(db) == before
 

@@ -28,8 +28,8 @@ export function turnWords({ at, usage }, lines) {
 export function blockTurn({ at, usage }, lines, turn) {
   const block = /** @type {NonNullable<typeof usage>} */ (usage)
   const held = turn?.usage
-  const rest = turn ? lines.slice(0, lines.indexOf(turn)) : lines
-  const turns = held?.turns ?? rest.filter((line) => line.usage?.turn).length + 1
+  const end = turn ? lines.lastIndexOf(turn) : lines.length
+  const turns = held?.turns ?? (lines.findLast((line) => line.usage?.turn)?.usage?.turns ?? 0) + 1
   const output = block.cost_usd === null || block.input_usd === null ? null : block.cost_usd - block.input_usd
   const cost = held ? held.cost_usd : block.input_usd
   const added = {
@@ -38,7 +38,7 @@ export function blockTurn({ at, usage }, lines, turn) {
     output_tokens: (held?.output_tokens ?? 0) + block.output_tokens,
     cost_usd: cost === null || output === null ? null : cost + output,
   }
-  return { usage: added, at, text: words(turns, sinceLast(at, rest), added, true) }
+  return { usage: added, at, text: words(turns, sinceLast(at, lines, end), added, true) }
 }
 
 /**
@@ -46,11 +46,11 @@ export function blockTurn({ at, usage }, lines, turn) {
  * @param {NonNullable<LogItem["usage"]>} total @param {import("./lines.js").Line[]} lines
  */
 export function settleTurns(total, lines) {
-  const turns = lines.filter((line) => line.usage?.turn)
+  const turns = [...lines.entries()].filter(([, line]) => line.usage?.turn)
   const sum = (/** @type {"output_tokens" | "cost_usd"} */ name) =>
-    turns.reduce((all, { usage }) => all + (usage?.[name] ?? 0), 0)
+    turns.reduce((all, [, { usage }]) => all + (usage?.[name] ?? 0), 0)
   const [output, cost] = [sum("output_tokens"), sum("cost_usd")]
-  turns.forEach((turn, at) => {
+  turns.forEach(([place, turn], at) => {
     const held = /** @type {NonNullable<LogItem["usage"]>} */ (turn.usage)
     const settled = {
       ...held,
@@ -58,15 +58,19 @@ export function settleTurns(total, lines) {
       cost_usd:
         total.cost_usd === null || held.cost_usd === null || !cost ? null : (held.cost_usd * total.cost_usd) / cost,
     }
-    const before = lines.slice(0, lines.indexOf(turn))
-    Object.assign(turn, { usage: settled, text: words(at + 1, sinceLast(turn.at, before), settled, true) })
+    Object.assign(turn, { usage: settled, text: words(at + 1, sinceLast(turn.at, lines, place), settled, true) })
   })
 }
 
-/** How long it is since the turn before, or since the first line. @param {Time | null} at @param {import("./lines.js").Line[]} lines */
-function sinceLast(at, lines) {
-  const last = lines.findLast((line) => line.usage)
-  const since = at && (last ? last.at : lines.find((line) => line.at)?.at)
+/**
+ * How long it is since the turn before, or since the first line.
+ * @param {Time | null} at @param {import("./lines.js").Line[]} lines @param {number} end how many of them are before it
+ */
+function sinceLast(at, lines, end = lines.length) {
+  let last = end - 1
+  while (last >= 0 && !lines[last].usage) last--
+  const first = lines.findIndex((line) => line.at)
+  const since = at && (last >= 0 ? lines[last].at : first >= 0 && first < end && lines[first].at)
   return since ? duration(Date.parse(at) - Date.parse(since)) : ""
 }
 

@@ -3,7 +3,7 @@ import test from "node:test"
 import "../late-texts.js"
 import { heights } from "../../src/log/heights.js"
 import { chains, summed } from "../../src/pages/sessions/chains.js"
-import { lineKey, linesOf } from "../../src/log/lines.js"
+import { addLines, lineKey, linesOf } from "../../src/log/lines.js"
 import { outcomeWords, railOf, tallyOf } from "../../src/log/rail.js"
 import { log } from "../../src/log/store.js"
 import { session } from "../../src/pages/session/store.js"
@@ -95,6 +95,23 @@ test("blocks that report their turn are one turn, and the end brings the estimat
     "turn 1 · 4.0 s · 8K tokens in, about 800 out · $0.09",
     "turn 2 · 10 s · 9K tokens in, about 200 out · $0.03",
   ])
+})
+
+test("the turns of a long log are counted in one pass", () => {
+  const at = "2026-11-26T10:00:12.000000Z"
+  const usage = { turns: 0, input_tokens: 8_000, output_tokens: 100, cost_usd: 0.02, input_usd: 0.01 }
+  const text = "line\n".repeat(40)
+  const long = Array.from({ length: 4_000 }, (_, n) => [
+    { offset: 3 * n, index: 0, kind: "tool", text: "Bash: ls", at },
+    { offset: 3 * n, index: 1, kind: "turn", text: "turn", at, usage: { ...usage, turn: `a${n}` } },
+    { offset: 3 * n + 2, index: 0, kind: "result", text, at },
+  ]).flat()
+  const end = { offset: 12_000, index: 0, kind: "finished", text: "done", at, usage: { ...usage, turn: null } }
+
+  const began = process.cpuUsage()
+  const lines = addLines([], [...long, end])
+  assert.ok(process.cpuUsage(began).user < 3_000_000)
+  assert.equal(lines.filter(({ kind }) => kind === "turn").at(-1)?.usage?.turns, 4_000)
 })
 
 test("a call of several lines that still runs has no time yet", async () => {

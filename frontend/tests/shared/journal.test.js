@@ -57,7 +57,10 @@ test("the way back of a toast is that of its act, whatever was done since", asyn
 })
 
 test("what changed since is named, and the rest is undone when that is asked for", async () => {
-  const refusal = Object.assign(new Error("Nothing was undone. Memory 8 was edited since"), { status: 409 })
+  const refusal = Object.assign(
+    new Error("Nothing was undone. Memory 8 was later edited by the operator (version 3). The rest can be undone."),
+    { status: 409 },
+  )
   const { store, said } = setUp({
     "POST /acts/3/undo": (body) => {
       if (!body.partly) throw refusal
@@ -72,4 +75,22 @@ test("what changed since is named, and the rest is undone when that is asked for
 
   assert.deepEqual([text, bad, verb], [`Not undone. ${refusal.message}`, true, "Undo the rest"])
   assert.equal(said.items.at(-1).text, "Restored 4 memories. 1 changed since and was not reverted.")
+})
+
+test("an act of which nothing more can be undone offers no rest", async () => {
+  const refusal = Object.assign(new Error("Incident 2 was changed since. Change it instead."), { status: 409 })
+  const { store, said } = setUp({ "POST /acts/3/undo": () => Promise.reject(refusal) })
+  store.note(3, "/incidents/2")
+
+  await store.undoLast()
+
+  assert.deepEqual([said.items.length, said.items[0].undo ?? null], [1, null])
+})
+
+test("what was no act has no way back to the act before", () => {
+  const { store } = setUp({})
+  store.note(3, "/incidents/2")
+
+  assert.equal(typeof store.undoing(), "function")
+  assert.equal(store.undoing(store.count), undefined)
 })

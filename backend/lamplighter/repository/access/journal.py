@@ -126,6 +126,18 @@ async def page(
     return Page([_entry(row) for row in found.items], found.position)
 
 
+async def later(db: Database, act: JournalEntry, subject: str) -> list[JournalEntry]:
+    """Return later acts like one that were not undone, whose subject begins with some words."""
+    query = (
+        _query()
+        .where(acts.c.id > act.id, acts.c.action == act.action)
+        .where(acts.c.subject.startswith(subject, autoescape=True))
+        .order_by(acts.c.id)
+    )
+    found = [_entry(row) for row in await db.fetch_all(query)]
+    return [each for each in found if each.undone_by is None]
+
+
 async def resolution(db: Database, review_id: int) -> JournalEntry | None:
     """Return the newest act that resolved a review."""
     query = _query().where(acts.c.review_id == review_id, acts.c.action != UNDO)

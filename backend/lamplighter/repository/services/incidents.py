@@ -123,11 +123,11 @@ async def unlearned(db: Database) -> list[Incident]:
 
 
 async def claim_learning(db: Database, incident_id: int, *, now: datetime) -> bool:
-    """Note that an incident is learned from now; False if it already was."""
+    """Note that an incident is learned from now; False if it already was, or is open again."""
     statement = (
         sa.update(incidents)
         .where(incidents.c.id == incident_id)
-        .where(incidents.c.learned_at.is_(None))
+        .where(incidents.c.learned_at.is_(None), incidents.c.resolved_at.is_not(None))
         .values(learned_at=now)
         .returning(incidents.c.id)
     )

@@ -1,6 +1,6 @@
 """What sessions hand to the next tier, and what became of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -171,11 +171,22 @@ async def close(db: Database, service: str, *, why: str, now: datetime) -> list[
     return await _update(db, [escalations.c.id.in_(numbers), waiting], values, now=now)
 
 
-async def reopen(db: Database, *, closed_at: datetime, now: datetime) -> list[Escalation]:
-    """Open again what was marked as handled at a moment."""
-    conditions = [escalations.c.why == HANDLED, escalations.c.closed_at == closed_at]
-    values = {"state": EscalationState.PERSON, "why": "", "closed_at": None}
-    return await _update(db, conditions, values, now=now)
+async def reopen(
+    db: Database, *, closed_at: datetime, why: Mapping[str, str], now: datetime
+) -> list[Escalation]:
+    """Open again what was marked as handled at a moment; `why` people had it, by its number."""
+    handled = [escalations.c.why == HANDLED, escalations.c.closed_at == closed_at]
+    values = {"state": EscalationState.PERSON, "closed_at": None}
+    reopened: list[Escalation] = []
+    for each in await _fetch(db, sa.select(escalations).where(*handled)):
+        one, own = [escalations.c.id == each.id], why.get(str(each.id), "")
+        reopened += await _update(db, one, {**values, "why": own}, now=now)
+    return reopened
+
+
+async def why_for_people(db: Database) -> dict[str, str]:
+    """Return why each escalation waits for a person, by its number as text."""
+    return {str(each.id): each.why for each in await _fetch(db, _FOR_PEOPLE())}
 
 
 async def _update(

@@ -57,6 +57,10 @@ LINKING: Final = ("organize", "withdraw")
 MAX_NAMED: Final = 5
 
 
+REST: Final = "The rest can be undone."
+"""How a conflict ends where an undo with `partly` changes something; the app looks for it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertResult:
     """What an undo did: its own number, the act, the memories, how many rows, and what it left."""
@@ -91,7 +95,7 @@ async def undo(db: Database, act_id: int, *, now: datetime, partly: bool = False
             act = await undoable(db, act_id)
         plan = await _plan(db, act)
         if plan.conflicts and not partly:
-            raise Conflict(_refusal(plan.conflicts))
+            raise Conflict(_refusal(plan))
         number = await _begin_undo(db, act, now=now)
         ids = await _apply_plan(db, act, plan, number, now=now)
         rows = len(ids) + await _undo_related(db, act, now=now)
@@ -224,11 +228,12 @@ async def _review(db: Database, act: JournalEntry) -> None:
         raise Conflict(f"Memory {gone[0]} was deleted. Restore it from the trash first.")
 
 
-def _refusal(conflicts: dict[int, str]) -> str:
-    named = [each for each in conflicts.values() if each][:MAX_NAMED]
-    more = len(conflicts) - len(named)
+def _refusal(plan: UndoPlan) -> str:
+    named = [each for each in plan.conflicts.values() if each][:MAX_NAMED]
+    more = len(plan.conflicts) - len(named)
     rest = f"; and {more:,} more" if more else ""
-    return f"Nothing was undone. {'; '.join(named)}{rest}."
+    undoable = f" {REST}" if plan.restore or plan.discard or plan.revert else ""
+    return f"Nothing was undone. {'; '.join(named)}{rest}.{undoable}"
 
 
 async def _begin_undo(db: Database, act: JournalEntry, *, now: datetime) -> int:

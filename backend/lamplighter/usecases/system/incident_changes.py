@@ -57,11 +57,11 @@ async def change(here: Context, number: int, wanted: IncidentChange) -> Incident
             incident = await incidents.update(db, number, note=note, now=now)
             await incidents.add_entry(db, number, EntryKind.NOTE, note, now=now)
             done.append("noted")
-        if wanted.acknowledged is not None:
-            incident = await _acknowledge(db, incident, wanted.acknowledged, now=now)
-            done.append("acknowledged" if wanted.acknowledged else "not acknowledged")
+        incident = await _acknowledge(db, incident, wanted.acknowledged, done, now=now)
         incident = await _close_or_reopen(db, incident, wanted, done, now=now)
         if not done:
+            if wanted.acknowledged is not None:
+                return incident  # it is so already
             raise Invalid(InvalidField("body", "names nothing to change"))
         subject = f"incident {number}: {', '.join(done)}"
         about = {"service": incident.service, "subject": subject}
@@ -86,9 +86,14 @@ async def _close_or_reopen(
 
 
 async def _acknowledge(
-    db: Database, incident: Incident, acknowledged: bool, *, now: datetime
+    db: Database, incident: Incident, acknowledged: bool | None, done: list[str], *, now: datetime
 ) -> Incident:
+    if acknowledged is None:
+        return incident
     _ensure_open(incident)
+    if acknowledged is (incident.acknowledged_at is not None):
+        return incident
+    done.append("acknowledged" if acknowledged else "not acknowledged")
     values: dict[str, Any] = {"acknowledged_at": now if acknowledged else None}
     if acknowledged:
         await incidents.add_entry(db, incident.id, EntryKind.ACKNOWLEDGED, now=now)
@@ -102,10 +107,13 @@ async def _resolve(
     _ensure_open(incident)
     if outcome not in BY_HAND:
         raise Invalid(InvalidField("outcome", f"must be one of {', '.join(BY_HAND)}"))
+    why = await escalations.why_for_people(db)
     for each in await escalations.open_for_people(db):
         if is_member(incident, each.service):
             closed = await escalations.close(db, each.service, why=escalations.HANDLED, now=now)
             await outcomes.refresh(db, [one.session_id for one in closed], now=now)
+    if why:
+        await incidents.update(db, incident.id, moved={"why": why}, now=now)
     return await closing.close(db, incident, outcome, now=now)
 
 

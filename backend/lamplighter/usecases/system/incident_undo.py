@@ -12,6 +12,7 @@ from lamplighter.domain.services.incident import (
 )
 from lamplighter.domain.sessions.session import RequestState
 from lamplighter.repository import writing
+from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import UNDO, JournalEntry
 from lamplighter.repository.services import incidents, outcomes
 from lamplighter.repository.sessions import escalations, requests
@@ -57,14 +58,28 @@ async def _undo(here: Context, incident: Incident, what: str, done: JournalEntry
             return await incidents.update(db, incident.id, acknowledged_at=None, now=now)
         case ["not", "acknowledged"]:
             _ensure(incident.live and incident.acknowledged_at is None, incident)
-            return await incidents.update(db, incident.id, acknowledged_at=now, now=now)
+            return await _acknowledge_again(here, incident, done)
         case ["resolved"]:
             return await _reopen(here, incident, done)
-        case ["merged", "into", _]:
+        case ["merged", "into", number]:
+            _ensure(incident.merged_into == int(number), incident)
             return await incident_changes.separate(db, incident, now=now)
         case ["separated", "from", number]:
-            return await incident_changes.merge_into(db, incident, int(number), now=now)
+            target = await get(db, int(number))
+            _ensure(target.live, target)
+            return await incident_changes.merge_into(db, incident, target.id, now=now)
     raise Conflict(f"Incident {incident.id} cannot be changed back.")
+
+
+async def _acknowledge_again(here: Context, incident: Incident, done: JournalEntry) -> Incident:
+    """Put back when it was acknowledged, as the timeline has it."""
+    before = [
+        each.at
+        for each in await incidents.entries(here.db, incident.id)
+        if each.kind is EntryKind.ACKNOWLEDGED and each.at < done.created_at
+    ]
+    _ensure(bool(before), incident)
+    return await incidents.update(here.db, incident.id, acknowledged_at=before[-1], now=here.now())
 
 
 async def _restore_note(here: Context, incident: Incident, done: JournalEntry) -> Incident:
@@ -78,7 +93,8 @@ async def _restore_note(here: Context, incident: Incident, done: JournalEntry) -
         and each.text != _REOPENED
     ]
     written = [each.text for each in notes if each.at == done.created_at]
-    _ensure(written[-1:] == [incident.note], incident)
+    later = await journal.later(db, done, f"incident {incident.id}: noted")
+    _ensure(written[-1:] == [incident.note] and not later, incident)
     before = [each.text for each in notes if each.at < done.created_at]
     note = before[-1] if before else ""
     await incidents.add_entry(db, incident.id, EntryKind.NOTE, note, now=now)
@@ -93,7 +109,8 @@ async def _reopen(here: Context, incident: Incident, done: JournalEntry) -> Inci
         if set(each.services) & set(incident.services):
             raise Conflict(f"Incident {each.id} is open for {each.service}. Merge them instead.")
     await outcomes.remove(db, incident.id)  # it is counted at its real end
-    reopened = await escalations.reopen(db, closed_at=done.created_at, now=now)
+    why = (await incidents.moved(db, incident.id) or {}).get("why", {})
+    reopened = await escalations.reopen(db, closed_at=done.created_at, why=why, now=now)
     await session_outcomes.refresh(db, [one.session_id for one in reopened], now=now)
     request = await requests.get(db, incident.request_id) if incident.request_id else None
     if request and request.state is RequestState.CANCELLED:
@@ -101,7 +118,8 @@ async def _reopen(here: Context, incident: Incident, done: JournalEntry) -> Inci
         await incidents.update_members(db, incident.id, incident.services, investigated=False)
     await incidents.add_entry(db, incident.id, EntryKind.NOTE, _REOPENED, now=now)
     values = {"state": IncidentState.OPEN, "outcome": IncidentOutcome.NONE, "resolved_at": None}
-    return await incidents.update(db, incident.id, **values, learned_at=None, now=now)
+    values |= {"learned_at": None, "moved": None}
+    return await incidents.update(db, incident.id, **values, now=now)
 
 
 def _ensure(unchanged: bool, incident: Incident) -> None:

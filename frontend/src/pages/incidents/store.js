@@ -183,10 +183,11 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
     /** @param {Record<string, unknown>} body */
     async change(body) {
       this.busy = true
+      const { count } = journal
       try {
         await api.patch(`/incidents/${this.id}`, body)
         await this.load()
-        toasts.show(t("incidents.saved"), { undo: journal.undoing() })
+        toasts.show(t("incidents.saved"), { undo: journal.undoing(count) }) // what is so already is no act
       } catch (problem) {
         toasts.show(t("incidents.notSaved", { why: /** @type {Error} */ (problem).message }), { bad: true })
       } finally {

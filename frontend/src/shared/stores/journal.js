@@ -1,5 +1,8 @@
 import { t } from "../texts/index.js"
 
+/** How the server ends a refusal where an undo of part of an act changes something. */
+const REST = "The rest can be undone."
+
 /**
  * What was done in this tab, act by act: each is undone exactly as it was done, the last one first.
  * @param {{api: Api, toasts: any}} with_
@@ -27,9 +30,14 @@ export function journal({ api, toasts }) {
       withdraw = run
     },
 
-    /** The way back from what was just done. */
-    undoing() {
-      const act = done.at(-1)
+    /** The number of acts that can be undone here. */
+    get count() {
+      return done.length
+    },
+
+    /** The way back from what was just done, if it was more than `before` acts. */
+    undoing(before = 0) {
+      const act = done.length > before ? done.at(-1) : undefined
       return act === undefined ? undefined : () => this.undo(act)
     },
 
@@ -51,7 +59,7 @@ export function journal({ api, toasts }) {
     refuse(act, problem, partly) {
       const gone = [404, 409].includes(problem.status)
       if (gone) forget(act)
-      const again = problem.status === 409 && !partly && problem.message.includes(" since")
+      const again = problem.status === 409 && !partly && problem.message.endsWith(REST)
       const undo = again ? () => this.undo(act, { partly: true }) : undefined
       toasts.show(t("app.not_undone", { why: problem.message }), {
         bad: true,

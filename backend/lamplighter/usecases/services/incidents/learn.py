@@ -139,9 +139,8 @@ async def _records(
             now = replace(record, circumstances=key)
             version = await changes.version_of(db, incident.service, before=later[0].created_at)
         found.append(_of_action(now, later or some, deployed=version, disproved=disproved))
-    return found or [
-        replace(record, circumstances=circumstances_of(incident.configured, deployed, None))
-    ]
+    declared = circumstances_of(incident.configured, deployed, None)
+    return found or [replace(record, circumstances=declared)]
 
 
 async def _failed_after(

@@ -147,6 +147,7 @@ def test_the_texts_of_a_transcript_leave_the_machine_only_where_the_user_allows_
     ]
     assert len(kept) == 3
     assert "a1B2c3D4" not in kept[2][1]
+    assert [*desk.state.glob("heads.*")] == []
 
 
 def test_an_answer_of_a_tool_leaves_the_machine_only_where_a_rule_wants_that_tool(

@@ -119,8 +119,9 @@ background() {
     heads=$state/heads.$$.$1
     : >"$heads"
     (
+        mine=$heads # what this starts has another
         trap '' HUP
-        trap 'rm -f "$heads"' EXIT
+        trap 'rm -f "$mine"' EXIT
         "$1"
     ) </dev/null >/dev/null &
 }

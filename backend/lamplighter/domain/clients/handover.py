@@ -8,6 +8,9 @@ ASSISTANT: Final = "assistant"
 SYNTHETIC: Final = "<synthetic>"
 """The model of messages that Claude Code itself writes."""
 
+INSERTED: Final = ("isMeta", "isSidechain", "isCompactSummary")
+"""The marks of lines that Claude Code inserts; the summary at a compaction quotes tools."""
+
 MESSAGE_CHARS: Final = 10_000
 MAX_MESSAGES: Final = 1_000
 KEY_CHARS: Final = 100
@@ -19,7 +22,7 @@ def read_messages(lines: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
     Tools, thinking, subagents and what Claude Code inserts are left out.
     """
     for line in lines:
-        if not isinstance(line, dict) or line.get("isMeta") or line.get("isSidechain"):
+        if not isinstance(line, dict) or any(map(line.get, INSERTED)):
             continue
         role, key, message = line.get("type"), line.get("uuid"), line.get("message")
         if role not in (USER, ASSISTANT) or not isinstance(key, str) or not key:

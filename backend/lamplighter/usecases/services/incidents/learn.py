@@ -149,7 +149,7 @@ async def _failed_after(
     db: Database, record: OutcomeRecord, tried: Sequence[CooldownUse], uses: Sequence[CooldownUse]
 ) -> bool:
     """Whether the check that failed was measured after an action, before any other, and failed."""
-    start = max(use.created_at for use in tried)
+    start = max(use.settled_at or use.created_at for use in tried)
     until = min((use.created_at for use in uses if use.created_at > start), default=record.at)
     key = record.service, record.check
     checked = (await series.find(db, [key])).get(key)

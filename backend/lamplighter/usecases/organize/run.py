@@ -347,13 +347,15 @@ async def _select(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> Se
         return NO_SELECTION
     selection, used = await work.selector.select(bundle, upcoming)
     async with reading(work.here.db):
-        known = await runs.facts_of(work.here.db, [each.id for each in bundle.episodes])
+        extracted = await runs.facts_of(work.here.db, [each.id for each in bundle.episodes])
     if used:
         db, now = work.here.db, work.here.now()
         async with writing(db):
             work.run = await runs.record(db, work.run, used, now=now)
     facts = {
-        episode: tuple(each for each in some if (episode, comparison_key(each.text)) not in known)
+        episode: tuple(
+            each for each in some if (episode, comparison_key(each.text)) not in extracted
+        )
         for episode, some in selection.facts.items()
     }
     return replace(selection, facts=facts)

@@ -134,8 +134,7 @@ async def _records(
         disproved = person or await _failed_after(db, record, some, uses)
         later = await _since_change(db, incident, some)
         if later:  # what was done before does not count against what is configured now
-            key = configuration_key(services.find(incident.service))
-            now = replace(record, circumstances=key)
+            now = replace(record, circumstances=configuration_key(services.find(incident.service)))
             version = await changes.version_of(db, incident.service, before=later[0].created_at)
             found.append(_of_action(now, later, deployed=version, disproved=disproved))
         else:

@@ -37,6 +37,9 @@ HANDOVER: Final = ("Stop", "SessionEnd")
 FILE_BYTES: Final = 2_000_000
 LINES_BYTES: Final = 200_000
 LINE_BYTES: Final = 20_000
+INSERTED: Final = ("isMeta", "isSidechain", "isCompactSummary")
+"""What marks a line that neither the user nor the model of the session wrote for the other."""
+
 USAGE: Final = f"Usage: lamplighter hook EVENT <event.json\n\nEvents: {', '.join(EVENTS)}\n"
 
 
@@ -116,11 +119,11 @@ def _is_text(line: bytes) -> bool:
     if not (line.startswith(b"{") and line.endswith(b"}")) or len(line) > LINE_BYTES:
         return False
     entry = json.loads(line)
-    if entry.get("type") not in ("user", "assistant") or entry.get("isMeta"):
+    if entry.get("type") not in ("user", "assistant") or any(map(entry.get, INSERTED)):
         return False
     content = entry.get("message", {}).get("content")
     blocks = content if isinstance(content, list) else []
-    return not entry.get("isSidechain") and all(each.get("type") == "text" for each in blocks)
+    return all(each.get("type") == "text" for each in blocks)
 
 
 def root(here: Path) -> Path:

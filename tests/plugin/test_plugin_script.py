@@ -53,6 +53,19 @@ def test_a_prompt_gets_related_memories_or_nothing(server: Server, desk: Desk) -
     assert "holds 20 connections" in told.context
 
 
+def test_what_a_slow_prompt_did_not_get_is_offered_to_the_next(server: Server, desk: Desk) -> None:
+    keep(server, desk, "The Postgres pool holds 20 connections.")
+    desk.state.mkdir()
+    (desk.state / "slow").touch()
+
+    silent = desk.hook("UserPromptSubmit", prompt="is the postgres pool too small?")
+    (desk.state / "slow").unlink()
+    later = desk.hook("UserPromptSubmit", prompt="how large is the postgres pool?")
+
+    assert silent.out == ""
+    assert "holds 20 connections" in later.context
+
+
 @pytest.mark.parametrize("name", ["o'brien", 'a "b" \\c', "木 ö", "$(touch x)", "x;y|z&"])
 def test_a_project_may_have_any_name(server: Server, tmp_path: Path, token: str, name: str) -> None:
     desk = Desk(tmp_path / "desk", server.url, token, name=name)
@@ -122,6 +135,7 @@ def test_the_texts_of_a_transcript_leave_the_machine_only_where_the_user_allows_
         line("g", "user", "UNSAID", isSidechain=True),
         line("h", "assistant", [{"type": "text", "text": secret}]),
         line("i", "user", "UNSAID" * 9_000),
+        line("k", "user", "UNSAID", isCompactSummary=True),
         '{"type":"user", "uuid": "j", "message": {"content": "cut',
     ]
     path.write_text("\n".join(lines))
@@ -147,6 +161,7 @@ def test_the_texts_of_a_transcript_leave_the_machine_only_where_the_user_allows_
     ]
     assert len(kept) == 3
     assert "a1B2c3D4" not in kept[2][1]
+    assert [*desk.state.glob("heads.*")] == []
 
 
 def test_an_answer_of_a_tool_leaves_the_machine_only_where_a_rule_wants_that_tool(

@@ -27,6 +27,7 @@ from lamplighter.repository.services import outcomes
 from lamplighter.repository.sessions import requests
 from lamplighter.supervisor.run.tasks import known_fixes_of
 from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.services import act
 from lamplighter.usecases.services.incidents.learn import learn
 from lamplighter.usecases.sessions.sessions import SessionEnd, finish
 
@@ -50,6 +51,25 @@ async def repaired_by_the_second_action(db: Database, failed: list[int]) -> list
         await checked(db, PointState.PASSED, at, "Web", services=BOTH)
     assert await learn(context(db, NOON + 3 * MINUTE), BOTH) == 1
     return [(e.action, e.result) for e in await outcomes.of_incident(db, incident.id)]
+
+
+async def test_a_failure_while_an_action_runs_says_nothing_of_it(db: Database) -> None:
+    incident = await failing(db, NOON, services=BOTH)
+    by = await session(db, tier=3)
+    async with writing(db):
+        await requests.claim(db, incident.request_id or 0, by.id, now=NOON)
+    use = await act.reserve(db, by, "Web", RESTART, now=NOON + SECOND)
+    for after in (10, 20, 30):
+        await checked(db, PointState.FAILED, NOON + after * SECOND, "Web", services=BOTH)
+    await act.settle(db, use, UseOutcome.UNCONFIRMED, text="done", now=NOON + 40 * SECOND)
+    await acted(db, by, now=NOON + 41 * SECOND, action=REDEPLOY)
+    await finish(context(db, NOON), Configuration(), by, SessionEnd(status=Status.COMPLETED))
+    for at in (NOON + MINUTE, NOON + 2 * MINUTE):
+        await checked(db, PointState.PASSED, at, "Web", services=BOTH)
+    assert await learn(context(db, NOON + 3 * MINUTE), BOTH) == 1
+
+    found = {each.action: each.result for each in await outcomes.of_incident(db, incident.id)}
+    assert found["restart"] == "unclear"
 
 
 async def claimed(db: Database, by: Session) -> None:

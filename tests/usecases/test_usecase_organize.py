@@ -274,6 +274,26 @@ async def test_a_contradicting_fact_waits_for_a_person(
     assert held[new.id].inactive_reason == "review"
 
 
+@pytest.mark.parametrize("days", [1, 10])
+async def test_a_contradicting_fact_of_two_episodes_opens_one_review(
+    db: Database, days: float
+) -> None:
+    await captured(
+        db, "From now on deploy on Tuesdays only.", source=Source.OPERATOR, trust=Trust.TRUSTED
+    )
+    for more in ("The talk about the budget was long.", "Snow fell, and lunch was cold."):
+        await captured(db, f"From now on deploy on Mondays only. {more}", days=days)
+    assert (await preview(context(db))).counts["conflicts"] == 1
+
+    counts = await run(db)
+
+    assert (counts["conflicts"], counts["known_facts"]) == (1, 1)
+    [case] = await rows(db, "reviews")
+    linked = [each for each in await rows(db, "links") if each["what"] == "extracted_from"]
+    assert [each["memory_id"] for each in linked] == [case["new_id"]] * 2
+    assert [each["active"] for each in await rows(db, "memories")] == [1, 1, 1, 0]
+
+
 async def test_facts_of_recent_episodes_are_extracted_once_and_the_episodes_stay(
     db: Database,
 ) -> None:

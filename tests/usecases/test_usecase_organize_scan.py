@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from examples import NOON, rows
 
-from contexts import OPEN, context, learning, named
+from contexts import CODER, OPEN, agent_context, context, learning, named
 from lamplighter.domain.clients.agent import Agent, silent_agents
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
 from lamplighter.domain.revoke.origin import OriginKind, TeachingOrigin
@@ -19,8 +20,11 @@ from lamplighter.repository.clients import transcripts
 from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.organize import runs
 from lamplighter.repository.services import events, incidents
+from lamplighter.repository.store.session_tables import transcript_messages
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.clients.client_sessions import NewSession
+from lamplighter.usecases.clients.interactive import join
+from lamplighter.usecases.clients.transcripts import keep_transcript
 from lamplighter.usecases.effect.prompts import PromptContext
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.remember import remember
@@ -148,6 +152,26 @@ async def test_facts_in_transcripts_of_sessions_are_found_once(db: Database) -> 
     assert (counts["scanned"], counts["scanned_facts"]) == (4, 2)
     assert (await organize(context(db, NOON + DAY), trigger="operator")).act_id is None
     assert (await apply_retention(db, Retention(), now=NOON + 31 * DAY))["transcripts"] == 2
+
+
+async def test_a_removed_message_of_a_transcript_is_not_kept_again(db: Database) -> None:
+    """A session hands over the same lines after each turn; the facts in them would return too."""
+    opening = NewSession(external_id="s1", project="shop", agent="claude-code", directory="/shop")
+    joined = await join(db, opening, now=NOON)
+
+    def line(key: str, at: datetime) -> dict[str, Any]:
+        when = at.isoformat().replace("+00:00", "Z")
+        return {"type": "user", "uuid": key, "timestamp": when, "message": {"content": DECISION}}
+
+    lines: list[Any] = [line("a", NOON), {**line("b", NOON), "timestamp": "soon"}]
+    assert await keep_transcript(agent_context(db, NOON, CODER), joined, lines) == 2
+    later = NOON + 32 * DAY
+    await apply_retention(db, Retention(), now=later)
+
+    again = [lines[0], line("c", later)]
+    assert await keep_transcript(agent_context(db, later, CODER), joined, again) == 1
+    kept = await db.fetch_all(sa.select(transcript_messages.c.key))
+    assert [each["key"] for each in kept] == ["c"]
 
 
 async def test_what_was_read_is_read_again_only_if_its_text_changes(db: Database) -> None:

@@ -46,6 +46,7 @@ class Configuration:
     echo: EchoPolicy = EchoPolicy.COUNT
     duplicate_window: timedelta = timedelta(minutes=15)
     trash_retention: timedelta | None = timedelta(days=30)
+    transcript_retention: timedelta | None = timedelta(days=31)
     lifetimes: Lifetimes = field(default_factory=lambda: dict(LIFETIMES))
     profile: ProfileLimits = field(default_factory=ProfileLimits)
     hooks: Hooks = field(default_factory=Hooks)

@@ -45,6 +45,7 @@ def build_configuration(settings: Settings, lexicon: Lexicon) -> Configuration:
         echo=EchoPolicy(settings.echo),
         duplicate_window=timedelta(seconds=settings.dedup_window),
         trash_retention=timedelta(seconds=kept) if kept else None,
+        transcript_retention=build_retention(settings).transcripts,
         lifetimes=_build_lifetimes(settings),
         profile=ProfileLimits(
             procedures=settings.profile_procedures,

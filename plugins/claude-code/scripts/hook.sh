@@ -110,6 +110,7 @@ post() {
         "${url%/}/api/v1/hooks/$1" 3<<EOF
 Authorization: Bearer $(one_line "$token")
 X-Lamplighter-Root: $(one_line "${root:-$here}")
+X-Lamplighter-Waits: $waits
 EOF
 }
 
@@ -119,8 +120,9 @@ background() {
     heads=$state/heads.$$.$1
     : >"$heads"
     (
+        mine=$heads # what this starts has another
         trap '' HUP
-        trap 'rm -f "$heads"' EXIT
+        trap 'rm -f "$mine"' EXIT
         "$1"
     ) </dev/null >/dev/null &
 }
@@ -133,7 +135,7 @@ transcript() {
     texts=$(
         if [ "$(wc -c <"$path")" -le 2000000 ]; then cat "$path"; else tail -c 2000000 "$path" | sed 1d; fi |
             LC_ALL=C grep -E '^\{.*"type": ?"(user|assistant)".*\}$' |
-            LC_ALL=C grep -vE '"type": ?"(tool_use|tool_result|thinking)"|"is(Meta|Sidechain)": ?true' |
+            LC_ALL=C grep -vE '"type": ?"(tool_use|tool_result|thinking)"|"is(Meta|Sidechain|CompactSummary)": ?true' |
             LC_ALL=C awk 'length($0) < 20000 { line[++n] = $0 }
                 END {
                     for (i = n; i > 0 && (size += length(line[i]) + 1) < 200000; i--);

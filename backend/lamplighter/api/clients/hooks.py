@@ -57,6 +57,9 @@ AGENT: Final = "claude-code"
 """A caller whose token belongs to no agent gets the settings of `[agents.claude-code]`."""
 
 ROOT: Final = "x-lamplighter-root"
+WAITS: Final = "x-lamplighter-waits"
+"""Is `0` where the plugin discards the response: the session is given no memories then."""
+
 TOOLS: Final = "X-Lamplighter-Tools"
 ACTIVITY: Final = "X-Lamplighter-Activity"
 ANSWERS: Final = "X-Lamplighter-Answers"
@@ -82,6 +85,8 @@ async def receive(request: Request) -> Response:
     by = _interactive_context(here, caller)
     if by.agent.memory_url:  # it keeps its knowledge elsewhere
         return answer({})
+    if request.headers.get(WAITS) == "0":
+        by = replace(by, agent=replace(by.agent, context_limit=0))
     opening = _opening(request, given, caller, by)
     if event in (END, TRANSCRIPT):
         held = await _find_session(here, opening)

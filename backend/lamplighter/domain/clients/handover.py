@@ -1,6 +1,7 @@
 """The transcript of an interactive session, where its user hands it over: the texts in it."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 USER: Final = "user"
@@ -8,24 +9,41 @@ ASSISTANT: Final = "assistant"
 SYNTHETIC: Final = "<synthetic>"
 """The model of messages that Claude Code itself writes."""
 
+INSERTED: Final = ("isMeta", "isSidechain", "isCompactSummary")
+"""The marks of lines that Claude Code inserts; the summary at a compaction quotes tools."""
+
 MESSAGE_CHARS: Final = 10_000
 MAX_MESSAGES: Final = 1_000
 KEY_CHARS: Final = 100
 
 
-def read_messages(lines: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
+def read_messages(
+    lines: Iterable[Any], *, since: datetime | None = None
+) -> Iterator[tuple[str, str, str]]:
     """Yield the key, role and text of each line that the user or the model wrote.
 
-    Tools, thinking, subagents and what Claude Code inserts are left out.
+    Tools, thinking, subagents, what Claude Code inserts, and lines from before `since` are left
+    out: a session hands over the same lines again.
     """
     for line in lines:
-        if not isinstance(line, dict) or line.get("isMeta") or line.get("isSidechain"):
+        if not isinstance(line, dict) or any(map(line.get, INSERTED)):
             continue
         role, key, message = line.get("type"), line.get("uuid"), line.get("message")
         if role not in (USER, ASSISTANT) or not isinstance(key, str) or not key:
             continue
+        if since is not None and _is_before(line.get("timestamp"), since):
+            continue
         if isinstance(message, dict) and (text := _text(message)):
             yield key[:KEY_CHARS], role, text
+
+
+def _is_before(written: Any, since: datetime) -> bool:
+    """Whether a line was written before a moment; one without a time was not."""
+    try:
+        at = datetime.fromisoformat(written)
+    except (TypeError, ValueError):
+        return False
+    return at.tzinfo is not None and at < since
 
 
 def _text(message: Mapping[str, Any]) -> str:

@@ -177,8 +177,9 @@ def plan_bundle(
 ) -> BundlePlan:
     """Return what becomes of a bundle; `known` is not changed.
 
-    Where an episode contradicts an earlier one of the bundle, the plan is of those before it:
-    the first fact has to be stored before a review can name it.
+    Where an episode contradicts an earlier one of the bundle, or repeats its fact that waits for
+    a person, the plan is of those before it: the first fact has to be stored before a review can
+    name it.
     """
     own = KnownFacts(known.names)
     facts: list[PlannedFact] = []
@@ -189,8 +190,11 @@ def plan_bundle(
             break
         facts += found
         for each in found:
+            said = replace(episode, observation=each.fact.text)
             if each.existing is None:
-                own.add(replace(episode, observation=each.fact.text))
+                own.add(said)
+            elif each.contradicts:
+                own.add_waiting([said])
     replaced, searched = _divide(bundle, facts)
     compressed = replace(bundle, episodes=() if bundle.recent else replaced)
     digests = make_digests(compressed, dict(earlier), selection.summary)
@@ -224,8 +228,9 @@ def _divide(
 def _episode_facts(
     episode: Memory, known: KnownFacts, own: KnownFacts, selection: Selection
 ) -> list[PlannedFact] | None:
-    """Return the facts of an episode; None where one contradicts a fact that is not stored.
+    """Return the facts of an episode; None where one cannot be compared before others are stored.
 
+    That is one that contradicts a fact of this plan, or repeats one that waits for a person.
     The facts of the rules were extracted already where an episode is distilled.
     """
     planned: list[PlannedFact] = []
@@ -238,9 +243,10 @@ def _episode_facts(
         for each in selection.facts.get(episode.id, ())
         if comparison_key(each.text) not in texts and each.text in sentences
     ]
+    waiting = {key for _, key in own.waiting}
     for fact in (*(() if episode.distilled else ruled), *selected):
         unstored = own.compare(fact, episode)
-        if unstored.contradicts:
+        if unstored.contradicts or comparison_key(fact.text) in waiting:
             return None
         if unstored.existing is None:
             planned.append(replace(known.compare(fact, episode), selected=fact in selected))

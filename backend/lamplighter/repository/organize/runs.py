@@ -11,6 +11,7 @@ from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.memory import InactiveReason, Memory, Source
 from lamplighter.domain.organize.plan import EXTRACTED_FROM
 from lamplighter.domain.organize.run import COUNTED, OPTIONAL_COUNTED, OrganizerRun, RunState
+from lamplighter.domain.text import comparison_key
 from lamplighter.repository.access.journal import UNDO
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
@@ -195,6 +196,17 @@ async def waiting_episodes(db: Database) -> set[int]:
         links.c.memory_id.in_(sa.select(memories.c.id).where(*_WAITING)),
     )
     return {row["target_id"] for row in await db.fetch_all(query)}
+
+
+async def facts_of(db: Database, episodes: Collection[int]) -> set[tuple[int, str]]:
+    """Return the facts of some episodes so far, with those that a person rejected: their keys."""
+    query = (
+        sa.select(links.c.target_id, memories.c.observation)
+        .join(memories, memories.c.id == links.c.memory_id)
+        .where(links.c.what == EXTRACTED_FROM, links.c.target_id.in_(episodes))
+    )
+    rows = await db.fetch_all(query)
+    return {(row["target_id"], comparison_key(row["observation"])) for row in rows}
 
 
 async def by_topic_keys(db: Database, project: str, keys: Collection[str]) -> dict[str, Memory]:

@@ -14,14 +14,16 @@ from lamplighter.usecases.clients.interactive import InteractiveContext
 async def keep_transcript(here: InteractiveContext, session: Session, lines: Iterable[Any]) -> int:
     """Keep what the user and the model wrote, with secrets masked; return how many messages.
 
-    The organizer searches them for facts. An agent that saves nothing hands nothing over.
+    The organizer searches them for facts. An agent that saves nothing hands nothing over. A
+    message that is older than transcripts are kept is not kept again.
     """
     if not here.agent.auto_save:
         return 0
+    now, age = here.now(), here.active.transcript_retention
     found = [
         (key, role, text)
-        for key, role, raw in read_messages(lines)
+        for key, role, raw in read_messages(lines, since=now - age if age else None)
         if (text := shorten(here.clean(raw).strip(), MESSAGE_CHARS))
     ]
     async with writing(here.db):
-        return await transcripts.keep(here.db, session.id, found, now=here.now())
+        return await transcripts.keep(here.db, session.id, found, now=now)

@@ -93,7 +93,7 @@ async def _cooldown(
         elif marker.outcome == "success":  # only a check says so: what the gate found stands
             outcome = f"success, {NOT_CONFIRMED}"
         if failed:
-            values |= {"outcome": Used.FAILURE, "settled_at": now}
+            values["outcome"] = Used.FAILURE
         await cooldowns.change(ingest.db, use.id, now=now, **values)
     level = Level.INFO if marker.outcome == "success" else Level.WARNING
     text = f"{action.capitalize()} ({outcome}): {marker.body}"

@@ -43,6 +43,7 @@ from lamplighter.domain.organize.run import (
 )
 from lamplighter.domain.organize.scan import keys_of
 from lamplighter.domain.organize.selection import BATCH, NO_SELECTION, Selection
+from lamplighter.domain.text import comparison_key
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.memory import memories
@@ -338,15 +339,26 @@ async def _compress(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> 
 
 
 async def _select(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> Selection:
-    """Return what a model selects of a bundle; what it used is recorded at once."""
+    """Return what a model selects of a bundle; what it used is recorded at once.
+
+    What was extracted before is left out: a person may have rejected it.
+    """
     if work.selector is None or work.run is None or bundle.recent:
         return NO_SELECTION
     selection, used = await work.selector.select(bundle, upcoming)
+    async with reading(work.here.db):
+        extracted = await runs.facts_of(work.here.db, [each.id for each in bundle.episodes])
     if used:
         db, now = work.here.db, work.here.now()
         async with writing(db):
             work.run = await runs.record(db, work.run, used, now=now)
-    return selection
+    facts = {
+        episode: tuple(
+            each for each in some if (episode, comparison_key(each.text)) not in extracted
+        )
+        for episode, some in selection.facts.items()
+    }
+    return replace(selection, facts=facts)
 
 
 def _preview_bundle(work: _Work, plan: BundlePlan) -> None:

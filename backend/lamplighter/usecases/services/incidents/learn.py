@@ -135,8 +135,7 @@ async def _records(
         later = await _since_change(db, incident, some)
         now, version = record, deployed
         if later:  # what was done before does not count against what is configured now
-            key = configuration_key(services.find(incident.service))
-            now = replace(record, circumstances=key)
+            now = replace(record, circumstances=configuration_key(services.find(incident.service)))
             version = await changes.version_of(db, incident.service, before=later[0].created_at)
         found.append(_of_action(now, later or some, deployed=version, disproved=disproved))
     declared = circumstances_of(incident.configured, deployed, None)
@@ -147,7 +146,7 @@ async def _failed_after(
     db: Database, record: OutcomeRecord, tried: Sequence[CooldownUse], uses: Sequence[CooldownUse]
 ) -> bool:
     """Whether the check that failed was measured after an action, before any other, and failed."""
-    start = max(use.created_at for use in tried)
+    start = max(use.settled_at or use.created_at for use in tried)
     until = min((use.created_at for use in uses if use.created_at > start), default=record.at)
     key = record.service, record.check
     checked = (await series.find(db, [key])).get(key)

@@ -118,12 +118,15 @@ def _transcript(event: Mapping[str, Any]) -> bytes:
 def _is_text(line: bytes) -> bool:
     if not (line.startswith(b"{") and line.endswith(b"}")) or len(line) > LINE_BYTES:
         return False
-    entry = json.loads(line)
-    if entry.get("type") not in ("user", "assistant") or any(map(entry.get, INSERTED)):
+    try:
+        entry = json.loads(line)
+        if entry.get("type") not in ("user", "assistant") or any(map(entry.get, INSERTED)):
+            return False
+        content = entry["message"].get("content")
+        blocks = content if isinstance(content, list) else []
+        return all(each.get("type") == "text" for each in blocks)
+    except (ValueError, KeyError, AttributeError):  # of another form: not a text of these
         return False
-    content = entry.get("message", {}).get("content")
-    blocks = content if isinstance(content, list) else []
-    return all(each.get("type") == "text" for each in blocks)
 
 
 def root(here: Path) -> Path:

@@ -50,9 +50,10 @@ def test_a_session_gets_its_context_and_is_followed(server: Server, desk: Desk) 
     )
 
     start = hook(desk, "session-start", LANG="C")
-    text = {"type": "assistant", "uuid": "a", "message": {"content": "We queue in 木."}}
+    text = {"type": "assistant", "uuid": "a", "message": {"content": "We queue in 木.\ud83d"}}
     tool = {"type": "user", "uuid": "b", "message": {"content": [{"type": "tool_result"}]}}
-    lines = [json.dumps(each) for each in (tool, text)]
+    other = {"type": "user", "uuid": "c", "message": None}
+    lines = ["{cut}", *(json.dumps(each) for each in (tool, other, text))]
     (desk.path / "transcript.jsonl").write_text("\n".join([*lines, '{"cut']))
     rest = [
         hook(desk, "prompt"),
@@ -66,7 +67,7 @@ def test_a_session_gets_its_context_and_is_followed(server: Server, desk: Desk) 
     query = "SELECT sessions.project, status, role, text FROM sessions JOIN transcript_messages"
     query += " ON session_id = sessions.id WHERE external_id = ?"
     assert server.home.rows(query, desk.session) == [
-        (desk.name, "completed", "assistant", "We queue in 木.")
+        (desk.name, "completed", "assistant", "We queue in 木.?")
     ]
 
 

@@ -1,7 +1,9 @@
 """Hooks of an interactive agent: receive its events and return context."""
 
+import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -261,13 +263,23 @@ def _object(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
+def _decode(raw: bytes) -> object:
+    """Decode JSON; a lone surrogate, of a text that was cut inside of an emoji, is replaced."""
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.decode(raw)
+    whole = json.dumps(json.loads(raw), ensure_ascii=False).encode(errors="replace")
+    decoded: object = msgspec.json.decode(whole)
+    return decoded
+
+
 async def _read_event(request: Request) -> Mapping[str, Any]:
     """Read an event as the agent tells it: whatever fields it has."""
+    raw = await request.body()
     try:
-        given = msgspec.json.decode(await request.body())
+        given = _decode(raw)
     except RecursionError as error:
         raise HTTPException(400, "The body is nested too deeply.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise HTTPException(400, f"The body is not valid JSON: {error}") from error
     if not isinstance(given, dict):
         raise Invalid(InvalidField("body", "must be a JSON object"))

@@ -17,7 +17,7 @@ up: .venv/.stamp $(WEB)
 
 test:
 	@$(MAKE) --no-print-directory -j2 check web-test
-	@$(MAKE) --no-print-directory -j2 unit e2e
+	@$(MAKE) --no-print-directory unit e2e
 
 check: .venv/.stamp
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -45,7 +45,7 @@ web-test: frontend/node_modules/.stamp
 	cd frontend && npm run --silent check && npm test --silent
 
 e2e: chromium $(WEB)
-	$(BIN)/pytest -n 3 --dist worksteal e2e
+	$(BIN)/pytest -n 4 --dist worksteal e2e
 
 bench: chromium $(WEB)
 	$(BIN)/python -m benchmarks

@@ -43,7 +43,7 @@ def test_a_run_is_foreseen_done_shown_and_undone(run, home: Path) -> None:  # ty
     assert run("organize", "runs").output == "The organizer has not run yet.\n"
 
     done = run("organize")
-    assert "     4 old episodes compressed\n" in done.output
+    assert "  Old episodes compressed: 4\n" in done.output
     assert "Undo it with `lamplighter organize undo 1`." in done.output
     assert run("organize").output.endswith("There was nothing to do.\n")
     shown = run("organize", "show", "1")

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from lamplighter.domain.search.semantic import IndexProgress
 
 COUNTS: Final = (
-    ("duplicates", "near-duplicates set aside"),
-    ("compressed", "old episodes compressed"),
-    ("digests", "new digests"),
-    ("searched", "recent episodes searched for facts"),
-    ("facts", "new facts"),
-    ("known_facts", "facts that were known"),
-    ("scanned", "texts of sessions, events and incidents read"),
-    ("scanned_facts", "new facts in these texts"),
-    ("verified", "facts that a source confirms"),
-    ("refuted", "facts that a source refutes: see `lamplighter reviews`"),
-    ("conflicts", "facts that contradict a memory: see `lamplighter reviews`"),
-    ("model_facts", "new facts that only the model selected"),
-    ("model_skipped", "batches without a selection of the model"),
+    ("duplicates", "Near-duplicates set aside"),
+    ("compressed", "Old episodes compressed"),
+    ("digests", "New digests"),
+    ("searched", "Recent episodes searched for facts"),
+    ("facts", "New facts"),
+    ("known_facts", "Facts that were known"),
+    ("scanned", "Texts of sessions, events and incidents read"),
+    ("scanned_facts", "New facts in these texts"),
+    ("verified", "Facts that a source confirms"),
+    ("refuted", "Facts that a source refutes (see `lamplighter reviews`)"),
+    ("conflicts", "Facts that contradict a memory (see `lamplighter reviews`)"),
+    ("model_facts", "New facts that only the model selected"),
+    ("model_skipped", "Batches without a selection of the model"),
 )
 _LINE_CHARS: Final = 160
 
@@ -126,11 +126,11 @@ def _print_counts(counts: dict[str, int]) -> None:
     )
     for name, words in COUNTS:
         if counts.get(name):
-            click.echo(f"  {counts[name]:>6,} {words}")
+            click.echo(f"  {words}: {counts[name]:,}")
     if counts.get("model_requests"):
         dollars = counts.get("model_microdollars", 0) / 1_000_000
         click.echo(
-            f"  {counts['model_requests']:>6,} requests to the model: "
+            f"  Requests to the model: {counts['model_requests']:,}, "
             f"{counts.get('model_tokens', 0):,} tokens, ${dollars:.4f}"
         )
 

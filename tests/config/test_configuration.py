@@ -53,6 +53,7 @@ def test_each_value_comes_from_its_setting(tmp_path: Path) -> None:
         "echo": "ignore",
         "dedup_window": "6m",
         "trash_retention": "0",
+        "transcript_retention": "8d",
         "episode_lifetime": "0",
         "semantic_lifetime": "90d",
         "project_lifetime": "1d",
@@ -76,6 +77,7 @@ def test_each_value_comes_from_its_setting(tmp_path: Path) -> None:
         timedelta(minutes=6),
         None,
     )
+    assert found.transcript_retention == timedelta(days=8)
     assert found.echo is EchoPolicy.IGNORE
     assert found.lifetimes == {
         MemoryKind.SEMANTIC: timedelta(days=90),

@@ -9,9 +9,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from benchmarks.episodes import generate
+from benchmarks.episodes import EPISODE, generate
 
-from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
 from lamplighter.domain.services.event import Level
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
@@ -35,16 +34,6 @@ async def main(url, now):
 
 asyncio.run(main(*sys.argv[1:]))
 """
-EPISODE: Final = Candidate(
-    category=Category.LEARNING,
-    service=None,
-    observation="",
-    tier=0,
-    session_id=None,
-    source=Source.CAPTURED,
-    confidence=0.6,
-    trust=Trust.UNVERIFIED,
-)
 
 
 async def fill(url: str, count: int) -> None:

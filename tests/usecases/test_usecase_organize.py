@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from benchmarks import episodes
 from examples import NOON, SLOW_START, rows
 
 from contexts import context
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.memory import (
-    Candidate,
     Category,
     Edit,
     Memory,
@@ -35,17 +35,7 @@ from lamplighter.usecases.organize import view
 from lamplighter.usecases.organize.run import organize, preview
 
 DAY = timedelta(days=1)
-EPISODE = Candidate(
-    category=Category.LEARNING,
-    service=None,
-    observation="",
-    tier=0,
-    session_id=None,
-    source=Source.CAPTURED,
-    confidence=0.6,
-    trust=Trust.UNVERIFIED,
-    project="shop",
-)
+EPISODE = replace(episodes.EPISODE, project="shop")
 
 
 async def captured(db: Database, text: str, *, days: float = 10, **more: Any) -> Memory:

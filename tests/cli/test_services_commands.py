@@ -71,6 +71,7 @@ def test_status_names_a_mistake_in_services_yaml(run, home: Path) -> None:  # ty
     assert found.exit_code == 1
     assert f"Needs you: {path}:2:11: " in found.output
     assert "nothing needs you" not in found.output
+    assert "last valid version" not in found.output, "this command has read no valid one"
 
 
 async def lead_and_check(home: Path, service: str) -> None:

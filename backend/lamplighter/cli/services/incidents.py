@@ -193,9 +193,10 @@ def _print_status(found: Mapping[str, Any], code: int) -> None:
         _echo(_line(each))
     for each in found["people"]:
         _echo(f"Needs you: {each['service']}: {each['reason']}")
+    used = "; its last valid version is used" if services else ""
     for each in found["problems"]:
         place = f"{each['path']}:{each['line']}:{each['column']}"
-        _echo(f"Needs you: {place}: {each['message']}; its last valid version is used")
+        _echo(f"Needs you: {place}: {each['message']}{used}")
     if found["approvals"]:
         click.echo(f"Approvals waiting: {found['approvals']} (lamplighter approvals)")
     for each in services:

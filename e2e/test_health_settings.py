@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from app import App
 from lamplighter.repository.store import driver
@@ -247,6 +247,28 @@ def test_the_focus_returns_to_the_next_control(page: Page, app: App) -> None:
     page.get_by_role("button", name="Revoke backup").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     expect(new).to_be_focused()
+
+
+def test_another_browser_is_logged_out_from_the_settings(
+    page: Page, browser: Browser, app: App
+) -> None:
+    with closing(browser.new_context(user_agent="Mozilla/5.0 (X11; Linux) Firefox/140.0")) as other:
+        second = other.new_page()
+        app.log_in(second)
+        page.goto(f"{app.url}/settings")
+        listed = page.get_by_role("list", name="Logins").get_by_role("listitem")
+        expect(listed).to_have_count(2)
+        own = listed.get_by_text("this browser").locator("visible=true")
+        expect(own).to_have_count(1)
+        assert violations(page, RULES) == []
+
+        page.get_by_role("button", name="End the login of Firefox on Linux").click()
+        page.get_by_role("dialog").get_by_role("button", name="End").click()
+
+        expect(page.get_by_text("Logged out.")).to_be_visible()
+        expect(listed).to_have_count(1)
+        expect(page.get_by_role("heading", name="Logins")).to_be_focused()
+        assert second.request.get(f"{app.url}/api/v1/login").status == 401
 
 
 def test_a_rejected_budget_is_not_shown_as_active(page: Page, app: App) -> None:

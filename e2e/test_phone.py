@@ -36,6 +36,29 @@ def test_approvals_are_first_in_the_bar_of_a_phone(page: Page, app: App) -> None
     picture(page, "approvals")
 
 
+OVERLAPS = """() => {
+  const all = [...document.querySelectorAll(".nav :is(a, button)")];
+  const words = all.filter((el) => el.checkVisibility());
+  const boxes = words.map((el) => el.querySelector("span").getBoundingClientRect());
+  return words.filter((el, i) => boxes.some((box, j) => j !== i
+    && box.left < boxes[i].right && boxes[i].left < box.right
+    && box.top < boxes[i].bottom && boxes[i].top < box.bottom))
+    .map((el) => el.textContent.trim());
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_the_open_bar_of_a_phone_shows_every_word_apart(page: Page, app: App, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{app.url}/overview")
+    menu = page.get_by_role("navigation", name="Main")
+    menu.get_by_role("button", name="More").click()
+    expect(menu.get_by_role("link", name="Settings")).to_be_visible()
+
+    assert page.evaluate(OVERLAPS) == []
+    assert not looked_at(page, f"more {width}")
+
+
 @pytest.mark.parametrize(
     ("path", "filters"),
     [("sessions", "Status"), ("events", "Service"), ("memories", "Section")],

@@ -61,7 +61,9 @@ CUT: Final = """() => {
   const moved = new Set();
   for (let upTo = 1; upTo < parts.length; upTo++) {
     parts.slice(upTo).forEach((el) => (el.style.display = "none"));
-    places(upTo).forEach((at, index) => at === whole[index] || moved.add(`${whole[index]} was at ${at}`));
+    places(upTo).forEach((at, index) => {
+      if (at !== whole[index]) moved.add(`${whole[index]} was at ${at}`);
+    });
     parts.forEach((el) => (el.style.display = ""));
   }
   return [...moved];

@@ -4175,6 +4175,32 @@ export interface components {
             scopes: string[];
         };
         /**
+         * LoginList
+         * @description The active logins, the last used first.
+         */
+        LoginList: {
+            logins: components["schemas"]["LoginOut"][];
+        };
+        /**
+         * LoginOut
+         * @description The login of a browser; `own` is that of the caller.
+         */
+        LoginOut: {
+            own: boolean;
+            id: number;
+            browser: string;
+            created_at: string;
+            seen_at: string;
+            expires_at: string;
+        };
+        /**
+         * EndedLogins
+         * @description How many logins ended.
+         */
+        EndedLogins: {
+            ended: number;
+        };
+        /**
          * TokenPage
          * @description A page of tokens, newest first.
          */

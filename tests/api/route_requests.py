@@ -115,6 +115,7 @@ class Asking:
             "escalations": self.escalated,
             "tokens": self.token,
             "devices": self.device,
+            "logins": self.login,
             "notices": self.notice,
             "acts": self.act,
             "trash": self.deleted,
@@ -426,6 +427,10 @@ class Asking:
 
     def token(self) -> int:
         return int(self.made("/api/v1/tokens", {"scopes": ["read"]})["id"])
+
+    def login(self) -> int:
+        self.cookie()
+        return int(self.home.value("SELECT max(id) FROM logins"))
 
     def device(self) -> int:
         shown = {"Sec-Fetch-Site": "same-origin", **self.cookie()}

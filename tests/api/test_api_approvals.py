@@ -204,4 +204,5 @@ def test_a_person_who_is_logged_in_decides_and_is_named_by_their_browser(asking:
     with httpx2.Client(base_url=asking.client.base_url, headers=headers, timeout=20) as browser:
         made = browser.put(f"{HERE}/{number}/decision", json={"decision": "approve"})
 
-    assert made.json()["decided_by"] == "a login (Firefox on Linux)"
+    login = asking.home.value("SELECT max(id) FROM logins")
+    assert made.json()["decided_by"] == f"login {login} (Firefox on Linux)"

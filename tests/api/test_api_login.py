@@ -58,6 +58,45 @@ def test_behind_https_the_cookie_is_for_https_alone(
     came = browser.get("/login", params={"code": code}, headers=headers)
 
     assert "secure" in came.headers["set-cookie"].lower()
+    assert came.headers["strict-transport-security"] == "max-age=31536000"
+    assert "strict-transport-security" not in browser.get("/healthz").headers
+
+
+def test_a_browser_ends_the_logins_of_others(
+    own_server: Server, own_client: httpx2.Client, browser: httpx2.Client
+) -> None:
+    home = own_server.home
+    assert browser.get("/login", params={"code": home.code()}).status_code == 200
+    phone = {"User-Agent": "Mozilla/5.0 (Linux; Android 15) Chrome/138.0 Mobile Safari/537.36"}
+    with (
+        httpx2.Client(base_url=own_server.url, headers=phone, timeout=20) as second,
+        httpx2.Client(base_url=own_server.url, headers=phone, timeout=20) as third,
+    ):
+        for each in (second, third):
+            assert each.get("/login", params={"code": home.code()}).status_code == 200
+        listed = browser.get("/api/v1/logins").json()["logins"]
+        assert {each["browser"] for each in listed if not each["own"]} == {"Chrome on Android"}
+        assert len(listed) == 3
+        assert all("secret" not in key and key != "agent" for each in listed for key in each)
+        assert "Login 2: Chrome on Android" in home.ask("login", "list").stdout
+
+        ended = browser.delete("/api/v1/logins/2", headers=ours(own_server))
+
+        assert ended.status_code == 204
+        assert (logged_in(browser), logged_in(second), logged_in(third)) == (True, False, True)
+        again = browser.delete("/api/v1/logins/2", headers=ours(own_server))
+        assert (again.status_code, again.json()["detail"]) == (404, "Active login 2 not found.")
+        acts = own_client.get("/api/v1/acts").json()["items"]
+        assert [each["subject"] for each in acts] == ["login 2, Chrome on Android"]
+
+        others = browser.delete("/api/v1/logins", headers=ours(own_server)).json()
+
+        assert (others, logged_in(browser), logged_in(third)) == ({"ended": 1}, True, False)
+    wrong = home.ask("login", "end")
+    assert (wrong.returncode, "Pass the ID of a login, or --all." in wrong.stderr) == (2, True)
+    assert home.ask("login", "end", "7").returncode == 2
+    assert home.ask("login", "end", "--all").stdout == "1 login ended.\n"
+    assert not logged_in(browser)
 
 
 def test_a_code_is_typed_where_the_page_was_asked_for(

@@ -41,7 +41,7 @@ WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
             "Chrome on Android",
         ),
         ("curl/8.5.0", "curl/8.5.0"),
-        ("", ""),
+        ("", "Unknown browser"),
         ("w3m\x1b[31m\n" + "x" * 300, "w3m[31m " + "x" * (BROWSER_CHARS - 9) + "…"),
     ],
 )

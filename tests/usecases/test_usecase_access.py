@@ -12,6 +12,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.access import logins, tokens
 from lamplighter.repository.store.database import file_of
 from lamplighter.usecases.access import access
+from lamplighter.usecases.access.logins import log_out
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 SECOND = timedelta(seconds=1)
@@ -134,7 +135,7 @@ async def test_a_login_ends_after_thirty_days_or_when_its_person_logs_out(db: Da
     caller = await access.authenticate_login(db, words[0], now=NOON)
     assert caller
 
-    await access.log_out(db, caller.id, now=NOON)
+    await log_out(db, caller.id, now=NOON)
 
     assert await access.authenticate_login(db, words[0], now=NOON) is None
     assert not await access.is_still_valid(db, caller, now=NOON)

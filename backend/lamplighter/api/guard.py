@@ -157,6 +157,9 @@ NEEDS_PERSON: Final = "Only a person who is logged in can use this endpoint. Tok
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
+HTTPS_HEADERS: Final = {**HEADERS, "Strict-Transport-Security": "max-age=31536000"}
+"""Sent over HTTPS: the browser then refuses this name over HTTP for a year."""
+
 AccessCheck = Callable[[Scope, Headers], Awaitable[Response | None]]
 Operations = Mapping[str, Operation] | Mapping[str, AgentOpsOperation]
 
@@ -193,7 +196,8 @@ class Guard:
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                found = HTTPS_HEADERS if scope["scheme"] == "https" else HEADERS
+                for name, value in found.items():
                     headers.setdefault(name, value)
                 if scope["path"].startswith("/api/") or self._theirs(scope["path"]):
                     headers.setdefault("Cache-Control", "no-store")

@@ -4,7 +4,7 @@ from typing import Final
 
 from starlette.routing import compile_path
 
-from lamplighter.api.access import devices, login, tokens
+from lamplighter.api.access import devices, login, logins, tokens
 from lamplighter.api.clients import agents, hooks
 from lamplighter.api.configuration import configuration
 from lamplighter.api.graph import graph
@@ -64,6 +64,7 @@ _MODULES: Final = (
     feed,
     agents,
     login,
+    logins,
     tokens,
     devices,
 )

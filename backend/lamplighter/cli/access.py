@@ -16,13 +16,44 @@ from lamplighter.domain.access.access import AGENT_SCOPE, MAX_DAYS
 from lamplighter.domain.text import escape_terminal
 
 
-@click.command()
+@click.group(invoke_without_command=True)
+@click.pass_context
 @report_errors
-def login() -> None:
+def login(context: click.Context) -> None:
     """Print a login link. The link works once and expires in an hour."""
+    if context.invoked_subcommand is None:
+        from lamplighter.serve.commands import access
+
+        click.echo(access.create_login_link(load_settings()))
+
+
+@login.command("list")
+@JSON
+@report_errors
+def list_logins(*, as_json: bool) -> None:
+    """List active logins, last used first."""
+    found = read("tokens.list_logins")["items"]
+    if as_json:
+        print_json(found)
+        return
+    for each in found:
+        used, expires = (each[name][:16] for name in ("seen_at", "expires_at"))
+        browser = escape_terminal(each["browser"])
+        click.echo(f"Login {each['id']}: {browser}, used {used}Z, expires {expires}Z")
+
+
+@login.command("end")
+@click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1), required=False)
+@click.option("--all", "ends_all", is_flag=True, help="End every login.")
+@report_errors
+def end_login(number: int | None, *, ends_all: bool) -> None:
+    """End a login: that browser must log in again."""
     from lamplighter.serve.commands import access
 
-    click.echo(access.create_login_link(load_settings()))
+    if (number is None) != ends_all:
+        exit_with_error("Pass the ID of a login, or --all.")
+    ended = access.end_logins(load_settings(), number)
+    click.echo(f"{ended} login{'' if ended == 1 else 's'} ended.")
 
 
 @click.group()

@@ -16,6 +16,7 @@ import { trashPage } from "./trash/page.js"
 import { agents } from "./settings/agents.js"
 import { browserPush } from "./settings/browser-push.js"
 import { devices } from "./settings/devices.js"
+import { logins } from "./settings/logins.js"
 import { chain } from "./session/chain/store.js"
 import { verificationPart } from "./memory/verification/part.js"
 import { verification } from "./memory/verification/store.js"
@@ -155,9 +156,10 @@ function ofSettings({ add, api, clock, confirm, toasts, journal, router }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
   const subscribed = add("devices", devices({ api, push: browserPush(), toasts, clock }))
   const known = add("agents", agents({ api, clock }))
+  const browsers = add("logins", logins({ api, confirm, toasts, clock }))
   const one = add(
     "settings",
-    settings({ api, tokens: keyring, agents: known, devices: subscribed, toasts, journal, router }),
+    settings({ api, tokens: keyring, logins: browsers, agents: known, devices: subscribed, toasts, journal, router }),
   )
   journal.onUndone((/** @type {{action: string}} */ { action }) => action === "configure" && one.state && one.load())
   const visit = async (/** @type {URLSearchParams} */ params) => {

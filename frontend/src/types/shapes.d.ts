@@ -74,6 +74,7 @@ type TrialResult = Shapes["TrialOut"]
 type ConfigurationChange = Shapes["ConfigurationChangeOut"]
 type AccessToken = Shapes["TokenOut"]
 type Device = Shapes["DeviceOut"]
+type Login = Shapes["LoginOut"]
 type AgentState = Shapes["AgentOut"]
 
 type Told = Shapes["ContextOut"]

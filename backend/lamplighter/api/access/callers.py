@@ -196,9 +196,9 @@ def caller_of(request: Request) -> Caller:
 
 def actor_name(caller: Caller) -> str:
     """Return the name of a caller for the records of their acts."""
-    login = caller.kind == "login"
-    what, name = ("a login", describe_browser(caller.name)) if login else ("the token", caller.name)
-    return f"{what} ({name})" if name else what
+    if caller.kind == "login":
+        return f"login {caller.id} ({describe_browser(caller.name)})"
+    return f"the token ({caller.name})" if caller.name else "the token"
 
 
 def callers_of(request: Request) -> Callers:

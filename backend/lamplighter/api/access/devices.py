@@ -1,7 +1,5 @@
 """The devices of people: browsers that receive notifications."""
 
-from typing import Final
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,8 +15,6 @@ from lamplighter.domain.access.device import Subscription
 from lamplighter.formats import serialize
 from lamplighter.repository.access import devices as rows
 from lamplighter.usecases.access import devices
-
-UNNAMED: Final = "Unknown browser"
 
 
 @operation(
@@ -58,7 +54,7 @@ async def subscribe(request: Request) -> Response:
             given.endpoint, given.keys.p256dh, given.keys.auth, given.replaces
         ),
         key=here.device_key(),
-        name=describe_browser(request.headers.get("user-agent", "")) or UNNAMED,
+        name=describe_browser(request.headers.get("user-agent", "")),
         login_id=caller.id,
         now=here.now(),
     )

@@ -13,7 +13,7 @@ from lamplighter.api.context import api_context
 from lamplighter.api.op import ANY, operation
 from lamplighter.api.responses import answer, problem
 from lamplighter.domain.errors import Conflict
-from lamplighter.usecases.access import access
+from lamplighter.usecases.access import access, logins
 
 FORM_TYPE: Final = "application/x-www-form-urlencoded"
 INVALID_CODE: Final = (
@@ -57,7 +57,7 @@ async def log_out(request: Request) -> Response:
         raise Conflict(
             "This request uses a token, not a login. Revoke the token to end its access."
         )
-    await access.log_out(here.db, caller.id, now=here.now())
+    await logins.log_out(here.db, caller.id, now=here.now())
     recheck_streams(request)
     response = Response(status_code=204)
     response.delete_cookie(cookie_name(request.scope), httponly=True, samesite="strict")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from lamplighter.api.common_shapes import ListPage, Name, public_shape
-from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS, Device, Token
+from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS, Device, Login, Token
 from lamplighter.domain.access.device import MAX_ENDPOINT_CHARS, MAX_KEY_CHARS
 
 
@@ -44,6 +44,25 @@ class NewTokenOut(TokenOut):
     """A new token; `token` is its text, which is returned only once."""
 
     token: str
+
+
+@public_shape(Login, id=("browser", str))
+class LoginOut(Struct):
+    """The login of a browser; `own` is that of the caller."""
+
+    own: bool
+
+
+class LoginList(Struct):
+    """The active logins, the last used first."""
+
+    logins: list[LoginOut]
+
+
+class EndedLogins(Struct):
+    """How many logins ended."""
+
+    ended: int
 
 
 @public_shape(Device)

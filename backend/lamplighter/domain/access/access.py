@@ -144,11 +144,11 @@ class Login:
     """A login of a person, stored by one browser."""
 
     id: int
-    agent: str
+    agent: Annotated[str, Field(public=False)]
     created_at: datetime
     seen_at: datetime
     expires_at: datetime
-    ended_at: datetime | None
+    ended_at: Annotated[datetime | None, Field(public=False)]
 
     def living(self, *, now: datetime) -> bool:
         """Return whether it grants access."""

@@ -6,6 +6,7 @@ from typing import Final
 from lamplighter.domain.text import one_line, shorten
 
 BROWSER_CHARS: Final = 60
+UNKNOWN: Final = "Unknown browser"
 
 # in this order: most of them call themselves Chrome and Safari as well
 _BROWSERS: Final = (
@@ -26,10 +27,10 @@ _SYSTEMS: Final = (
 
 
 def describe_browser(agent: str) -> str:
-    """Return `Firefox on Linux`; of one that is not known, how it begins."""
+    """Return `Firefox on Linux`; of an unknown browser, the beginning of its User-Agent."""
     names = [_first_match(each, agent) for each in (_BROWSERS, _SYSTEMS)]
     known = " on ".join(name for name in names if name)
-    return known or shorten(one_line(agent), BROWSER_CHARS)
+    return known or shorten(one_line(agent), BROWSER_CHARS) or UNKNOWN
 
 
 def _first_match(names: tuple[tuple[str, str], ...], agent: str) -> str:

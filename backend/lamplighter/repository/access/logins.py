@@ -42,15 +42,20 @@ async def get_with_hash(db: Database, login_id: int) -> tuple[Login, str] | None
     return None if row is None else (_login(row), row["secret_hash"])
 
 
-async def any_active(db: Database, *, now: datetime) -> bool:
-    """Whether anybody is logged in."""
+async def list_active(db: Database, *, now: datetime) -> list[Login]:
+    """Return the logins that grant access, the last used first."""
     query = (
-        sa.select(logins.c.id)
-        .where(logins.c.ended_at.is_(None))
-        .where(logins.c.expires_at > now)
-        .limit(1)
+        sa.select(logins)
+        .where(logins.c.ended_at.is_(None), logins.c.expires_at > now)
+        .order_by(logins.c.seen_at.desc(), logins.c.id.desc())
     )
-    return await db.fetch_val(query) is not None
+    return [_login(row) for row in await db.fetch_all(query)]
+
+
+async def any_active(db: Database, *, now: datetime) -> bool:
+    """Whether a person is logged in."""
+    query = sa.select(logins.c.id).where(logins.c.ended_at.is_(None), logins.c.expires_at > now)
+    return await db.fetch_val(query.limit(1)) is not None
 
 
 async def end(db: Database, login_id: int, *, now: datetime) -> None:

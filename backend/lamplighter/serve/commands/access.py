@@ -137,6 +137,20 @@ def revoke(settings: Settings, token_id: int) -> None:
     _run(settings, lambda db: access.revoke(db, token_id, now=now))
 
 
+def end_logins(settings: Settings, login_id: int | None) -> int:
+    """End one login, or all; return how many ended. Raises NotFound."""
+    from lamplighter.usecases.access import logins as usecase
+
+    async def end(db: Database) -> int:
+        now = clock.now()
+        if login_id is None:
+            return await usecase.end_others(db, now=now)
+        await usecase.end(db, login_id, now=now)
+        return 1
+
+    return _run(settings, end)
+
+
 def _run(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
     """Do something with the database of a home that has its own token."""
 

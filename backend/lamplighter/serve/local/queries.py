@@ -23,6 +23,7 @@ QUERIES: Final = frozenset(
     {
         "activity.list_events",
         "activity.list_sessions",
+        "tokens.list_logins",
         "tokens.list_tokens",
         "approvals.get_approval",
         "services.read_series",

@@ -1,7 +1,8 @@
-"""Lists of API tokens."""
+"""Lists of API tokens and of logins."""
 
 from typing import TYPE_CHECKING, Any, Final
 
+from lamplighter import clock
 from lamplighter.formats import serialize
 from lamplighter.repository.access import tokens
 from lamplighter.serve.commands import access
@@ -17,3 +18,12 @@ async def list_tokens(here: "QueryContext") -> dict[str, Any]:
     await access.ensure_token(here.db, access.token_file(here.settings))
     found = await tokens.page(here.db, limit=LIST_LIMIT)
     return {"items": [serialize.token(each) for each in found.items]}
+
+
+async def list_logins(here: "QueryContext") -> dict[str, Any]:
+    """Return the active logins, the last used first."""
+    from lamplighter.formats.logins import serialize_login
+    from lamplighter.repository.access import logins
+
+    found = await logins.list_active(here.db, now=clock.now())
+    return {"items": [serialize_login(each) for each in found]}

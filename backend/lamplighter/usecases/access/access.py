@@ -180,12 +180,6 @@ async def redeem(db: Database, code: str, agent: str, *, now: datetime) -> str |
     return str(Credential(login.id, secret))
 
 
-async def log_out(db: Database, login_id: int, *, now: datetime) -> None:
-    """End a login; its devices receive no more notifications."""
-    async with writing(db):
-        await logins.end(db, login_id, now=now)
-
-
 async def record_use(
     db: Database, token_ids: Sequence[int], login_ids: Sequence[int], *, now: datetime
 ) -> None:

@@ -19,7 +19,8 @@ export function settingsPage(store) {
       settings.phase !== "loading" &&
       tokens.phase !== "loading" &&
       store("agents").phase !== "loading" &&
-      store("devices").phase !== "loading",
+      store("devices").phase !== "loading" &&
+      store("logins").phase !== "loading",
 
     diff: () => diffParts(settings.diff),
     again: () => settings.load(),
@@ -68,6 +69,18 @@ export function settingsPage(store) {
       focusOn("#devices")
     },
 
+    /** @param {Login} login */
+    async endLogin(login) {
+      await store("logins").end(login)
+      focusOn("#logins")
+    },
+
+    async endOthers() {
+      await store("logins").endOthers()
+      focusOn("#logins")
+    },
+
+    endLoginLabel: (/** @type {Login} */ { browser }) => t("settings.endLabel", { name: browser }),
     removeDeviceLabel: (/** @type {Device} */ { name }) => t("settings.pushRemoveLabel", { name }),
     revokeAgent: (/** @type {AgentState} */ { name }) => store("revocation").show({ agent: name }),
     revokeAgentLabel: (/** @type {AgentState} */ { name }) => t("settings.revokeAgent", { name }),

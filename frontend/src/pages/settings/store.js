@@ -24,9 +24,9 @@ export function rangeWords({ range, default: usual }) {
 
 /**
  * What is in force, and its changes: they are written to the settings file, and most of them apply within seconds.
- * @param {{api: Api, tokens: any, agents?: any, devices?: any, toasts?: any, journal?: any, router?: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, tokens: any, logins?: any, agents?: any, devices?: any, toasts?: any, journal?: any, router?: any, later?: any, now?: () => number}} with_
  */
-export function settings({ api, tokens, agents, devices, toasts, journal, router, later, now = Date.now }) {
+export function settings({ api, tokens, logins, agents, devices, toasts, journal, router, later, now = Date.now }) {
   let turn = 0
   const again = /** @type {{look: () => void}} */ ({ look: () => {} })
   return {
@@ -46,6 +46,7 @@ export function settings({ api, tokens, agents, devices, toasts, journal, router
     async visit(params) {
       again.look = throttle(() => this.editing && this.look(), { later, now })
       tokens.load()
+      logins?.load()
       agents?.load()
       devices?.load()
       await this.load()

@@ -1,0 +1,14 @@
+"""Logins as JSON, with the browser in place of its User-Agent."""
+
+from typing import Final
+
+from lamplighter.domain.access.access import Login
+from lamplighter.domain.access.browser import describe_browser
+from lamplighter.formats.serialize import writer
+
+
+def _browser(login: Login) -> str:
+    return describe_browser(login.agent)
+
+
+serialize_login: Final = writer(Login, id=("browser", _browser))

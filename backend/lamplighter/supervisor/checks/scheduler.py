@@ -62,7 +62,7 @@ class CheckScheduler:
     """Runs the checks of `load`; `interval` is for checks without their own, in seconds.
 
     An interval of 0 runs no checks. Interval, retention and repairs may change while it runs.
-    `repairs` says that a known repair may begin at once.
+    `repairs` says that a known repair may begin at once; `processes` run checks of others too.
     """
 
     here: Context
@@ -71,12 +71,12 @@ class CheckScheduler:
     interval: float = schedule.INTERVAL_SECONDS
     retention: CheckRetention = field(default_factory=CheckRetention)
     repairs: bool = False
+    processes: CheckProcesses = field(default_factory=CheckProcesses)
     _services: Services = field(default_factory=Services)
     _loaded: tuple[Services, float] | None = None
     _checks: dict[CheckName, ScheduledCheck] = field(default_factory=dict)
     _pending: list[CheckRun] = field(default_factory=list)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _processes: CheckProcesses = field(default_factory=CheckProcesses)
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _programs: asyncio.Semaphore = field(
         default_factory=lambda: asyncio.Semaphore(PROGRAMS_AT_ONCE)
@@ -200,7 +200,7 @@ class CheckScheduler:
         check = scheduled.check
         try:
             async with self._programs if isinstance(check, CommandCheck) else self._slots:
-                report = await self._processes.run(check, due)
+                report = await self.processes.run(check, due)
         except (CheckProcessEnded, OSError) as error:
             words = "Check %s/%s did not run: the check process ended (%s)."
             logger.warning(words, scheduled.service, check.name, error or "twice")
@@ -254,7 +254,7 @@ class CheckScheduler:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._processes.close()
+        await self.processes.close()
 
 
 def _first(error: BaseException) -> BaseException:

@@ -16,7 +16,8 @@ from lamplighter.domain.learning.outcome import (
     fails_on,
     result_of,
 )
-from lamplighter.domain.learning.signature import failure_key, signatures_of
+from lamplighter.domain.learning.signature import Signature, failure_key, signatures_of
+from lamplighter.domain.services.check import PushCheck
 from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse
 from lamplighter.domain.services.incident import (
     Incident,
@@ -137,9 +138,23 @@ async def _records(
         if later:  # what was done before does not count against what is configured now
             now = replace(record, circumstances=configuration_key(services.find(incident.service)))
             version = await changes.version_of(db, incident.service, before=later[0].created_at)
-        found.append(_of_action(now, later or some, deployed=version, disproved=disproved))
+        confirmed = some[-1] is uses[-1] and _is_of_jobs(incident, signatures, services)
+        found.append(
+            _of_action(
+                now, later or some, deployed=version, disproved=disproved, confirmed=confirmed
+            )
+        )
     declared = circumstances_of(incident.configured, deployed, None)
     return found or [replace(record, circumstances=declared)]
+
+
+def _is_of_jobs(incident: Incident, signatures: Sequence[Signature], services: Services) -> bool:
+    """Whether an incident was repaired of which only the next report of a job shows that."""
+    service = services.find(incident.service)
+    checks = service.checks if service else ()
+    jobs = {each.name for each in checks if isinstance(each, PushCheck)}
+    failed = {each.check for each in signatures}
+    return incident.outcome is IncidentOutcome.REPAIRED and failed <= jobs
 
 
 async def _failed_after(
@@ -182,6 +197,7 @@ def _of_action(
     *,
     deployed: str | None,
     disproved: bool,
+    confirmed: bool,
 ) -> OutcomeRecord:
     last = uses[-1]
     return replace(
@@ -190,7 +206,7 @@ def _of_action(
         context={**record.context, "kind": last.action.value},
         action=last.name or last.action.value,
         target=last.service,
-        result=result_of(uses, disproved=disproved),
+        result=result_of(uses, disproved=disproved, confirmed=confirmed),
         attempts=sum(use.attempts for use in uses),
         healthy_seconds=last.healthy_after,
         actor=OutcomeActor.AGENT if last.session_id else OutcomeActor.PERSON,

@@ -321,18 +321,23 @@ async def test_an_incident_is_decided_again_with_other_memories(db: Database) ->
     second = await happened(db, NOON + HOUR)
     [memory] = await memories.list_by_ids(db, range(1, 20))
 
+    once = "1 of 1, healthy after 6 s"
+
     async def decided(number: int, **options: object) -> dict[str, object]:
         return await replay(db, SERVICES, number, ReplayOptions(**options))  # type: ignore[arg-type]
 
     found = await decided(second.incident_id, without=[memory.id])
     assert found["decision"] == {
         "begins": "known_fix",
-        "fix": {"action": "restart", "memory_id": memory.id, "sentence": memory.observation},
+        "fix": {"action": "restart", "memory_id": memory.id, "sentence": FIXED.format(once)},
         "refused": [],
     }
+    assert FIXED.format(once) != memory.observation, "it says what was known then"
     assert found["without"] == {"begins": "investigation", "fix": None, "refused": []}
     assert (await decided(first.incident_id))["decision"] == found["without"]
     assert (await decided(first.incident_id, today=True))["decision"] == found["decision"]
+    with pytest.raises(NotFound, match="Memory 99 not found"):
+        await decided(second.incident_id, without=[99])
     with pytest.raises(NotFound, match="Incident 99 not found"):
         await decided(99)
 

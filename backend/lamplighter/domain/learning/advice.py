@@ -65,8 +65,8 @@ def advise(
     """Return what is known of each declared action against what fails now.
 
     Only what an active and unedited memory says counts; it is quoted with the counts of
-    `records`, which are those of the service, oldest first; the least invasive action comes first. `configured` is the key of an earlier
-    declaration of the service.
+    `records`, which are those of the service, oldest first. The least invasive action comes
+    first. `configured` is the key of an earlier declaration of the service.
     """
     keys = {failure_key(failing)}
     key = configured or configuration_key(service)

@@ -133,17 +133,14 @@ async def _records(
     found = []
     for some in _by_action(uses):
         disproved = person or await _failed_after(db, record, some, uses)
-        later = await _since_change(db, incident, some)
+        confirmed = some[-1] is uses[-1] and _is_of_jobs(incident, signatures, services)
         now, version = record, deployed
-        if later:  # what was done before does not count against what is configured now
+        if later := await _since_change(db, incident, some):
+            # what was done before does not count against what is configured now
             now = replace(record, circumstances=configuration_key(services.find(incident.service)))
             version = await changes.version_of(db, incident.service, before=later[0].created_at)
-        confirmed = some[-1] is uses[-1] and _is_of_jobs(incident, signatures, services)
-        found.append(
-            _of_action(
-                now, later or some, deployed=version, disproved=disproved, confirmed=confirmed
-            )
-        )
+        result = result_of(later or some, disproved=disproved, confirmed=confirmed)
+        found.append(_of_action(now, later or some, result, deployed=version))
     declared = circumstances_of(incident.configured, deployed, None)
     return found or [replace(record, circumstances=declared)]
 
@@ -194,10 +191,9 @@ def _by_action(uses: Sequence[CooldownUse]) -> Iterator[list[CooldownUse]]:
 def _of_action(
     record: OutcomeRecord,
     uses: Sequence[CooldownUse],
+    result: ActionResult,
     *,
     deployed: str | None,
-    disproved: bool,
-    confirmed: bool,
 ) -> OutcomeRecord:
     last = uses[-1]
     return replace(
@@ -206,7 +202,7 @@ def _of_action(
         context={**record.context, "kind": last.action.value},
         action=last.name or last.action.value,
         target=last.service,
-        result=result_of(uses, disproved=disproved, confirmed=confirmed),
+        result=result,
         attempts=sum(use.attempts for use in uses),
         healthy_seconds=last.healthy_after,
         actor=OutcomeActor.AGENT if last.session_id else OutcomeActor.PERSON,

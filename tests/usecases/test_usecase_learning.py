@@ -103,6 +103,21 @@ async def test_each_repair_that_helps_again_reinforces_one_memory_once(db: Datab
     assert (fact.worked, fact.tried, fact.interval) == (4, 4, (0.549, 0.99))
 
 
+async def test_the_time_to_be_healthy_is_another_one_where_a_dependency_failed_too(
+    db: Database,
+) -> None:
+    for hour, seconds in enumerate((20.0, 24.0, 22.0)):
+        await happened(db, NOON + hour * HOUR, seconds=seconds, names=("db", "Web"))
+    for hour in range(3, 6):
+        record = await happened(db, NOON + hour * HOUR, seconds=6.0)
+    assert record.context["load"] >= 0
+
+    assert {text for text, _ in await held(db) if text.startswith("Takes")} == {
+        "Takes about 22 s to be healthy after a restart when db failed too (20-24 s)",
+        "Takes about 6 s to be healthy after a restart (6-6 s)",
+    }
+
+
 async def test_a_repair_that_fails_once_contradicts_and_counts(db: Database) -> None:
     for hour, ok in enumerate((True, True, False)):
         await happened(db, NOON + hour * HOUR, ok=ok)

@@ -1,6 +1,7 @@
 """Learn: what an incident that ended shows, as outcome records and as memories."""
 
 import logging
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -230,6 +231,7 @@ def _context(
         "affected": sorted(failing - {incident.service}),
         "hour": incident.started_at.hour,
         "weekday": incident.started_at.isoweekday(),
+        "load": round(os.getloadavg()[1], 1),
         "change": change.as_json() if change else None,
     }
 

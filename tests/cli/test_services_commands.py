@@ -171,14 +171,17 @@ def test_an_incident_is_replayed(run, home: Path) -> None:  # type: ignore[no-un
     (home / "services.yaml").write_text(SERVICES)
     fail_once(home)
 
-    lines = run("replay", "1", "--without", "7", "--today").output.splitlines()
+    run("memory", "add", "timing", "Takes 60s")
+
+    lines = run("replay", "1", "--without", "1", "--today").output.splitlines()
     found = json.loads(run("replay", "1", "--json").output)
 
     assert lines[0].startswith("Incident 1, ")
     assert lines[1:] == [
         "With the memories of now: tier 1 begins an investigation.",
-        "Without memory 7: tier 1 begins an investigation.",
+        "Without memory 1: tier 1 begins an investigation.",
     ]
+    assert "Memory 7 not found." in run("replay", "1", "--without", "7").output
     assert (found["decision"]["begins"], found["without"]) == ("investigation", None)
 
 

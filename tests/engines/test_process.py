@@ -13,11 +13,11 @@ import psutil
 import pytest
 
 from lamplighter.engines import Command
-from lamplighter.engines.process import MARK, EngineRun, start, sweep
+from lamplighter.engines.process import MARK, EngineProcess, start, sweep
 from lamplighter.engines.tail import Tail
 
 WAIT_SECONDS = 30
-Start = Callable[..., "asyncio.Future[EngineRun]"]
+Start = Callable[..., "asyncio.Future[EngineProcess]"]
 Program = subprocess.Popen[bytes]
 
 
@@ -28,9 +28,9 @@ def python(program: str, **more: object) -> Command:
 @pytest.fixture
 async def begin(tmp_path: Path) -> AsyncIterator[Start]:
     """Start an engine; what is left of it ends with the test."""
-    runs: list[EngineRun] = []
+    runs: list[EngineProcess] = []
 
-    async def begin(command: Command, session_id: int = 7) -> EngineRun:
+    async def begin(command: Command, session_id: int = 7) -> EngineProcess:
         runs.append(
             await start(
                 command,
@@ -48,7 +48,7 @@ async def begin(tmp_path: Path) -> AsyncIterator[Start]:
         await asyncio.wait_for(run.wait(), WAIT_SECONDS)
 
 
-async def ended(run: EngineRun) -> int:
+async def ended(run: EngineProcess) -> int:
     return await asyncio.wait_for(run.wait(), WAIT_SECONDS)
 
 

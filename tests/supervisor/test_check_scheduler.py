@@ -28,6 +28,7 @@ from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.services.incidents import changes
 from lamplighter.usecases.sessions.halt import HaltControl
 
 CLOSED = TcpCheck(name="tcp", host="127.0.0.1", port=1, retries=0, interval=1.0)
@@ -104,6 +105,26 @@ async def test_a_changed_declaration_is_an_event_of_its_service(db: Database) ->
         await running.step(0.0)
     [event] = (await events.page(db, EventSelection(), limit=9)).items
     assert (event.service, event.change) == ("db", "declaration change")
+
+    declared.insert(0, SERVICES)  # changed back while no supervisor ran
+    again = scheduler(db)
+    again.load = lambda: declared[0]
+    for _ in range(2):
+        await again.step(0.0)
+    found = (await events.page(db, EventSelection(), limit=9)).items
+    assert [each.change for each in found] == ["declaration change"] * 2
+
+
+async def test_another_version_of_lamplighter_is_no_changed_declaration(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await scheduler(db).step(0.0)
+    monkeypatch.setattr(changes, "__version__", "0.0.1")
+    running = scheduler(db)
+    other = replace(SERVICES.items[0], description="the same")
+    running.load = lambda: Services((replace(other, checks=(replace(CLOSED, port=2),)),))
+    await running.step(0.0)
+    assert (await events.page(db, EventSelection(), limit=9)).items == []
 
 
 async def test_slow_hours_are_learned_once_a_day_after_midnight(db: Database) -> None:

@@ -50,7 +50,13 @@ async def checked(
         CheckRun(service=name, check="tcp", kind="tcp", at=at, state=state, detail=detail)
         for name in names
     ]
-    await check_runs.record(context(db, at), runs, services, repairs=repairs)
+    others = [
+        replace(runs[0], service=each.name, check=one.name, state=PointState.PASSED, detail="")
+        for each in services
+        for one in each.checks
+        if each.name in names and one.name != "tcp"
+    ]
+    await check_runs.record(context(db, at), [*runs, *others], services, repairs=repairs)
 
 
 async def failing(db: Database, at: datetime, *names: str, **more: object) -> Incident:

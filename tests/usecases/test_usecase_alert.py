@@ -22,7 +22,7 @@ from lamplighter.usecases.services import alert
 from lamplighter.usecases.services.alert import MAX_QUEUED, AlertContext, AlertResult
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 JELLYFIN = Services((Service(name="Jellyfin"),))
 REDACT = build_redactor([("A_TOKEN", "quite-a-secret")])
 ACTIVE = Configuration(webhook_tier=2)
@@ -64,6 +64,28 @@ async def test_an_alert_is_a_request_for_an_investigation(db: Database) -> None:
         "Alert from uptime-kuma: is down",
     )
     assert "alert" in [each.entity for each in await changes.list_after(db, 0)]
+
+
+@pytest.mark.parametrize(
+    ("title", "severity", "change"),
+    [
+        ("Deployed jellyfin 10.9", "", "deployment"),
+        ("jellyfin.yml: config reloaded", "info", "configuration change"),
+        ("Deployed jellyfin 10.9, now unavailable", "critical", ""),
+        ("Deployment jellyfin has 0 of 2 replicas", "", ""),
+        ("is down", "info", ""),
+    ],
+)
+async def test_an_alert_that_reports_a_change_is_one(
+    db: Database, title: str, severity: str, change: str
+) -> None:
+    await took(db, replace(DOWN, title=title, severity=severity))
+    await took(db, replace(UP, title=title, severity=severity))
+
+    found = (await events.page(db, events.EventSelection(), limit=9)).items
+    assert [each.change for each in reversed(found)] == [change, ""]
+    last = await events.last_change(db, ["Jellyfin"], until=NOON + HOUR)
+    assert (last.service if last else None) == ("Jellyfin" if change else None)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from examples import session
 
 from contexts import context
 from lamplighter.domain.errors import Invalid, NotFound
+from lamplighter.domain.learning.signature import failure_key, signatures_of
 from lamplighter.domain.secrets.redact import build_redactor
-from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.check import PushCheck, TcpCheck
 from lamplighter.domain.services.series import DAY, CheckRun, PointState, SeriesResolution
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.marker_results import CheckResult
@@ -127,6 +128,44 @@ async def test_a_service_that_fails_after_its_root_joins_its_request(db: Databas
     [incident] = await incidents.live(db)
     assert await filed(db) == [("db",)]
     assert (incident.service, incident.services) == ("db", ("db", "web"))
+
+
+@pytest.mark.parametrize("order", [("http", "tls"), ("tls", "http")])
+async def test_what_fails_together_is_one_failure_whichever_check_found_it_first(
+    db: Database, order: tuple[str, str]
+) -> None:
+    job = PushCheck(name="nightly", every=60.0)  # nothing runs for it: it is not waited for
+    ports = tuple(replace(PORT[0], name=name) for name in ("http", "tls"))
+    services = Services((Service(name="web", checks=(*ports, job)),))
+    details = {"http": "connection refused at 127.0.0.1:80", "tls": "timed out after 5 s"}
+
+    async def fails(check: str, seconds: float) -> set[str]:
+        result = run("web", seconds / 60, FAILED, check=check, detail=details[check])
+        return await check_runs.record(context(db, result.at), [result], services)
+
+    assert (await fails(order[0], 0), await incidents.live(db)) == ({"web"}, [])
+    assert await fails(order[1], 1) == set()
+
+    [incident] = await incidents.live(db)
+    [member] = (await incidents.members(db, [incident.id]))[incident.id]
+    assert failure_key(signatures_of("web", member.detail)) == (
+        "web|tls|timeout||timed out & web||refused||connection refused"
+    )
+
+
+async def test_a_service_waits_for_what_its_failing_dependency_waits_for(db: Database) -> None:
+    chain = Services((*SERVICES, Service(name="front", checks=PORT, depends_on=("web",))))
+
+    async def results(*runs: CheckRun) -> set[str]:
+        return await check_runs.record(context(db, max(each.at for each in runs)), runs, chain)
+
+    assert await results(run("front", 1, FAILED), run("db", 1.01)) == {"web"}
+    assert await results(run("web", 1.02, FAILED)) == {"db"}
+    assert await incidents.live(db) == []
+
+    assert await results(run("db", 1.03)) == set()
+    [incident] = await incidents.live(db)
+    assert (incident.service, incident.services) == ("web", ("web", "front"))
 
 
 async def test_a_failing_service_waits_for_new_results_of_what_it_depends_on(

@@ -13,17 +13,20 @@ from happening import (
     checked,
     failing,
     happened,
+    held,
     with_actions,
 )
 
 from contexts import context, ingesting
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.check import PushCheck
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.series import PointState
+from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import outcomes
+from lamplighter.repository.services import incidents, outcomes
 from lamplighter.repository.sessions import requests
 from lamplighter.supervisor.run.tasks import known_fixes_of
 from lamplighter.usecases.ingest import session_lines
@@ -84,6 +87,28 @@ async def test_what_a_session_claims_to_have_failed_is_measured(
     db: Database, failed: list[int], result: str
 ) -> None:
     assert ("restart", result) in await repaired_by_the_second_action(db, failed)
+
+
+@pytest.mark.parametrize("kind", ["push", "tcp"])
+async def test_the_next_report_of_a_job_shows_that_its_restart_helped(
+    db: Database, kind: str
+) -> None:
+    job = PushCheck(name="tcp", every=60.0) if kind == "push" else BOTH.items[0].checks[0]
+    services = Services((Service(name="Web", checks=(job,), actions=(RESTART,)),))
+    words = "no signal since the run expected at 2026-01-01 12:00:00 UTC"
+    await checked(db, PointState.FAILED, NOON, "Web", detail=words, services=services)
+    [incident] = await incidents.live(db)
+    by = await session(db, tier=3)
+    async with writing(db):
+        await requests.claim(db, incident.request_id or 0, by.id, now=NOON)
+    await acted(db, by, outcome=UseOutcome.UNCONFIRMED, now=NOON + SECOND)
+    await finish(context(db, NOON), Configuration(), by, SessionEnd(status=Status.COMPLETED))
+    for at in (NOON + MINUTE, NOON + 2 * MINUTE):
+        await checked(db, PointState.PASSED, at, "Web", services=services)
+    assert await learn(context(db, NOON + 3 * MINUTE), services) == 1
+
+    fixed = [("Restart fixes 'no signal' on Web: 1 of 1", 0.7)] if kind == "push" else []
+    assert await held(db) == fixed
 
 
 async def test_what_is_known_to_help_comes_first_but_not_twice_in_one_incident(

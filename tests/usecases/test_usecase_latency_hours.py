@@ -5,15 +5,19 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from contexts import context
-from lamplighter.domain.learning.hours import SlowHours, slow_hours, was_slow
+from lamplighter.domain.learning.hours import SlowHours, hour_words, slow_hours, was_slow
 from lamplighter.domain.services.check import HttpCheck
+from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.series import BUCKET, DAY, Aggregate, CheckRun, SeriesResolution
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
-from lamplighter.repository.services import outcomes, series
+from lamplighter.repository.services import events, outcomes, series
+from lamplighter.repository.services.events import EventSelection
+from lamplighter.repository.store.session_tables import learned_facts
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.services.incidents.latency_hours import learn_hours
 
@@ -96,7 +100,39 @@ def test_a_day_shows_whether_its_hours_alone_were_slow(
     latency: Latency, failures: int, slow: bool | None
 ) -> None:
     day = [replace(each, failures=failures) for each in of_days(1, latency)]
-    assert was_slow(HOURS, day, MIDNIGHT) is slow
+    assert was_slow(HOURS, day, MIDNIGHT + DAY) is slow
+
+
+def weekly(day: int, minute: int) -> float:
+    return backup(day, minute) if (MIDNIGHT + day * DAY).isoweekday() == 7 else backup(day, 0)
+
+
+@pytest.mark.parametrize(
+    ("latency", "words"),
+    [
+        (weekly, ("on Sundays", 3, 3)),
+        (lambda d, m: weekly(d, m) if d < 14 else 100.0, None),  # two Sundays of three
+        (backup, ("", 14, 14)),  # each day, which comes first
+        (lambda d, m: 900.0 if m >= 1_430 or m < 10 else 100.0, ("", 15, 15)),
+    ],
+)
+def test_hours_of_one_weekday_need_three_weeks(
+    latency: Latency, words: tuple[str, int, int] | None
+) -> None:
+    found = slow_hours(of_days(22, latency))
+    assert (found and (found.weekday, found.slow_days, found.days)) == words
+    if latency is weekly:
+        assert slow_hours(of_days(14, latency)) is None
+
+
+def test_hours_of_a_weekday_may_go_over_midnight() -> None:
+    def latency(day: int, minute: int) -> float:
+        weekday = (MIDNIGHT + day * DAY).isoweekday()
+        return 900.0 if (weekday, minute // 10) in ((6, 143), (7, 0)) else 100.0
+
+    found = slow_hours(of_days(25, latency))
+    assert found is not None
+    assert hour_words(found.start, found.end, found.weekday) == "23:50 to 00:10 UTC on Saturdays"
 
 
 def test_four_days_are_too_few() -> None:
@@ -104,12 +140,12 @@ def test_four_days_are_too_few() -> None:
     assert slow_hours(of_days(5, backup)) is not None
 
 
-async def folded(db: Database, found: list[Aggregate]) -> None:
-    key = ("web", "http")
+async def folded(db: Database, found: list[Aggregate], *, name: str = "web") -> None:
+    key = (name, "http")
     async with writing(db):
         held = (await series.find(db, [key])).get(key) or await series.create(
             db,
-            CheckRun(service="web", check="http", kind="http", at=NOON, state="passed"),  # type: ignore[arg-type]
+            CheckRun(service=name, check="http", kind="http", at=NOON, state="passed"),  # type: ignore[arg-type]
         )
         to = found[-1].at + BUCKET
         await series.fold(db, SeriesResolution.FINE, {held.id: found}, to=to)
@@ -163,3 +199,40 @@ async def test_slow_hours_that_move_are_learned_at_their_new_time(db: Database) 
     assert found[10] == [], "each day at which they were not slow weakened it"
     [(words, _)] = found[18]
     assert words.startswith("The http check is slow from 05:00 to 05:10 UTC: 900 ms")
+
+
+async def test_a_slow_weekday_is_judged_on_that_weekday_alone(db: Database) -> None:
+    sunday = 28 - MIDNIGHT.isoweekday()  # the days before its night are in the past
+    await folded(db, of_days(sunday, weekly))
+    assert await learned(db, sunday) == [], "it was slow a week ago, not yesterday"
+
+    await folded(db, of_days(7, weekly, first=sunday))
+    [(words, confidence)] = await learned(db, sunday + 1)
+    assert words.startswith("The http check is slow from 03:00 to 03:10 UTC on Sundays: 9")
+    assert words.endswith(" instead of 100 ms (4 of 4 days)")
+    for day in range(2, 8):
+        assert await learned(db, sunday + day) == [(words, confidence)], "no news"
+
+    await folded(db, of_days(1, lambda d, m: 110.0, first=sunday + 7))
+    [(words, weaker)] = await learned(db, sunday + 8)
+    assert weaker < confidence
+
+
+async def test_what_one_check_cannot_teach_is_an_event_and_stops_no_other(
+    db: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("web", "api"):
+        await folded(db, of_days(6, backup), name=name)
+    both = Services((*SERVICES, replace(SERVICES.items[0], name="api")))
+    assert await learn_hours(context(db, MIDNIGHT + 6 * DAY), both) == 2
+    async with writing(db):
+        damaged = learned_facts.c.memory_id == 1
+        await db.execute(sa.update(learned_facts).where(damaged).values(seconds=[]))
+    for name in ("web", "api"):
+        await folded(db, of_days(1, backup, first=6), name=name)
+    assert await learn_hours(context(db, MIDNIGHT + 7 * DAY), both) == 1
+
+    [event] = (await events.page(db, EventSelection(), limit=9)).items
+    assert (event.service, event.level) == ("web", Level.WARNING)
+    assert event.text == "Slow hours of http were not learned: IndexError"
+    assert event.text in caplog.text

@@ -103,6 +103,21 @@ async def test_each_repair_that_helps_again_reinforces_one_memory_once(db: Datab
     assert (fact.worked, fact.tried, fact.interval) == (4, 4, (0.549, 0.99))
 
 
+async def test_the_time_to_be_healthy_is_another_one_where_a_dependency_failed_too(
+    db: Database,
+) -> None:
+    for hour, seconds in enumerate((20.0, 24.0, 22.0)):
+        await happened(db, NOON + hour * HOUR, seconds=seconds, names=("db", "Web"))
+    for hour in range(3, 6):
+        record = await happened(db, NOON + hour * HOUR, seconds=6.0)
+    assert record.context["load"] >= 0
+
+    assert {text for text, _ in await held(db) if text.startswith("Takes")} == {
+        "Takes about 22 s to be healthy after a restart when db failed too (20-24 s)",
+        "Takes about 6 s to be healthy after a restart (6-6 s)",
+    }
+
+
 async def test_a_repair_that_fails_once_contradicts_and_counts(db: Database) -> None:
     for hour, ok in enumerate((True, True, False)):
         await happened(db, NOON + hour * HOUR, ok=ok)
@@ -321,18 +336,23 @@ async def test_an_incident_is_decided_again_with_other_memories(db: Database) ->
     second = await happened(db, NOON + HOUR)
     [memory] = await memories.list_by_ids(db, range(1, 20))
 
+    once = "1 of 1, healthy after 6 s"
+
     async def decided(number: int, **options: object) -> dict[str, object]:
         return await replay(db, SERVICES, number, ReplayOptions(**options))  # type: ignore[arg-type]
 
     found = await decided(second.incident_id, without=[memory.id])
     assert found["decision"] == {
         "begins": "known_fix",
-        "fix": {"action": "restart", "memory_id": memory.id, "sentence": memory.observation},
+        "fix": {"action": "restart", "memory_id": memory.id, "sentence": FIXED.format(once)},
         "refused": [],
     }
+    assert FIXED.format(once) != memory.observation, "it says what was known then"
     assert found["without"] == {"begins": "investigation", "fix": None, "refused": []}
     assert (await decided(first.incident_id))["decision"] == found["without"]
     assert (await decided(first.incident_id, today=True))["decision"] == found["decision"]
+    with pytest.raises(NotFound, match="Memory 99 not found"):
+        await decided(second.incident_id, without=[99])
     with pytest.raises(NotFound, match="Incident 99 not found"):
         await decided(99)
 
@@ -382,7 +402,8 @@ async def test_another_failure_with_the_same_words_has_a_memory_of_its_own(db: D
         run = CheckRun(
             service="Web", check="http", kind="tcp", at=moment, state=state, detail=detail
         )
-        await check_runs.record(context(db, moment), [run], both, repairs=True)
+        tcp = replace(run, check="tcp", state=PointState.PASSED, detail="")
+        await check_runs.record(context(db, moment), [run, tcp], both, repairs=True)
         if state is PointState.FAILED:
             await checked(db, PointState.PASSED, at + SECOND, "db", "cache", services=both)
             by = await session(db, tier=3)

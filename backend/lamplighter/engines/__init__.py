@@ -69,11 +69,11 @@ class Task:
     newest first, by "service/check"; `uses` and `findings` the last of each
     service, newest first. `waiting` tells since when a service waits for a
     person. `known_fix` is the action that is known to repair a service now. `failed` are the
-    checks that failed a moment ago, as "service/check". `commands` says whether the session may
-    run commands that only read. `gate` is the socket that a session asks to act by, `tools` where
-    its tools are over MCP, `scratch` a directory that is its own. `model`, `max_turns` and
-    `budget_usd` (None: no limit) bound an engine that has a model; `resumed` says how often it
-    went on after a crash, `printed` how many lines it had printed then.
+    checks that failed a moment ago, as "service/check", with the reason. `commands` says whether
+    the session may run commands that only read. `gate` is the socket that a session asks to act
+    by, `tools` where its tools are over MCP, `scratch` a directory that is its own. `model`,
+    `max_turns` and `budget_usd` (None: no limit) bound an engine that has a model; `resumed` says
+    how often it went on after a crash, `printed` how many lines it had printed then.
     """
 
     session: Session
@@ -89,7 +89,7 @@ class Task:
     waiting: Mapping[str, datetime] = field(default_factory=dict)
     parked: Mapping[str, datetime] = field(default_factory=dict)
     known_fix: Mapping[str, str] = field(default_factory=dict)
-    failed: frozenset[str] = frozenset()
+    failed: Mapping[str, str] = field(default_factory=dict)
     commands: bool = False
     handoff: Handoff | None = None
     gate: str = ""
@@ -133,6 +133,40 @@ class Engine(Protocol):
 
     def command(self, task: Task) -> Command:
         """Return the command that runs this session and prints stream-json."""
+
+
+class EngineRun(Protocol):
+    """A session that runs: `mark` is on its processes, empty where it has none of its own.
+
+    `disk_full` says whether the disk of its output was full when it ended.
+    """
+
+    @property
+    def mark(self) -> str:
+        """The mark of its processes."""
+
+    @property
+    def disk_full(self) -> bool:
+        """Whether no room was left for its output."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended, with all it started."""
+
+    async def wait(self) -> int:
+        """Wait for its end and return its exit status."""
+
+    def interrupt(self) -> None:
+        """Ask it to stop and to say how far it came."""
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+
+    def kill(self) -> None:
+        """End it and all it started."""
+
+    def last_words(self) -> list[str]:
+        """Return the end of what it wrote to its standard error."""
 
 
 @runtime_checkable

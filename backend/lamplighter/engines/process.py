@@ -25,7 +25,7 @@ SWEEP_SECONDS: Final = 0.02
 
 
 @dataclass(slots=True)
-class EngineRun:
+class EngineProcess:
     """A running engine behind its warden.
 
     `disk_full` says whether the disk of its output was full when it ended.
@@ -83,7 +83,7 @@ class EngineRun:
 
 async def start(
     command: Command, *, session_id: int, output: Path, scratch: Path, largest: int = 0
-) -> EngineRun:
+) -> EngineProcess:
     """Start an engine whose standard output goes straight to the file `output`.
 
     What it prints is therefore kept even when nobody is left to read it. It works
@@ -119,7 +119,7 @@ async def start(
         except BaseException:
             ours.close()
             raise
-    return EngineRun(mark, errors, process, ours)
+    return EngineProcess(mark, errors, process, ours)
 
 
 async def start_server(argv: Sequence[str], env: Mapping[str, str]) -> asyncio.subprocess.Process:

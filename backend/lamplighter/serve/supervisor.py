@@ -38,6 +38,7 @@ from lamplighter.serve.notebook.service import notebook_context
 from lamplighter.serve.push.transport import build_outlets
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools, private_paths
+from lamplighter.supervisor.checks.process import CheckProcesses
 from lamplighter.supervisor.checks.push_evaluation import PushEvaluation
 from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.supervisor.daemon import Supervisor
@@ -339,6 +340,7 @@ def build_scheduler(
         settings.check_interval,
         check_retention(settings),
         repairs=repairs,
+        processes=context.checks or CheckProcesses(),
     )
 
     async def halted() -> bool:
@@ -377,6 +379,7 @@ def build_session_context(
         current=services.load,
         readable=readable(settings),
         notebook=notebook_context(settings, here, services),
+        checks=CheckProcesses(),
     )
 
 

@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from lamplighter.domain.learning.facts import FactKind, LearnedFact, may_guide
+from lamplighter.domain.learning.facts import FactKind, LearnedFact, may_guide, render
 from lamplighter.domain.learning.outcome import ActionCounts, OutcomeRecord, count_outcomes
 from lamplighter.domain.learning.signature import Signature, failure_key
 from lamplighter.domain.memory.memory import Memory
@@ -64,9 +64,9 @@ def advise(
 ) -> RepairAdvice:
     """Return what is known of each declared action against what fails now.
 
-    Only what an active and unedited memory says counts. `records` are those of the service,
-    oldest first; the least invasive action comes first. `configured` is the key of an earlier
-    declaration of the service.
+    Only what an active and unedited memory says counts; it is quoted with the counts of
+    `records`, which are those of the service, oldest first. The least invasive action comes
+    first. `configured` is the key of an earlier declaration of the service.
     """
     keys = {failure_key(failing)}
     key = configured or configuration_key(service)
@@ -80,7 +80,8 @@ def advise(
         own = [each for each in records if each.id > found.counted_from]
         circumstances = circumstances_of(key, deployed, action.kind)
         counts: ActionCounts = count_outcomes(own, action.name, keys, circumstances)
-        evidence = ActionEvidence(action.name, found.memory_id, found.sentence)
+        then = replace(found, worked=counts.worked, tried=counts.tried, seconds=counts.seconds)
+        evidence = ActionEvidence(action.name, found.memory_id, render(then).sentence)
         if counts.useless:
             useless[action.name] = evidence
         elif fix is None and counts.helps:

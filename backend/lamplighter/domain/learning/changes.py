@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from lamplighter.domain.services.event import reports_change
+from lamplighter.domain.services.alert import level_of
+from lamplighter.domain.services.event import Level, reports_change
 
 BEFORE: Final = timedelta(minutes=30)
 """A change so long before a failure is noted with it."""
@@ -19,6 +20,12 @@ MIN_SHARE: Final = 0.5
 
 _CONFIGURATION: Final = re.compile(
     r"config|\b(?:settings?|manifest|compose|environment|declaration)\b", re.IGNORECASE
+)
+
+_DONE: Final = re.compile(
+    r"\b(?:(?:re)?deployed|rolled|upgraded|downgraded|updated|released|reconfigured|changed|"
+    r"edited|reloaded|applied|finished|completed|succeeded)\b",
+    re.IGNORECASE,
 )
 
 
@@ -41,6 +48,17 @@ def change_of(text: str) -> ServiceChange | None:
     if _CONFIGURATION.search(text):
         return ServiceChange.CONFIGURATION
     return ServiceChange.DEPLOYMENT
+
+
+def change_of_alert(title: str, severity: str) -> ServiceChange | None:
+    """Return the change that an alert reports as done; None for an alert of a problem.
+
+    >>> str(change_of_alert("Deployed app 2.1", "")), change_of_alert("Deployment unavailable", "")
+    ('deployment', None)
+    """
+    if not _DONE.search(title) or (severity and level_of(severity) is not Level.INFO):
+        return None
+    return change_of(title)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,7 +109,9 @@ def _is_same_subject(claim: ExtractedClaim, fact: LearnedFact) -> bool:
     if claim.action not in _forms(fact.action.casefold()):
         return False
     cause = comparison_key(fact.cause)
-    return fact.kind is FactKind.START_UP or cause in (
+    if fact.kind is FactKind.START_UP:
+        return not cause  # no report names the dependencies that failed too
+    return cause in (
         claim.cause,
         _PLACE.sub("", claim.cause),  # an address is not part of the failure
     )

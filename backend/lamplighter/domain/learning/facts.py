@@ -17,6 +17,7 @@ from lamplighter.domain.memory.frames import (
     FAILS_WITH,
     FIXES,
     HEALTHY_AFTER,
+    HEALTHY_AFTER_WITH,
     NO_HELP,
     SLOW_AT,
     Frame,
@@ -65,11 +66,13 @@ class LearnedFact:
     """The fields behind one memory. `sentence` is what they are rendered as.
 
     Of a repair, `cause` quotes the evidence, and `signature` is the key of the failure; of a
-    cause it is the service that failed first. A pattern has the second of the day in `seconds`,
+    cause it is the service that failed first, of a time to be healthy the dependencies that
+    failed too. A pattern has the second of the day in `seconds`,
     its days in `action`, and the evidence and signature of the failure. Slow hours name their
-    check in `signature`; `seconds` are their start and end in the day, the latency in them and
-    the usual one. A change has its kind in `action` and the changed service in `cause`. Nothing
-    before the outcome, incident or day `counted_from` counts.
+    check in `signature`, and their weekday in `action`; `seconds` are their start and end in the
+    day, with a weekday in the week, the latency in them and the usual one. A change has its kind
+    in `action` and the changed service in `cause`. Nothing before the outcome, incident or day
+    `counted_from` counts.
     """
 
     memory_id: int = 0
@@ -100,6 +103,8 @@ class LearnedFact:
         """Return the form of its sentence."""
         if self.kind is FactKind.REPAIR:
             return NO_HELP if self.counts.useless else FIXES
+        if self.kind is FactKind.START_UP and self.cause:
+            return HEALTHY_AFTER_WITH
         return _FRAMES[self.kind]
 
     def is_same(self, other: "LearnedFact") -> bool:
@@ -119,8 +124,9 @@ BY_TIME: Final = (FactKind.PATTERN, FactKind.SLOW_HOURS)
 
 
 def _subject(fact: LearnedFact) -> tuple[str, ...]:
-    cause = fact.cause if fact.kind in (FactKind.CAUSE, FactKind.CHANGE) else ""
-    action = "" if fact.kind is FactKind.PATTERN else fact.action
+    about = (FactKind.CAUSE, FactKind.CHANGE, FactKind.START_UP)
+    cause = fact.cause if fact.kind in about else ""
+    action = "" if fact.kind in BY_TIME else fact.action
     return fact.kind, normalize_service_name(fact.service), action, fact.signature, cause
 
 
@@ -154,7 +160,7 @@ def _time(fact: LearnedFact) -> str:
     if fact.kind is FactKind.PATTERN:
         return time_words(fact.seconds[0], fact.action)
     if fact.kind is FactKind.SLOW_HOURS:
-        return hour_words(*fact.seconds[:2])
+        return hour_words(fact.seconds[0], fact.seconds[1], fact.action)
     return _middle(fact.seconds)
 
 

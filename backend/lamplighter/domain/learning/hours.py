@@ -1,30 +1,30 @@
-"""Hours: when of the day a check is slower than usual, from its 5-minute aggregates."""
+"""Hours: when of the day or of the week a check is slower than usual, from 5-minute aggregates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
 from typing import Final
 
-from lamplighter.domain.learning.patterns import DAY_SECONDS
-from lamplighter.domain.services.series import BUCKET, DAY, Aggregate, percentile
+from lamplighter.domain.services.series import BUCKET, DAY, EPOCH, Aggregate, percentile
 
-SPAN: Final = 14 * DAY
-"""How far back results count."""
+WEEK: Final = 7 * DAY
+SPAN: Final = {DAY: 2 * WEEK, WEEK: 4 * WEEK}
+"""How far back results count, for hours of the day and of the week."""
 
-MIN_DAYS: Final = 5
-"""From so many days on that a check was slow at one time it is worth a memory."""
+MIN_TURNS: Final = {DAY: 5, WEEK: 3}
+"""From so many days (weeks) on that a check was slow at one time it is worth a memory."""
 
 MIN_SHARE: Final = 0.8
-"""So many of the days it must have been slow at that time."""
+"""So many of the days (weeks) it must have been slow at that time."""
 
 RATIO: Final = 2.0
 EXCESS_MS: Final = 50.0
 """Slow is at least so many times the usual latency, and so much more."""
 
 MIN_TIMES: Final = 24
-"""So many times of the day must have results, else the usual latency is not known."""
+"""So many times of the day (week) must have results, else the usual latency is not known."""
 
 IN_A_ROW: Final = 2
 """So many neighboring times are slow together: one is chance."""
@@ -37,9 +37,9 @@ _BUCKET_SECONDS: Final = BUCKET.total_seconds()
 
 @dataclass(frozen=True, slots=True)
 class SlowHours:
-    """From when to when (seconds of the day, UTC) a check is slow, and on `slow_days` of `days`.
+    """From when to when (seconds of the period, UTC) a check is slow, `slow_days` of `days` times.
 
-    Latencies are medians, in seconds.
+    The period is a day or a week. Latencies are medians, in seconds.
     """
 
     start: float
@@ -48,19 +48,43 @@ class SlowHours:
     usual: float
     slow_days: int
     days: int
+    period: timedelta = DAY
+
+    @property
+    def weekday(self) -> str:
+        """Return the days of hours of the week, for example `on Mondays`; else empty."""
+        day = EPOCH + timedelta(seconds=self.start)
+        return day.strftime("on %As") if self.period == WEEK else ""
 
     def overlaps(self, other: "SlowHours") -> bool:
-        """Whether two of them have a time in common."""
+        """Whether two of them have a time in common: of the day, if one is of each day."""
+        period = min(self.period, other.period)
         return any(
-            _within(inner.start, outer.start, outer.end)
+            _within(inner.start, outer.start, outer.end, period)
             for inner, outer in ((self, other), (other, self))
         )
 
+    def last_before(self, moment: datetime) -> tuple[datetime, datetime]:
+        """Return when they last began and ended before a moment."""
+        until = moment - (moment - EPOCH - timedelta(seconds=self.end)) % self.period
+        return until - timedelta(seconds=self.end - self.start) % self.period, until
 
-def slow_hours(found: Iterable[Aggregate]) -> SlowHours | None:
-    """Return the hours in which a check is clearly slower than in the rest of the day, if any."""
-    times = _by_time(found)
-    profile = {time: median(each.values()) for time, each in times.items() if len(each) >= MIN_DAYS}
+
+def slow_hours(found: Sequence[Aggregate]) -> SlowHours | None:
+    """Return the hours in which a check is clearly slower than in the rest of the time, if any.
+
+    Hours of each day come before those of a weekday. The newest result is the last one.
+    """
+    for period in (DAY, WEEK):
+        newest = [each for each in found if each.at > found[-1].at - SPAN[period]]
+        if hours := _slow_hours(newest, period):
+            return hours
+    return None
+
+
+def _slow_hours(found: Sequence[Aggregate], period: timedelta) -> SlowHours | None:
+    times, least = _by_time(found, period), MIN_TURNS[period]
+    profile = {time: median(each.values()) for time, each in times.items() if len(each) >= least}
     if len(profile) < MIN_TIMES:
         return None
     limit = _limit(percentile(sorted(profile.values()), 25) or 0.0)
@@ -70,62 +94,70 @@ def slow_hours(found: Iterable[Aggregate]) -> SlowHours | None:
     limit = _limit(median(rest)) if rest else 0.0
     if not rest or (percentile(sorted(rest), 100 - NOISE) or 0.0) >= limit:
         return None
-    runs = _runs(sorted(profile), {time for time, ms in profile.items() if ms >= limit})
-    hours = [slow_days_at(start, end, times, median(rest)) for start, end in runs]
-    clear = [each for each in hours if each.slow_days >= max(MIN_DAYS, MIN_SHARE * each.days)]
+    runs = _runs(sorted(profile), {time for time, ms in profile.items() if ms >= limit}, period)
+    hours = [_hours(start, end, times, median(rest), period) for start, end in runs]
+    clear = [each for each in hours if each.slow_days >= max(least, MIN_SHARE * each.days)]
     return max(clear, key=_weight, default=None)
 
 
-def hours_at(start: float, end: float, found: Iterable[Aggregate]) -> SlowHours | None:
+def hours_at(
+    start: float, end: float, found: Iterable[Aggregate], period: timedelta
+) -> SlowHours | None:
     """Return what has become of slow hours that were seen before; None without results."""
-    times = _by_time(found)
+    times = _by_time(found, period)
     rest = [
-        ms for time, each in times.items() if not _within(time, start, end) for ms in each.values()
+        ms
+        for time, each in times.items()
+        if not _within(time, start, end, period)
+        for ms in each.values()
     ]
-    return slow_days_at(start, end, times, median(rest)) if rest else None
+    return _hours(start, end, times, median(rest), period) if rest else None
 
 
-def slow_days_at(
-    start: float, end: float, times: Mapping[float, Mapping[date, float]], usual: float
+def _hours(
+    start: float,
+    end: float,
+    times: Mapping[float, Mapping[int, float]],
+    usual: float,
+    period: timedelta,
 ) -> SlowHours:
-    """Return on how many days a check was slow in these hours, as against its usual latency."""
-    by_day: dict[date, list[float]] = {}
-    for time, days in times.items():
-        for day, ms in days.items() if _within(time, start, end) else ():
-            first = day if time >= start else day - DAY  # hours over midnight are of one day
-            by_day.setdefault(first, []).append(ms)
-    medians = [median(each) for each in by_day.values()]
+    """Return how often a check was slow in these hours, as against its usual latency."""
+    by_turn: dict[int, list[float]] = {}
+    for time, turns in times.items():
+        for turn, ms in turns.items() if _within(time, start, end, period) else ():
+            first = turn if time >= start else turn - 1  # hours over midnight are of one day
+            by_turn.setdefault(first, []).append(ms)
+    medians = [median(each) for each in by_turn.values()]
     slow = [each for each in medians if each >= _limit(usual)]
     latency = median(slow or medians or [0.0])
-    return SlowHours(start, end, latency / 1_000, usual / 1_000, len(slow), len(medians))
+    return SlowHours(start, end, latency / 1_000, usual / 1_000, len(slow), len(medians), period)
 
 
-def was_slow(hours: SlowHours, found: Iterable[Aggregate], day: datetime) -> bool | None:
-    """Whether a check was slow in these hours on a day; None where it has no results then."""
-    since = day + timedelta(seconds=hours.start)
-    length = (hours.end - hours.start) % DAY_SECONDS
-    until = since + timedelta(seconds=length)
+def was_slow(hours: SlowHours, found: Iterable[Aggregate], before: datetime) -> bool | None:
+    """Whether a check was slow in these hours when they came last; None without results then."""
+    since, until = hours.last_before(before)
     passed = [(each.at, each.p50_ms) for each in found if each.p50_ms and not each.failures]
     own = [ms for at, ms in passed if since <= at < until]
-    rest = [ms for at, ms in passed if not since <= at < until and day <= at < day + DAY]
+    rest = [ms for at, ms in passed if until <= at < since + DAY or until - DAY <= at < since]
     usual = max(hours.usual * 1_000, median(rest or [0.0]))  # a day that is slow shows no hours
     return median(own) >= _limit(usual) if own else None
 
 
-def hour_words(start: float, end: float) -> str:
-    """Return hours as people read them, for example `03:00 to 03:10 UTC`."""
-    first, last = (f"{int(each) // 3600:02}:{int(each) // 60 % 60:02}" for each in (start, end))
-    return f"{first} to {last} UTC"
+def hour_words(start: float, end: float, days: str = "") -> str:
+    """Return hours as people read them, for example `03:00 to 03:10 UTC on Mondays`."""
+    first, last = (
+        f"{int(each) // 3600 % 24:02}:{int(each) // 60 % 60:02}" for each in (start, end)
+    )
+    return f"{first} to {last} UTC {days}".rstrip()
 
 
-def _by_time(found: Iterable[Aggregate]) -> dict[float, dict[date, float]]:
-    """Return the median latency by time of the day and by day, of results that passed."""
-    times: dict[float, dict[date, float]] = {}
+def _by_time(found: Iterable[Aggregate], period: timedelta) -> dict[float, dict[int, float]]:
+    """Return the median latency by time of the day (week) and by day, of results that passed."""
+    times: dict[float, dict[int, float]] = {}
     for each in found:
         if each.p50_ms is not None and not each.failures:
-            midnight = each.at.replace(hour=0, minute=0, second=0, microsecond=0)
-            time = (each.at - midnight).total_seconds()
-            times.setdefault(time, {})[midnight.date()] = each.p50_ms
+            turn, time = divmod(each.at - EPOCH, period)
+            times.setdefault(time.total_seconds(), {})[turn] = each.p50_ms
     return times
 
 
@@ -133,27 +165,29 @@ def _limit(usual: float) -> float:
     return max(RATIO * usual, usual + EXCESS_MS)
 
 
-def _within(time: float, start: float, end: float) -> bool:
-    return (time - start) % DAY_SECONDS < (end - start) % DAY_SECONDS
+def _within(time: float, start: float, end: float, period: timedelta) -> bool:
+    seconds = period.total_seconds()
+    return (time - start) % seconds < (end - start) % seconds
 
 
-def _runs(known: Sequence[float], slow: set[float]) -> list[tuple[float, float]]:
+def _runs(known: Sequence[float], slow: set[float], period: timedelta) -> list[tuple[float, float]]:
     """Return from when to when neighboring times are slow, over midnight too."""
     first = next((at for at, time in enumerate(known) if time not in slow), None)
     if first is None:
         return []
+    seconds = period.total_seconds()
     runs: list[list[float]] = []
     ordered = [*known[first:], *known[:first]]
     step = median([later - time for time, later in pairwise(known)] or [0.0])
     for before, time in pairwise(ordered):
-        near = (time - before) % DAY_SECONDS <= step
+        near = (time - before) % seconds <= step
         if time in slow and before in slow and near:
             runs[-1].append(time)
         elif time in slow:
             runs.append([time])
     length = max(_BUCKET_SECONDS, step)
-    return [(run[0], (run[-1] + length) % DAY_SECONDS) for run in runs if len(run) >= IN_A_ROW]
+    return [(run[0], (run[-1] + length) % seconds) for run in runs if len(run) >= IN_A_ROW]
 
 
 def _weight(hours: SlowHours) -> float:
-    return (hours.slow - hours.usual) * ((hours.end - hours.start) % DAY_SECONDS)
+    return (hours.slow - hours.usual) * ((hours.end - hours.start) % hours.period.total_seconds())

@@ -191,17 +191,23 @@ def fails_on(points: Sequence[SeriesPoint], acted_at: datetime) -> bool:
     )
 
 
-def result_of(uses: Sequence[CooldownUse], *, disproved: bool) -> ActionResult:
+def result_of(
+    uses: Sequence[CooldownUse], *, disproved: bool, confirmed: bool = False
+) -> ActionResult:
     """Return what the uses of one action in one incident came to.
 
     A later attempt that helped counts, whatever a session claims of it. What was not confirmed,
     or failed only by the words of a session, did not help if it is `disproved`: a person was
-    asked, or the check failed on. What was cut off shows nothing.
+    asked, or the check failed on. What was cut off shows nothing. What the next report of a job
+    has `confirmed` helped.
     """
     if any(use.outcome is UseOutcome.SUCCESS or use.healthy_after is not None for use in uses):
         return ActionResult.FIXED
     failed = [use for use in uses if use.outcome is UseOutcome.FAILURE and not use.was_cut_off]
-    unsure = any(use.outcome is UseOutcome.UNCONFIRMED for use in uses) or bool(failed)
+    unconfirmed = any(use.outcome is UseOutcome.UNCONFIRMED for use in uses)
+    if unconfirmed and confirmed and not disproved:
+        return ActionResult.FIXED
+    unsure = unconfirmed or bool(failed)
     if any(not use.marked or use.did_not_last for use in failed) or (unsure and disproved):
         return ActionResult.FAILED
     return ActionResult.UNCLEAR

@@ -48,6 +48,7 @@ _RULES: Final[tuple[tuple[re.Pattern[str], FailureKind, str], ...]] = tuple(
         (r"^no (?:ipv[46] )?address of|^unknown host|not known", FailureKind.NAME, ""),
         (r"timed out", FailureKind.TIMEOUT, "timed out"),
         (r"^not running", FailureKind.NOT_RUNNING, ""),
+        (r"^no signal", FailureKind.OTHER, "no signal"),
         (r"^[\d.]+%, less than [\d.]+% of inodes", FailureKind.OTHER, "too few free inodes"),
         (r"^[\d.]+%, less than [\d.]+%: ", FailureKind.OTHER, "too little free space"),
     )

@@ -83,6 +83,12 @@ ANSWERS: Final = Frame(
 FLAPS: Final = Frame(
     Category.BEHAVIOR, "The {check} check fails now and then and passes when tried again"
 )
+HEALTHY_AFTER_WITH: Final = Frame(
+    Category.TIMING,
+    "Takes about {time} to be healthy after a {action} when {cause} failed too",
+    "time",
+    tail=" ({range} s)",
+)
 HEALTHY_AFTER: Final = Frame(
     Category.TIMING,
     "Takes about {time} to be healthy after a {action}",
@@ -112,6 +118,7 @@ FRAMES: Final = (
     FAILS_WITH,
     ANSWERS,
     FLAPS,
+    HEALTHY_AFTER_WITH,
     HEALTHY_AFTER,
     FAILS_AT,
     FAILS_AFTER,

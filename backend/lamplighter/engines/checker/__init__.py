@@ -29,9 +29,10 @@ class CheckOrder(msgspec.Struct, frozen=True):
 class CheckReport(msgspec.Struct, frozen=True):
     """The outcome of a check.
 
-    `began` is by the same clock as `due`. `starved` says that the process itself had no
-    processor time for so long that a failure says nothing of the service. `error` says why
-    the check could not run at all.
+    `began` is by the same clock as `due`. `failed` are attempts, `answered` says whether the
+    service answered at all; None where the check cannot tell. `starved` says that the process
+    itself had no processor time for so long that a failure says nothing of the service. `error`
+    says why the check could not run at all.
     """
 
     id: int
@@ -42,6 +43,8 @@ class CheckReport(msgspec.Struct, frozen=True):
     status: int | None = None
     attempts: int = 1
     detail: str = ""
+    failed: int = 0
+    answered: bool | None = None
     starved: bool = False
     error: str = ""
 

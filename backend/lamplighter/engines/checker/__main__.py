@@ -73,6 +73,8 @@ def _report(
         status=outcome.status,
         attempts=outcome.attempts,
         detail=_detail(outcome),
+        failed=outcome.failed,
+        answered=outcome.answered,
         starved=not outcome.ok and stalled > outcome.check.timeout / 2,
     )
 

@@ -55,7 +55,7 @@ class ProbeEngine:
             "parked": task.parked,
             "known_fix": task.known_fix,
             "fix_only": task.session.trigger is Trigger.KNOWN_FIX,
-            "failed": sorted(task.failed),
+            "failed": task.failed,
         }
         env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         argv = (sys.executable, "-m", "lamplighter.engines.probe")

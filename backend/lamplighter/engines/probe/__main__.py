@@ -1,14 +1,12 @@
 """`python -m lamplighter.engines.probe`: a request on stdin, stream-json on stdout."""
 
-import json
 import os
 import signal
 import sys
-from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
-from lamplighter.engines.probe import lines
+from lamplighter.engines.probe.lines import Output
 from lamplighter.engines.probe.text import harmless
 
 THREADS: Final = 64
@@ -18,31 +16,9 @@ BAD_REQUEST: Final = 2
 INTERRUPTED: Final = 130
 
 
-@dataclass(slots=True)
-class Output:
-    """Standard output, a line at a time; it counts the reported checks."""
-
-    started: float
-    session: str | None = None
-    turns: int = 0
-
-    def emit(self, line: lines.Line) -> None:
-        """Print one line at once."""
-        self.turns += line["type"] == "user"
-        text = json.dumps({**line, "session_id": self.session})
-        sys.stdout.buffer.write(text.encode() + b"\n")
-        sys.stdout.buffer.flush()
-
-    def end(self, result: str, *, failed: bool = False) -> None:
-        """Print the last line."""
-        last = lines.error_line if failed else lines.result_line
-        elapsed = round((monotonic() - self.started) * 1000)
-        self.emit(last(result, turns=self.turns, duration_ms=elapsed))
-
-
 def main() -> int:
     """Run one session and return the exit code; a failing service is a finding, not a failure."""
-    output = Output(monotonic())
+    output = Output(sys.stdout.buffer, monotonic())
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     try:

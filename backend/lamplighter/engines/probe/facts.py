@@ -1,7 +1,7 @@
 """Facts of a round: its check results, earlier results and memories."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -111,7 +111,7 @@ class RoundFacts:
     waiting: Mapping[str, datetime] = field(default_factory=dict)
     parked: Mapping[str, datetime] = field(default_factory=dict)
     known_fix: Mapping[str, str] = field(default_factory=dict)
-    failed: Set[str] = frozenset()
+    failed: Mapping[str, str] = field(default_factory=dict)
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def has_failed(self, service: Service, check: Check) -> bool:

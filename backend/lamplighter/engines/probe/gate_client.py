@@ -14,7 +14,8 @@ ANSWER_BYTES: Final = 1024 * 1024
 class GateAnswer(msgspec.Struct, frozen=True):
     """Answer of the gate: the outcome of the request as text, and the number of its use.
 
-    Where a person was asked, `asked` is what that came to.
+    Where a person was asked, `asked` is what that came to. `repairs` are the failing checks that
+    the action is declared to repair.
     """
 
     outcome: UseOutcome
@@ -23,6 +24,7 @@ class GateAnswer(msgspec.Struct, frozen=True):
     attempts: int = 0
     exit_code: int | None = None
     asked: ApprovalState | None = None
+    repairs: tuple[str, ...] = ()
 
     @property
     def turned_down(self) -> bool:

@@ -1,7 +1,10 @@
 """The lines the probe prints: the stream-json form of the Claude CLI."""
 
+import json
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import dataclass
+from time import monotonic
+from typing import BinaryIO, Final
 
 from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe.facts import CheckOutcome
@@ -10,6 +13,29 @@ from lamplighter.engines.probe.text import harmless
 Line = Mapping[str, object]
 
 TOOLS: Final = {1: ("check",), 2: ("check", "isolate"), 3: ("check", "run_action", "wait")}
+
+
+@dataclass(slots=True)
+class Output:
+    """The output of a session, a line at a time; it counts the reported checks."""
+
+    file: BinaryIO
+    started: float
+    session: str | None = None
+    turns: int = 0
+
+    def emit(self, line: Line) -> None:
+        """Print one line at once."""
+        self.turns += line["type"] == "user"
+        text = json.dumps({**line, "session_id": self.session})
+        self.file.write(text.encode() + b"\n")
+        self.file.flush()
+
+    def end(self, result: str, *, failed: bool = False) -> None:
+        """Print the last line."""
+        last = error_line if failed else result_line
+        elapsed = round((monotonic() - self.started) * 1000)
+        self.emit(last(result, turns=self.turns, duration_ms=elapsed))
 
 
 def init_line(tier: int, services: int) -> Line:

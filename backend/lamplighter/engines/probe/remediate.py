@@ -7,7 +7,6 @@ from datetime import datetime
 from time import monotonic
 from typing import Final
 
-from lamplighter.domain.actions import repairs
 from lamplighter.domain.memory.frames import FIRST_FAILS
 from lamplighter.domain.memory.memory import Category, Trust
 from lamplighter.domain.services.check import PushCheck
@@ -19,14 +18,13 @@ from lamplighter.domain.services.cooldown import (
 )
 from lamplighter.domain.services.cooldown import UseOutcome as Used
 from lamplighter.domain.services.service import Action, ActionKind, Service
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.engines.probe import checks, gate_client, lines
 from lamplighter.engines.probe import facts as timing
+from lamplighter.engines.probe import gate_client, lines
 from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.probe.gate_client import GateAnswer
 from lamplighter.engines.probe.request import ProbeRequest
 from lamplighter.engines.probe.text import inline, seconds
-from lamplighter.engines.probe.watch import ProbeSession, failing
+from lamplighter.engines.probe.watch import ProbeSession, ServiceOutcomes, failing
 
 CHARACTERS: Final = 1000
 POLL_SECONDS: Final = (0.25, 2.0)
@@ -94,17 +92,14 @@ def _layers(watch: ProbeSession) -> list[list[Service]]:
 
 async def _repair(watch: ProbeSession, service: Service) -> Repair:
     repair = Repair(watch, service)
-    needed = [each for each in watch.request.needs(service) if each not in watch.request.services]
-    *below, own = await watch.look_at([*needed, service])
-    outcomes = own[1]
+    outcomes, below = await _look(watch, service)
     if not failing(outcomes):
         repair.repaired = True
         watch.emit_text(f"[EVENT:info:{service.name}] Already healthy; no action taken")
         return repair
     repair.outcomes = outcomes
     repair.why = failing(outcomes)[0].detail
-    ill = [each.name for each, found in below if failing(found)]
-    if ill:
+    if ill := [each.name for each, found in below if failing(found)]:
         repair.tried.append(f"its dependencies must be healthy first: {', '.join(ill)}")
     for action in [] if ill else _actions(service, watch.request):
         await _act(repair, action)
@@ -119,6 +114,28 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
     if repair.left or not (repair.repaired or repair.dry or repair.awaited):
         _escalate(repair)
     return repair
+
+
+async def _look(
+    watch: ProbeSession, service: Service
+) -> tuple[Sequence[CheckOutcome], list[ServiceOutcomes]]:
+    """Return the outcomes of a service, and those of what it depends on."""
+    needed = [each for each in watch.request.needs(service) if each not in watch.request.services]
+    if outcomes := _just_failed(watch, service):
+        return outcomes, await watch.look_at(needed)
+    *below, own = await watch.look_at([*needed, service])
+    return own[1], below
+
+
+def _just_failed(watch: ProbeSession, service: Service) -> Sequence[CheckOutcome]:
+    """Return the checks of a known fix that failed a moment ago; the gate runs them again."""
+    failed = watch.request.facts.failed
+    keys = {each.name: f"{service.name}/{each.name}" for each in service.checks}
+    return [
+        CheckOutcome(check=each, ok=False, latency_ms=0, detail=failed[keys[each.name]])
+        for each in service.checks
+        if watch.request.fix_only and keys[each.name] in failed
+    ]
 
 
 def _actions(service: Service, request: ProbeRequest) -> list[Action]:
@@ -156,9 +173,9 @@ async def _act(repair: Repair, action: Action) -> None:
     elif verdict.outcome is Used.REFUSED:
         repair.turned_down = verdict.turned_down
         repair.tried.append(f"{action.kind} refused: {verdict.words}")
-    elif verdict.outcome is Used.UNCONFIRMED and _awaited_jobs(repair, action):
+    elif verdict.outcome is Used.UNCONFIRMED and _awaited_jobs(repair, verdict):
         repair.awaited = True
-        jobs = ", ".join(_awaited_jobs(repair, action))
+        jobs = ", ".join(_awaited_jobs(repair, verdict))
         repair.tried.append(f"{action.kind} ran; the next report of {jobs} shows whether it helped")
         watch.emit_text(f"[EVENT:info:{service.name}] {inline(repair.tried[-1], CHARACTERS)}")
     elif took is None:
@@ -177,33 +194,22 @@ async def _act(repair: Repair, action: Action) -> None:
         repair.left = failing(after)
 
 
-def _repairable(repair: Repair, action: Action) -> Service:
-    """Return the service without the failing checks that the action does not repair."""
+def _repairable(repair: Repair, verdict: GateAnswer) -> Service:
+    """Return the service without the failing checks that an action does not repair."""
     service = repair.service
-    results = [
-        CheckResult(
-            service=service.name,
-            name=each.check.name,
-            kind=each.check.kind,
-            ok=each.ok,
-            answered=each.answered,
-        )
-        for each in repair.outcomes
-    ]
-    repairable = {each.name for each in repairs.repairable_checks(action, results)}
-    others = {each.check.name for each in failing(repair.outcomes)} - repairable
+    failed = {each.check.name for each in failing(repair.outcomes)}
+    others = failed - set(verdict.repairs) if verdict.repairs else set()
     return replace(
         service, checks=tuple(each for each in service.checks if each.name not in others)
     )
 
 
-def _awaited_jobs(repair: Repair, action: Action) -> list[str]:
+def _awaited_jobs(repair: Repair, verdict: GateAnswer) -> list[str]:
     """Return the failing checks that the action repairs and that only their jobs can report."""
-    own = {each.name for each in _repairable(repair, action).checks}
     return [
         each.check.name
         for each in failing(repair.outcomes)
-        if each.check.name in own and isinstance(each.check, PushCheck)
+        if each.check.name in verdict.repairs and isinstance(each.check, PushCheck)
     ]
 
 
@@ -221,9 +227,9 @@ async def _attempt(
     words = f"{verdict.outcome}: {verdict.words}"
     failed = verdict.outcome in (Used.REFUSED, Used.FAILURE)
     watch.emit(lines.tool_result_line(inline(words, CHARACTERS), use, failed=failed))
-    if verdict.outcome is not Used.UNCONFIRMED or _awaited_jobs(repair, action):
+    if verdict.outcome is not Used.UNCONFIRMED or _awaited_jobs(repair, verdict):
         return verdict, None
-    return verdict, await _wait(watch, _repairable(repair, action), action, verdict)
+    return verdict, await _wait(watch, _repairable(repair, verdict), action, verdict)
 
 
 async def _wait(
@@ -257,7 +263,7 @@ async def _healthy_after(watch: ProbeSession, service: Service, allowed: float) 
         passed = monotonic() - began
         if passed > allowed:
             return None
-        if await _is_healthy(service):
+        if await _is_healthy(watch, service):
             first = first if well else monotonic() - began
             well += 1
         else:
@@ -270,9 +276,9 @@ async def _healthy_after(watch: ProbeSession, service: Service, allowed: float) 
     return round(first, 1)
 
 
-async def _is_healthy(service: Service) -> bool:
+async def _is_healthy(watch: ProbeSession, service: Service) -> bool:
     once = (replace(check, retries=0) for check in service.checks)
-    results = await asyncio.gather(*(checks.run(check, look_again=False) for check in once))
+    results = await asyncio.gather(*(watch.run_check(check, look_again=False) for check in once))
     return all(each.ok for each in results)
 
 

@@ -172,7 +172,7 @@ class _Wire:
     parked: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
     known_fix: Mapping[str, str] = field(default_factory=dict)
     fix_only: bool = False
-    failed: frozenset[str] = frozenset()
+    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 def read(raw: bytes) -> ProbeRequest:

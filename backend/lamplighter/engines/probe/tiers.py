@@ -7,7 +7,7 @@ from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import findings, http, investigate, lines, remediate
 from lamplighter.engines.probe.request import ProbeRequest
-from lamplighter.engines.probe.watch import PrintLine, ProbeSession, ServiceOutcomes
+from lamplighter.engines.probe.watch import PrintLine, ProbeSession, RunCheck, ServiceOutcomes
 
 
 async def observe(watch: ProbeSession) -> str:
@@ -27,9 +27,16 @@ async def observe(watch: ProbeSession) -> str:
 _TIERS = {1: observe, 2: investigate.run, 3: remediate.run}
 
 
-async def run(request: ProbeRequest, print_line: PrintLine) -> str:
-    """Do what the request's tier is for, and return it in one sentence."""
+async def run(
+    request: ProbeRequest, print_line: PrintLine, run_check: RunCheck | None = None
+) -> str:
+    """Do what the request's tier is for, and return it in one sentence.
+
+    Checks run in this process unless `run_check` runs them elsewhere.
+    """
     print_line(lines.init_line(request.tier, len(request.services)))
+    if run_check is not None:
+        return await _TIERS[request.tier](ProbeSession(request, print_line, run_check))
     asked = [
         check
         for service in (*request.services, *request.declared)

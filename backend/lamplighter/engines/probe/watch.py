@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,6 +16,8 @@ AT_ONCE: Final = 8
 
 PrintLine = Callable[[Line], None]
 ServiceOutcomes = tuple[Service, Sequence[CheckOutcome]]
+RunCheck = Callable[..., Awaitable[CheckOutcome]]
+"""Runs a check: `checks.run`, or what runs it in another process."""
 
 
 @dataclass(slots=True)
@@ -24,6 +26,7 @@ class ProbeSession:
 
     request: ProbeRequest
     emit: PrintLine
+    run_check: RunCheck = checks.run
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _uses: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -42,7 +45,7 @@ class ProbeSession:
         async with self._gate:
             outcomes = await asyncio.gather(
                 *(
-                    checks.run(
+                    self.run_check(
                         check,
                         look_again=findings.needs_repeat(service, check, facts),
                         retry=not facts.has_failed(service, check),

@@ -1,5 +1,6 @@
-"""Queries on outcome records, and on the fields behind the memories that they taught."""
+"""Queries on outcome records, on the fields behind what they taught, and on declarations."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Final
 
@@ -9,7 +10,7 @@ from lamplighter.domain.learning.facts import LearnedFact
 from lamplighter.domain.learning.outcome import OutcomeRecord
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.tables import learned_facts, outcomes
+from lamplighter.repository.store.tables import declarations, learned_facts, outcomes
 
 MAX_RECORDS: Final = 500
 """So many outcomes of a service are read at the most, the newest."""
@@ -68,6 +69,19 @@ async def put_fact(db: Database, fact: LearnedFact, before: LearnedFact | None) 
     numbers = {fact.memory_id, before.memory_id if before else fact.memory_id}
     await db.execute(sa.delete(learned_facts).where(learned_facts.c.memory_id.in_(numbers)))
     await db.execute(sa.insert(learned_facts).values(**asdict(fact)))
+
+
+async def declared(db: Database) -> dict[str, str]:
+    """Return the key of the last declaration of each service."""
+    found = await db.fetch_all(sa.select(declarations))
+    return {row["service"]: row["configured"] for row in found}
+
+
+async def put_declared(db: Database, keys: Mapping[str, str]) -> None:
+    """Store the keys of the declarations of some services, in place of those that were there."""
+    await db.execute(sa.delete(declarations).where(declarations.c.service.in_(list(keys))))
+    rows = [{"service": name, "configured": key} for name, key in keys.items()]
+    await db.execute(sa.insert(declarations).values(rows))
 
 
 _record: Final = reader(OutcomeRecord)

@@ -182,13 +182,13 @@ async def recovered(db: Database, services: Iterable[str]) -> set[str]:
 
 async def just_failed(
     db: Database, services: Sequence[str], *, now: datetime
-) -> frozenset[tuple[str, str]]:
-    """Return the checks of some services that failed a moment ago, after their retries."""
-    return frozenset(
-        (each.service, each.check)
+) -> dict[SeriesKey, str]:
+    """Return the checks of some services that failed a moment ago, after their retries, and why."""
+    return {
+        (each.service, each.check): each.detail
         for each in await of_services(db, services)
         if each.failing and each.checked_at and each.checked_at >= now - JUST_NOW
-    )
+    }
 
 
 async def failing(db: Database) -> list[CheckSeries]:

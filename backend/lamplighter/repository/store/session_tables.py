@@ -332,6 +332,12 @@ learned_facts = sa.Table(
     sa.Column("counted_from", NUMBER, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
 )
+declarations = sa.Table(
+    "declarations",
+    metadata,
+    sa.Column("service", sa.Text, primary_key=True),
+    sa.Column("configured", sa.Text, nullable=False),
+)
 incident_members = sa.Table(
     "incident_members",
     metadata,

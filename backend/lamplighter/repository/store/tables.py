@@ -32,6 +32,7 @@ from lamplighter.repository.store.session_tables import check_aggregates as chec
 from lamplighter.repository.store.session_tables import check_points as check_points
 from lamplighter.repository.store.session_tables import check_series as check_series
 from lamplighter.repository.store.session_tables import client_prompts as client_prompts
+from lamplighter.repository.store.session_tables import declarations as declarations
 from lamplighter.repository.store.session_tables import entities as entities
 from lamplighter.repository.store.session_tables import graph_evidence as graph_evidence
 from lamplighter.repository.store.session_tables import graph_position as graph_position

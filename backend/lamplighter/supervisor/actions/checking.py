@@ -1,5 +1,6 @@
-"""Checks made by the supervisor itself: in a process of their own, as a round makes them."""
+"""Checks made by the supervisor itself: in a process of their own, or in the check process."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -14,6 +15,7 @@ from lamplighter.domain.sessions.transcript import ToolResult
 from lamplighter.engines import Task, stream
 from lamplighter.engines.bounded import run_bounded
 from lamplighter.engines.probe import ProbeEngine
+from lamplighter.supervisor.checks.process import CheckProcessEnded, CheckProcesses
 
 START_SECONDS: Final = 10.0
 MAX_CHECK_SECONDS: Final = 120.0
@@ -54,6 +56,33 @@ async def check(
         why = f"timed out after {seconds:g} s" if ended.timed_out else "the probe failed"
         raise Conflict(f"The checks of {service.name} failed to run: {why}.")
     return results
+
+
+async def check_at_once(
+    processes: CheckProcesses, session: Session, service: Service
+) -> list[CheckResult]:
+    """Return the results of a service's checks from the check process, which runs already."""
+    try:
+        found = await asyncio.gather(*map(processes.run_now, service.checks))
+    except (CheckProcessEnded, OSError) as error:
+        why = error or "the check process ended"
+        raise Conflict(f"The checks of {service.name} failed to run: {why}.") from None
+    return [
+        CheckResult(
+            service=service.name,
+            name=each.check.name,
+            kind=each.check.kind,
+            ok=each.ok,
+            warned=each.ok and bool(each.warning or each.flapped),
+            status=each.status,
+            latency_ms=each.latency_ms,
+            attempts=each.attempts,
+            flapped=each.flapped,
+            detail=each.detail or each.warning,
+            answered=each.answered,
+        )
+        for each in found
+    ]
 
 
 def _results(line: bytes) -> list[CheckResult]:

@@ -5,12 +5,13 @@ import itertools
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lamplighter.domain.services.check import Check, longest_seconds
 from lamplighter.engines import checker
 from lamplighter.engines.checker import CheckReport
+from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.process import start_server
 
 REPLACE_SECONDS: Final = 1_800.0
@@ -21,7 +22,7 @@ END_SECONDS: Final = 5.0
 
 
 class CheckProcessEnded(Exception):
-    """The check process ended before it reported; nothing is known of the service."""
+    """The check process reported no result; nothing is known of the service."""
 
 
 @dataclass(slots=True)
@@ -114,6 +115,27 @@ class CheckProcesses:
             return await (await self._process()).run(check, due)
         except CheckProcessEnded:
             return await (await self._process()).run(check, due)
+
+    async def run_now(
+        self, check: Check, *, look_again: bool = False, retry: bool = True
+    ) -> CheckOutcome:
+        """Return what a check comes to now, as the probe does in a process of its own."""
+        once = check if retry else replace(check, retries=0)
+        report = await self.run(once, time.monotonic())
+        if report.error:
+            raise CheckProcessEnded(report.error)
+        only_warned = report.warned and not report.failed
+        return CheckOutcome(
+            check=check,
+            ok=report.ok,
+            latency_ms=report.latency_ms or 0.0,
+            status=report.status,
+            attempts=report.attempts,
+            failed=report.failed,
+            detail="" if only_warned else report.detail,
+            warning=report.detail if only_warned else "",
+            answered=report.answered,
+        )
 
     async def close(self) -> None:
         """End every process."""

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Final
@@ -48,13 +49,17 @@ CheckName = tuple[str, str]
 
 @dataclass(slots=True)
 class ScheduledCheck:
-    """A declared check, when it is due by the steady clock, and whether it runs now."""
+    """A declared check, when it is due by the steady clock, and whether it runs now.
+
+    `failing` is its last result that is pending or stored; None where it is awaited.
+    """
 
     service: str
     check: Check
     interval: float
     due: float
     running: bool = False
+    failing: bool | None = None
 
 
 @dataclass(slots=True)
@@ -62,7 +67,7 @@ class CheckScheduler:
     """Runs the checks of `load`; `interval` is for checks without their own, in seconds.
 
     An interval of 0 runs no checks. Interval, retention and repairs may change while it runs.
-    `repairs` says that a known repair may begin at once.
+    `repairs` says that a known repair may begin at once; `processes` run checks of others too.
     """
 
     here: Context
@@ -71,17 +76,21 @@ class CheckScheduler:
     interval: float = schedule.INTERVAL_SECONDS
     retention: CheckRetention = field(default_factory=CheckRetention)
     repairs: bool = False
+    processes: CheckProcesses = field(default_factory=CheckProcesses)
     _services: Services = field(default_factory=Services)
+    _recorded: Services | None = None
     _loaded: tuple[Services, float] | None = None
     _checks: dict[CheckName, ScheduledCheck] = field(default_factory=dict)
     _pending: list[CheckRun] = field(default_factory=list)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _processes: CheckProcesses = field(default_factory=CheckProcesses)
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _programs: asyncio.Semaphore = field(
         default_factory=lambda: asyncio.Semaphore(PROGRAMS_AT_ONCE)
     )
     _filled: asyncio.Event = field(default_factory=asyncio.Event)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+    """A result is another one than before, or is awaited: it is stored at once."""
+
     _unsure: bool = False
     _hours_learned: date | None = None
     _halted: bool = False
@@ -113,10 +122,9 @@ class CheckScheduler:
         if not self.interval:
             self._checks, self._loaded = {}, None
             return 0
-        before = self._services
         self._reload(now)
-        if self._services is not before and before.items:
-            await self._record_changes(before)
+        if self._recorded is not self._services:
+            await self._record_changes()
         due = [each for each in self._checks.values() if each.due <= now]
         halted = bool(due) and await self._is_halted(now)
         for each in due:
@@ -144,7 +152,7 @@ class CheckScheduler:
         """Let checks of some services run at once; afterwards they keep their own time."""
         for each in self._checks.values():
             if each.service in services and not each.running:
-                each.running = True
+                each.running, each.failing = True, None
                 self._start(each, time.monotonic())
 
     def _start(self, each: ScheduledCheck, due: float) -> None:
@@ -190,9 +198,10 @@ class CheckScheduler:
                 held.check = check
                 self._checks[name] = held
 
-    async def _record_changes(self, before: Services) -> None:
+    async def _record_changes(self) -> None:
         try:
-            await record_declarations(self.here.db, before, self._services, now=self.here.now())
+            await record_declarations(self.here.db, self._services, now=self.here.now())
+            self._recorded = self._services
         except (Error, TimeoutError) as error:
             logger.log(severity(error), "A changed declaration could not be recorded: %s", error)
 
@@ -200,7 +209,7 @@ class CheckScheduler:
         check = scheduled.check
         try:
             async with self._programs if isinstance(check, CommandCheck) else self._slots:
-                report = await self._processes.run(check, due)
+                report = await self.processes.run(check, due)
         except (CheckProcessEnded, OSError) as error:
             words = "Check %s/%s did not run: the check process ended (%s)."
             logger.warning(words, scheduled.service, check.name, error or "twice")
@@ -212,8 +221,13 @@ class CheckScheduler:
             logger.error(words, scheduled.service, check.name, report.error)
             return
         if len(self._pending) < MAX_PENDING:
-            self._pending.append(_check_run(scheduled, report, due, self.here.now()))
+            run = _check_run(scheduled, report, due, self.here.now())
+            self._pending.append(run)
             self._filled.set()
+            if run.state is not PointState.INCONCLUSIVE:
+                if scheduled.failing in (None, report.ok):
+                    self._news.set()
+                scheduled.failing = not report.ok
 
     def _rest(self, now: float) -> float:
         due = min((each.due for each in self._checks.values()), default=now + TICK_SECONDS)
@@ -222,8 +236,11 @@ class CheckScheduler:
     async def _store(self) -> None:
         while True:
             await self._filled.wait()
-            await asyncio.sleep(FLUSH_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    await self._news.wait()
             self._filled.clear()
+            self._news.clear()
             try:
                 await self.flush()
             except (Error, TimeoutError) as error:
@@ -254,7 +271,7 @@ class CheckScheduler:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._processes.close()
+        await self.processes.close()
 
 
 def _first(error: BaseException) -> BaseException:

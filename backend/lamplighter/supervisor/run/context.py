@@ -8,6 +8,7 @@ from pathlib import Path
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.services.service import Services
 from lamplighter.engines import Engine, ToolEndpoint
+from lamplighter.supervisor.checks.process import CheckProcesses
 from lamplighter.supervisor.clock_watch import ClockWatch
 from lamplighter.supervisor.run.cleaning import FileMasker
 from lamplighter.supervisor.run.files import SessionFiles
@@ -27,7 +28,8 @@ class SessionContext(Context):
     """What a supervisor runs sessions with.
 
     `current` reads services.yaml as it is now; `readable` are the files that sessions may read.
-    Edits of `notebook` are read before each prompt; None turns it off.
+    Edits of `notebook` are read before each prompt; None turns it off. Checks of the gate and of
+    known fixes run in `checks`, which run already; None starts a process for them.
     """
 
     active: Configuration = field(default_factory=Configuration)
@@ -44,3 +46,4 @@ class SessionContext(Context):
     cleaning: FileMasker = field(default_factory=FileMasker)
     readable: Readable = field(default_factory=Readable)
     notebook: NotebookContext | None = None
+    checks: CheckProcesses | None = None

@@ -11,11 +11,10 @@ from typing import Final
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.sessions.transcript import Line
-from lamplighter.engines import Task, stream
+from lamplighter.engines import EngineRun, Task, stream
 from lamplighter.engines.claude import NAME as CLAUDE
 from lamplighter.engines.cutting import PendingLines
 from lamplighter.engines.line_times import LineTimes
-from lamplighter.engines.process import EngineRun
 from lamplighter.engines.tail import POLL_SECONDS, Tail, watch_growth
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.driver import Error, OperationalError

@@ -9,7 +9,7 @@ from typing import Final
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.sessions.cost import overspend_reason
 from lamplighter.domain.sessions.session import Status
-from lamplighter.engines.process import EngineRun
+from lamplighter.engines import EngineRun
 from lamplighter.supervisor.run.tracing import TurnSpans
 from lamplighter.usecases.ingest.context import IngestResult
 

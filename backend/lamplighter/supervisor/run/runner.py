@@ -7,17 +7,25 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from lamplighter.domain.actions.policy import REFUSALS
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.cost import DAY, Allowance, SpendingCaps, compute_allowance
 from lamplighter.domain.sessions.handoff import Handoff
-from lamplighter.domain.sessions.session import Session, SessionPlan, SessionRequest, Status
+from lamplighter.domain.sessions.session import (
+    Session,
+    SessionPlan,
+    SessionRequest,
+    Status,
+    Trigger,
+)
 from lamplighter.engines import (
     CHECKPOINT,
     CHECKPOINT_LOCK,
     Engine,
+    EngineRun,
     Task,
     Trait,
     process,
@@ -26,10 +34,11 @@ from lamplighter.engines import (
 from lamplighter.repository import Database, reading
 from lamplighter.repository.sessions import sessions
 from lamplighter.supervisor import tools
+from lamplighter.supervisor.actions.checking import check, check_at_once
 from lamplighter.supervisor.actions.consent import ApprovalWait
 from lamplighter.supervisor.actions.gate import Gate
 from lamplighter.supervisor.patience import retry_when_locked
-from lamplighter.supervisor.run import follow, tasks, tracing
+from lamplighter.supervisor.run import follow, inline, tasks, tracing
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import OutputSummary
 from lamplighter.supervisor.run.limits import LimitWatch
@@ -271,6 +280,7 @@ async def _run_opened(
         halt_control=here.halt_control,
         waiting=waiting,
         current=here.current,
+        check=partial(check_at_once, here.checks) if here.checks else check,
     )
     task = replace(task, budget_usd=budget_usd, max_turns=here.active.max_turns)
     update_prompt = prompt_updater(here, opened.session, services, task.handoff)
@@ -319,13 +329,17 @@ async def _run(
             while going is not None:
                 command = engine.command(going)
                 command = replace(command, env={**command.env, **env})
-                started = await process.start(
-                    command,
-                    session_id=session.id,
-                    output=output,
-                    scratch=scratch,
-                    largest=here.limits.most + MARGIN_BYTES,
-                )
+                started: EngineRun
+                if here.checks and session.trigger is Trigger.KNOWN_FIX:
+                    started = inline.start(command, output, here.checks.run_now)
+                else:
+                    started = await process.start(
+                        command,
+                        session_id=session.id,
+                        output=output,
+                        scratch=scratch,
+                        largest=here.limits.most + MARGIN_BYTES,
+                    )
                 exit_code = await _follow_to_end(here, going, started, watch, toolbox.gate)
                 errors, watch.disk_full = started.last_words(), started.disk_full
                 going = await resume_run(here, engine, going, watch, exit_code)
@@ -337,7 +351,7 @@ async def _run(
 
 
 async def _follow_to_end(
-    here: SessionContext, task: Task, started: process.EngineRun, watch: LimitWatch, gate: Gate
+    here: SessionContext, task: Task, started: EngineRun, watch: LimitWatch, gate: Gate
 ) -> int:
     """Follow an engine until it has ended, and all it started with it; return its exit code."""
     try:
@@ -346,7 +360,8 @@ async def _follow_to_end(
         if not started.ended:
             started.kill()
         exit_code = await started.wait()
-        await process.sweep(started.mark)
+        if started.mark:
+            await process.sweep(started.mark)
     return exit_code
 
 

@@ -114,18 +114,17 @@ async def _just_failed(
     results: Mapping[str, Sequence[CheckResult]],
     *,
     now: datetime,
-) -> frozenset[str]:
-    """Return the checks whose last result is a recent failure, as "service/check"."""
+) -> dict[str, str]:
+    """Return the checks whose last result is a recent failure, as "service/check", and why."""
     measured = await series.just_failed(db, [each.name for each in services], now=now)
-    of_checks = {f"{service}/{check}" for service, check in measured}
     since = now - series.JUST_NOW
     of_sessions = {
-        key
+        key: last.detail
         for key, newest in results.items()
         for last in newest[:1]
         if not last.ok and last.at and last.at >= since
     }
-    return frozenset(of_checks | of_sessions)
+    return of_sessions | {f"{name}/{check}": why for (name, check), why in measured.items()}
 
 
 async def _recent_results(

@@ -96,7 +96,9 @@ async def _respond(toolbox: Toolbox, line: bytes) -> dict[str, Any]:
             again = asked.get("again")
             again = again if isinstance(again, int) else None
             reason = str(asked.get("reason") or "")
-            return _verdict_fields(await _verdict(toolbox.gate, service, action, again, reason))
+            verdict = await _verdict(toolbox.gate, service, action, again, reason)
+            failed = toolbox.gate.failed.get((service, action), ())
+            return {**_verdict_fields(verdict), "repairs": sorted(failed)}
     return _verdict_fields(
         _refusal("the request must name a tool and its input, or a service and an action")
     )

@@ -7,6 +7,7 @@ from typing import Final
 
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.learning.advice import configuration_key
+from lamplighter.domain.learning.changes import change_of_alert
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState, level_of
 from lamplighter.domain.services.event import Level
@@ -145,7 +146,8 @@ async def _open(
         if covered and not silent:
             more = f" It is part of incident {covered.id}."
         text = f"Alert from {source}: {alert.title}{more}"
-        await _event(db, held, level_of(alert.severity), text, now=now)
+        change = change_of_alert(alert.title, alert.severity) if held.service else None
+        await _event(db, held, level_of(alert.severity), text, change=change or "", now=now)
     return AlertResult(held, request, True)
 
 
@@ -233,9 +235,17 @@ async def _record_resolved(db: Database, incident: AlertIncident, *, now: dateti
 
 
 async def _event(
-    db: Database, incident: AlertIncident, level: Level, text: str, *, now: datetime
+    db: Database,
+    incident: AlertIncident,
+    level: Level,
+    text: str,
+    *,
+    change: str = "",
+    now: datetime,
 ) -> None:
-    await events.insert(db, level, text, service=incident.service, source="alert", now=now)
+    await events.insert(
+        db, level, text, service=incident.service, source="alert", change=change, now=now
+    )
 
 
 def _masked(alert: Alert, redact: Redact) -> Alert:

@@ -7,6 +7,7 @@ from typing import Final
 
 from lamplighter.domain.learning.signature import is_own_fault
 from lamplighter.domain.services import series as rules
+from lamplighter.domain.services.check import PushCheck
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.incident import (
     FLAPS,
@@ -106,7 +107,7 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
     members = await incidents.members(db, [each.id for each in live])
     inside = {each.service for some in members.values() for each in some}
     needs = {
-        name: _needs(services, name)
+        name: {name, *_needs(services, name)}
         for name in failing.keys() - inside
         if now - _failing_from(name, found) < PATIENCE
     }
@@ -235,14 +236,17 @@ def _awaited(
 ) -> dict[str, set[str]]:
     """Return what each failing service needs that has no result from after its failure.
 
+    Its own other checks count too: what fails together is one failure, whichever was found first.
+    What a failing dependency waits for is waited for too: one incident opens, with their root.
     One that needs a member of an incident which failed just before waits for nothing: it joins.
     """
     since = {name: _failing_from(name, found) for name in needs}
-    return {
+    own = {
         name: {need for need in behind if not _was_checked(services, need, checked, since[name])}
         for name, behind in needs.items()
         if not _joins(services, name, checked, inside, since[name])
     }
+    return {name: set().union(*(own.get(each, ()) for each in needs[name])) for name in own}
 
 
 def _joins(
@@ -277,13 +281,13 @@ def _failing_from(name: str, found: Sequence[CheckSeries]) -> datetime:
 def _was_checked(
     services: Services, name: str, checked: Sequence[CheckSeries], after: datetime
 ) -> bool:
-    """Whether every declared check of a service has a result from after a moment.
+    """Whether every declared check of a service that runs has a result from after a moment.
 
     One that passed must have begun after it too: it may have asked before all failed.
     """
     service = services.find(name)
-    names = {each.name for each in service.checks} if service else set()
-    return names <= {
+    checks = service.checks if service else ()
+    return {each.name for each in checks if not isinstance(each, PushCheck)} <= {
         each.check for each in checked if each.service == name and _asked_at(each) >= after
     }
 

@@ -3,29 +3,33 @@
 from datetime import datetime
 from typing import Final
 
+from lamplighter import __version__
 from lamplighter.domain.learning.advice import configuration_key
 from lamplighter.domain.learning.changes import BEFORE, ChangeBefore, ServiceChange
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services
-from lamplighter.repository import Database, writing
-from lamplighter.repository.services import cooldowns, events
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.services import cooldowns, events, outcomes
 
 SOURCE: Final = "configuration"
 OF_VERSION: Final = (ServiceChange.DEPLOYMENT, ServiceChange.CONFIGURATION)
 """Changes that the declaration of a service does not show."""
 
 
-async def record_declarations(
-    db: Database, before: Services, services: Services, *, now: datetime
-) -> list[str]:
-    """Record an event for each service that is declared otherwise than before; return them."""
-    changed = [
-        each.name
-        for each in services
-        if (old := before.find(each.name)) and configuration_key(old) != configuration_key(each)
-    ]
-    if changed:
+async def record_declarations(db: Database, services: Services, *, now: datetime) -> list[str]:
+    """Record an event for each service that is declared otherwise than before; return them.
+
+    The last declarations are stored, so a change while no supervisor ran is noticed too. Another
+    version of Lamplighter may read the same declaration otherwise: that is no change.
+    """
+    async with reading(db):
+        before = await outcomes.declared(db)
+    keys = {each.name: f"{__version__} {configuration_key(each)}" for each in services}
+    new = {name: key for name, key in keys.items() if before.get(name) != key}
+    changed = [name for name in new if before.get(name, "").startswith(f"{__version__} ")]
+    if new:
         async with writing(db):
+            await outcomes.put_declared(db, new)
             for name in changed:
                 await events.insert(
                     db,

@@ -1,18 +1,22 @@
 """Learn the hours of the day at which checks are slow, once a day from their aggregates."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from lamplighter.domain.errors import LeadershipLost
 from lamplighter.domain.learning.facts import FactKind, LearnedFact
 from lamplighter.domain.learning.hours import (
     SPAN,
+    WEEK,
     SlowHours,
     hours_at,
     slow_hours,
     was_slow,
 )
+from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.series import (
     DAY,
     EPOCH,
@@ -24,10 +28,13 @@ from lamplighter.domain.services.series import (
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import memories
-from lamplighter.repository.services import outcomes, series
+from lamplighter.repository.services import events, outcomes, series
+from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import fact_writes
 from lamplighter.usecases.services.incidents.fact_writes import Lesson
+
+logger = logging.getLogger(__name__)
 
 
 async def learn_hours(here: Context, services: Services, *, fading: bool = True) -> int:
@@ -41,19 +48,39 @@ async def learn_hours(here: Context, services: Services, *, fading: bool = True)
         found = [e for e in await series.every(here.db) if (e.service, e.check) in declared]
     count = 0
     for each in found:
-        async with reading(here.db):
-            spans = await series.aggregates(
-                here.db, SeriesResolution.FINE, each.id, start=today - SPAN, end=today
-            )
-            known = await outcomes.facts_of(here.db, each.service)
-        if any(map(_fact(each, today).is_same, known)) or slow_hours(spans):
+        try:
+            count += await _learn_of(here, each, today, fading=fading)
+        except (Error, TimeoutError, LeadershipLost):
+            raise
+        except Exception as error:  # what is stored of one check must not stop what others show
+            words = f"Slow hours of {each.check} were not learned: {type(error).__name__}"
+            logger.exception("%s", words)
             async with writing(here.db):
-                if lesson := await _lesson(here.db, each, spans, today):
-                    source = f"latency of {each.check}"
-                    await fact_writes.remember(here, source, lesson, fading=fading)
-                    count += 1
+                await events.insert(
+                    here.db,
+                    Level.WARNING,
+                    words,
+                    service=each.service,
+                    source="supervisor",
+                    now=here.now(),
+                )
         await asyncio.sleep(0)
     return count
+
+
+async def _learn_of(here: Context, each: CheckSeries, today: datetime, *, fading: bool) -> bool:
+    async with reading(here.db):
+        spans = await series.aggregates(
+            here.db, SeriesResolution.FINE, each.id, start=today - SPAN[WEEK], end=today
+        )
+        known = await outcomes.facts_of(here.db, each.service)
+    if not any(map(_fact(each, today).is_same, known)) and not slow_hours(spans):
+        return False
+    async with writing(here.db):
+        lesson = await _lesson(here.db, each, spans, today)
+        if lesson:
+            await fact_writes.remember(here, f"latency of {each.check}", lesson, fading=fading)
+    return lesson is not None
 
 
 def _fact(each: CheckSeries, today: datetime) -> LearnedFact:
@@ -73,19 +100,21 @@ async def _lesson(
     found = [one for one in spans if one.at >= EPOCH + after * DAY]
     memory = await memories.get(db, before.memory_id) if before and before.sentence else None
     held = (
-        hours_at(before.seconds[0], before.seconds[1], found)
+        hours_at(before.seconds[0], before.seconds[1], found, WEEK if before.action else DAY)
         if before and memory and memory.active
         else None
     )
     hours = _newer(held, slow_hours(found))
     if hours is None:
         return None
-    newest = today - (DAY if hours.start < hours.end else 2 * DAY)
-    helped = was_slow(hours, found, newest)
+    if today - hours.last_before(today)[1] >= DAY:
+        return None  # they come once a week
+    helped = was_slow(hours, found, today)
     if helped is None or (held is None and not helped):
         return None
     fact = replace(
         fact,
+        action=hours.weekday,
         seconds=(hours.start, hours.end, hours.slow, hours.usual),
         worked=hours.slow_days,
         tried=hours.days,
@@ -96,6 +125,7 @@ async def _lesson(
 
 def _newer(held: SlowHours | None, found: SlowHours | None) -> SlowHours | None:
     """Return the hours that a memory claims: those of now where they are the same ones."""
-    if held is None or (found is not None and found.overlaps(held)):
+    if held is None:
         return found
-    return held
+    is_same = found is not None and found.period <= held.period and found.overlaps(held)
+    return found if is_same else held

@@ -1,6 +1,7 @@
 """Learn: what an incident that ended shows, as outcome records and as memories."""
 
 import logging
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -16,7 +17,8 @@ from lamplighter.domain.learning.outcome import (
     fails_on,
     result_of,
 )
-from lamplighter.domain.learning.signature import failure_key, signatures_of
+from lamplighter.domain.learning.signature import Signature, failure_key, signatures_of
+from lamplighter.domain.services.check import PushCheck
 from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse
 from lamplighter.domain.services.incident import (
     Incident,
@@ -132,14 +134,25 @@ async def _records(
     found = []
     for some in _by_action(uses):
         disproved = person or await _failed_after(db, record, some, uses)
-        later = await _since_change(db, incident, some)
+        confirmed = some[-1] is uses[-1] and _is_of_jobs(incident, signatures, services)
         now, version = record, deployed
-        if later:  # what was done before does not count against what is configured now
+        if later := await _since_change(db, incident, some):
+            # what was done before does not count against what is configured now
             now = replace(record, circumstances=configuration_key(services.find(incident.service)))
             version = await changes.version_of(db, incident.service, before=later[0].created_at)
-        found.append(_of_action(now, later or some, deployed=version, disproved=disproved))
+        result = result_of(later or some, disproved=disproved, confirmed=confirmed)
+        found.append(_of_action(now, later or some, result, deployed=version))
     declared = circumstances_of(incident.configured, deployed, None)
     return found or [replace(record, circumstances=declared)]
+
+
+def _is_of_jobs(incident: Incident, signatures: Sequence[Signature], services: Services) -> bool:
+    """Whether an incident was repaired of which only the next report of a job shows that."""
+    service = services.find(incident.service)
+    checks = service.checks if service else ()
+    jobs = {each.name for each in checks if isinstance(each, PushCheck)}
+    failed = {each.check for each in signatures}
+    return incident.outcome is IncidentOutcome.REPAIRED and failed <= jobs
 
 
 async def _failed_after(
@@ -179,9 +192,9 @@ def _by_action(uses: Sequence[CooldownUse]) -> Iterator[list[CooldownUse]]:
 def _of_action(
     record: OutcomeRecord,
     uses: Sequence[CooldownUse],
+    result: ActionResult,
     *,
     deployed: str | None,
-    disproved: bool,
 ) -> OutcomeRecord:
     last = uses[-1]
     return replace(
@@ -190,7 +203,7 @@ def _of_action(
         context={**record.context, "kind": last.action.value},
         action=last.name or last.action.value,
         target=last.service,
-        result=result_of(uses, disproved=disproved),
+        result=result,
         attempts=sum(use.attempts for use in uses),
         healthy_seconds=last.healthy_after,
         actor=OutcomeActor.AGENT if last.session_id else OutcomeActor.PERSON,
@@ -218,6 +231,7 @@ def _context(
         "affected": sorted(failing - {incident.service}),
         "hour": incident.started_at.hour,
         "weekday": incident.started_at.isoweekday(),
+        "load": round(os.getloadavg()[1], 1),
         "change": change.as_json() if change else None,
     }
 

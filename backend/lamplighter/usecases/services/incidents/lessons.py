@@ -101,13 +101,20 @@ async def _distinct(db: Database, fact: LearnedFact, record: OutcomeRecord) -> L
 
 
 async def start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
-    """Return how long the root cause takes to be healthy after an action."""
+    """Return how long a service takes to be healthy after an action, by its dependencies then."""
     found = []
     for record in ended.records:
         if record.healthy_seconds is None or record.result is not ActionResult.FIXED:
             continue
         kind = str(record.context["kind"])
-        fact = LearnedFact(kind=FactKind.START_UP, service=record.target, action=kind, at=record.at)
+        failed = _failing_needs(record, ended.services)
+        fact = LearnedFact(
+            kind=FactKind.START_UP,
+            service=record.target,
+            action=kind,
+            cause=failed,
+            at=record.at,
+        )
         before, after = await fact_writes.before(db, fact, (), record.id - 1)
         seconds = tuple(
             each.healthy_seconds
@@ -115,6 +122,7 @@ async def start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
             if each.id > after
             and each.target == record.target
             and each.context.get("kind") == kind
+            and _failing_needs(each, ended.services) == failed
             and each.result is ActionResult.FIXED
             and each.healthy_seconds is not None
         )
@@ -128,6 +136,14 @@ async def start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
             )
             found.append(Lesson(fact, before, True, record.by_session, record.tier))
     return found
+
+
+def _failing_needs(record: OutcomeRecord, services: Services) -> str:
+    """Return what the target of an action depends on that failed with it."""
+    target = services.find(record.target)
+    needs = {each.name for each in services.with_needs([target] if target else [])}
+    failed = {record.service, *record.context.get("affected", ())} & needs
+    return " and ".join(sorted(failed - {record.target}))
 
 
 async def causes(db: Database, ended: EndedIncident) -> list[Lesson]:

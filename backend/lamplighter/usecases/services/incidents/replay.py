@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lamplighter.domain.errors import NotFound
 from lamplighter.domain.learning.advice import ActionEvidence, RepairAdvice, advise
 from lamplighter.domain.learning.signature import signatures_of
 from lamplighter.domain.memory.memory import MemoryId
@@ -30,13 +31,16 @@ class ReplayOptions:
 async def replay(
     db: Database, services: Services, number: int, options: ReplayOptions
 ) -> dict[str, Any]:
-    """Decide again on a recorded incident; raises NotFound.
+    """Decide again on a recorded incident; raises NotFound of it, and of a memory left out.
 
     The decision is that of the supervisor, with its evidence, its configuration and the
     outcomes of then. Settings, cooldowns and approvals are not replayed.
     """
     incident = await view.get(db, number)
     service = services.find(incident.service)
+    known = await memories.by_ids(db, [MemoryId(each) for each in options.without])
+    if unknown := [each for each in options.without if each not in known]:
+        raise NotFound(f"Memory {unknown[0]} not found.")
     whole = await _advice(db, incident, service, replace(options, without=()))
     chosen = await _advice(db, incident, service, options)
     return {

@@ -1,0 +1,65 @@
+"""Sessions of a known fix, in the supervisor: what they do is decided, and no engine starts."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from lamplighter.engines import Command
+from lamplighter.engines.probe import request, tiers
+from lamplighter.engines.probe.lines import Output
+from lamplighter.engines.probe.text import harmless
+from lamplighter.engines.probe.watch import RunCheck
+
+
+@dataclass(frozen=True, slots=True)
+class InlineRun:
+    """A session of the probe as a task.
+
+    Its checks run in the check process, and the gate runs its action.
+    """
+
+    task: asyncio.Task[int]
+    mark: str = ""
+    disk_full: bool = False
+
+    async def wait(self) -> int:
+        """Wait for its end and return its exit status."""
+        await asyncio.wait({self.task})
+        return 1 if self.task.cancelled() or self.task.exception() else self.task.result()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self.task.done()
+
+    def interrupt(self) -> None:
+        """End it."""
+        self.task.cancel()
+
+    terminate = kill = interrupt
+
+    def last_words(self) -> list[str]:
+        """Return nothing: it says in its output what went wrong."""
+        return []
+
+
+def start(command: Command, output: Path, run_check: RunCheck) -> InlineRun:
+    """Begin what a command of the probe would do in a process of its own."""
+    return InlineRun(asyncio.create_task(_run(command.stdin, output, run_check)))
+
+
+async def _run(raw: bytes, path: Path, run_check: RunCheck) -> int:
+    asked = request.read(raw)
+    with path.open("ab") as file:
+        output = Output(file, monotonic(), asked.session)
+        try:
+            output.end(await tiers.run(asked, output.emit, run_check))
+        except asyncio.CancelledError:
+            output.end("The session was interrupted.", failed=True)
+            raise
+        except Exception as error:  # as in its own process, a mistake of ours is in the output
+            words = f"The probe failed: {type(error).__name__}: {error}"
+            output.end(harmless(words), failed=True)
+            return 1
+    return 0

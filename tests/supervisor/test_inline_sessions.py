@@ -1,0 +1,84 @@
+"""A session of a known fix is a task of the supervisor; its checks run in the check process."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gates import opened
+
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.service import Service
+from lamplighter.engines import Command
+from lamplighter.engines.probe.facts import CheckOutcome
+from lamplighter.engines.probe.request import pack
+from lamplighter.repository import Database
+from lamplighter.supervisor.actions.checking import check_at_once
+from lamplighter.supervisor.checks.process import CheckProcesses
+from lamplighter.supervisor.run import inline
+
+WEB = Service(name="web", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=1, retries=1),))
+
+
+def request() -> Command:
+    values = {"session": 7, "now": "2026-01-01T12:00:00Z", "services": [pack(WEB)]}
+    return Command(argv=(), stdin=json.dumps(values).encode())
+
+
+def last_line(path: Path) -> Any:
+    return json.loads(path.read_text().splitlines()[-1])
+
+
+async def test_a_session_prints_what_a_process_of_its_own_would(tmp_path: Path) -> None:
+    async def passes(check: TcpCheck, **how: object) -> CheckOutcome:
+        return CheckOutcome(check=check, ok=True, latency_ms=1.0)
+
+    run = inline.start(request(), tmp_path / "out", passes)
+    assert (await run.wait(), run.ended, run.mark) == (0, True, "")
+    last = last_line(tmp_path / "out")
+    assert (last["subtype"], last["session_id"], last["num_turns"]) == ("success", "7", 1)
+
+
+async def test_a_session_that_is_ended_or_fails_says_so_in_its_output(tmp_path: Path) -> None:
+    async def hangs(check: TcpCheck, **how: object) -> CheckOutcome:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async def breaks(check: TcpCheck, **how: object) -> CheckOutcome:
+        raise RuntimeError("no process")
+
+    run = inline.start(request(), tmp_path / "ended", hangs)
+    await asyncio.sleep(0.05)
+    run.terminate()
+    assert (await run.wait(), last_line(tmp_path / "ended")["is_error"]) == (1, True)
+
+    assert await inline.start(request(), tmp_path / "failed", breaks).wait() == 1
+    assert "RuntimeError: no process" in last_line(tmp_path / "failed")["result"]
+
+
+async def test_the_gate_has_its_checks_run_by_the_check_process(db: Database) -> None:
+    by, processes = await opened(db), CheckProcesses()
+    [found] = await check_at_once(processes, by, WEB)
+    assert (found.ok, found.answered, found.attempts) == (False, False, 2)
+    assert found.detail == "connection refused at 127.0.0.1:1"
+
+    once = await processes.run_now(WEB.checks[0], retry=False)
+    assert (once.ok, once.attempts, once.check) == (False, 1, WEB.checks[0])
+    assert processes._current is not None
+    processes._current.kill()
+    [found] = await check_at_once(processes, by, WEB)
+    assert not found.ok, "another process runs it"
+    await processes.close()
+
+
+async def test_a_check_without_a_result_permits_nothing(db: Database) -> None:
+    class Broken(CheckProcesses):
+        async def run_now(self, check: object, **how: object) -> CheckOutcome:
+            raise OSError("no memory")
+
+    words = "The checks of web failed to run: no memory."
+    by = await opened(db)
+    with pytest.raises(Conflict, match=words):
+        await check_at_once(Broken(), by, WEB)

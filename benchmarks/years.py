@@ -45,6 +45,8 @@ YEAR: Final = timedelta(days=365)
 LIMIT_MS: Final = 100
 AT_ONCE: Final = 1_000
 ASKED: Final = 5
+WORDS: Final = "takes 60"
+"""The text of one memory in 80."""
 FAILURES: Final = tuple(
     f"{what} {how}"
     for what in ("The HTTP check", "The TCP check", "The process", "The disk", "The certificate")
@@ -169,12 +171,12 @@ async def fill(db: Database) -> None:
                 await db.run_many(statement, rows[first : first + AT_ONCE])
 
 
-async def _page(db: Database, at: datetime | None) -> object:
-    return await memories.page(db, MemoryFilter(active=True), sort=Sort.CONFIDENCE, limit=50, at=at)
+async def _page(db: Database, at: datetime, q: str = "", *, sort: Sort = Sort.CONFIDENCE) -> object:
+    return await memories.page(db, MemoryFilter(active=True, q=q), sort=sort, limit=50, at=at)
 
 
-async def _counts(db: Database, at: datetime | None) -> object:
-    return await facets.facets(db, MemoryFilter(), at=at)
+async def _counts(db: Database, at: datetime | None, q: str = "") -> object:
+    return await facets.facets(db, MemoryFilter(q=q), at=at)
 
 
 async def _groups(db: Database, **asked: Any) -> object:
@@ -194,6 +196,11 @@ QUESTIONS: Final[dict[str, Question]] = {
     "groups_of_month": lambda db: _groups(db, since=END - timedelta(days=30)),
     "groups_with_words": lambda db: _groups(db, q="certificate timed"),
     "views": lambda db: facets.views(db, MemoryFilter(by=END)),
+    "views_with_words": lambda db: facets.views(db, MemoryFilter(by=END, q=WORDS)),
+    "counts_with_words": lambda db: _counts(db, None, WORDS),
+    "counts_as_of_with_words": lambda db: _counts(db, END - timedelta(days=30), WORDS),
+    "page_as_of_with_words": lambda db: _page(db, END - timedelta(days=30), WORDS),
+    "page_as_of_by_source": lambda db: _page(db, END - timedelta(days=30), sort=Sort.SOURCE),
     "page_as_of_last_month": lambda db: _page(db, END - timedelta(days=30)),
     "page_as_of_spring": lambda db: _page(db, END - timedelta(days=270)),
     "counts_as_of_last_month": lambda db: _counts(db, END - timedelta(days=30)),
@@ -207,6 +214,11 @@ _MATCHES: Final = "service = 'svc3' OR observation LIKE '%svc3%' OR title LIKE '
 RAW: Final = {
     "groups": "SELECT * FROM event_groups ORDER BY last_id DESC LIMIT 51",
     "views": "SELECT name, count(*) FROM memory_views GROUP BY name",
+    "views_with_words": lambda db: facets.views(db, MemoryFilter(by=END, q=WORDS)),
+    "counts_with_words": lambda db: _counts(db, None, WORDS),
+    "counts_as_of_with_words": lambda db: _counts(db, END - timedelta(days=30), WORDS),
+    "page_as_of_with_words": lambda db: _page(db, END - timedelta(days=30), WORDS),
+    "page_as_of_by_source": lambda db: _page(db, END - timedelta(days=30), sort=Sort.SOURCE),
     "page_as_of_last_month": "SELECT memory_id, confidence, updated_at FROM memory_periods"
     " WHERE held_from <= '2025-12-02' AND held_to > '2025-12-02' AND present = 1 AND active = 1"
     " ORDER BY confidence DESC, updated_at DESC, memory_id LIMIT 51",

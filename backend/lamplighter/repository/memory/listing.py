@@ -83,7 +83,10 @@ async def page(
     What has to be rebuilt is put into order by as few of its columns as that takes.
     """
     whole = at is None
-    reads = [*conditions(memories.c), *(key.column for key in order.keys(memories.c))]
+
+    def reads(columns: Any) -> Sequence[sa.ColumnElement[Any]]:
+        return [*conditions(columns), *(key.column for key in order.keys(columns))]
+
     found = [
         await _rows(db, rows, conditions, order, limit=limit + 1, position=position, whole=whole)
         for rows in parts(at, reads=reads)

@@ -32,7 +32,7 @@ from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.memory import listing
-from lamplighter.repository.memory.as_of import parts
+from lamplighter.repository.memory.as_of import OTHER_TEXT, parts
 from lamplighter.repository.memory.listing import UPDATED
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
@@ -46,13 +46,14 @@ from lamplighter.repository.store.dialect import (
     stamp,
 )
 from lamplighter.repository.store.paging import Page
-from lamplighter.repository.store.session_tables import memory_views
+from lamplighter.repository.store.session_tables import memory_periods, memory_views
 from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import KNOWLEDGE, memories, reviews
 from lamplighter.repository.store.unreadable import Unreadable, is_readable, unreadable_column
 
 _CENTS: Final = 100
 USUAL_WEEKS: Final = 20
+_FEW: Final = 2_000
 MAX_FEW: Final = 15_000
 """Of more short memories, some come early in the order of prompts: their rows are read in it."""
 
@@ -100,9 +101,6 @@ class MemoryFilter:
 def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
     """Return what is true of the memories that are asked for."""
     found: list[sa.ColumnElement[bool]] = []
-    if selection.q:
-        texts = (columns.observation, columns.title)
-        found.append(sa.or_(*(Contains(each, selection.q) for each in texts)))
     if selection.service is not None:
         service = None if selection.service == GENERAL else selection.service
         found.append(columns.service.is_not_distinct_from(service))
@@ -115,14 +113,56 @@ def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[b
     if selection.in_review:
         found.append(_in_review(columns))
     if selection.ids:
-        found.append(columns.id.in_(selection.ids))
+        found.append(_in_list(columns.id, selection.ids))
     if selection.view is not None:
         found.append(_VIEWS[selection.view](selection, columns))
     return [
         *found,
         *_in_section(selection.operational, columns),
         *visible_to(selection.finds, columns),
+        *([contains(selection, columns)] if selection.q else ()),  # what takes the longest
     ]
+
+
+def _in_list(column: Any, ids: Sequence[int]) -> sa.ColumnElement[bool]:
+    return InIdList(column, sa.literal(json.dumps(ids), sa.Text))
+
+
+async def name_few(
+    db: Database, selection: MemoryFilter, *, at: datetime | None = None
+) -> MemoryFilter:
+    """Return a selection by a text with the numbers of its memories, where these are few.
+
+    To look for a text takes long, to find a few numbers does not. As of a moment, those are named
+    as well that had the text once.
+    """
+    if not selection.q or selection.ids:
+        return selection
+    searches = [containing(MemoryFilter(q=selection.q))]
+    if at is not None:
+        other = memory_periods.c.other_text
+        had = sa.select(memory_periods.c.memory_id.label("id"))
+        searches.append(had.where(other.is_not(None), Contains(other, selection.q)))
+    rows = await db.fetch_all(sa.union_all(*searches).limit(_FEW + 1))
+    ids = tuple({row["id"] for row in rows}) or (0,)
+    if len(rows) > _FEW:
+        return selection
+    return replace(selection, ids=ids, q=None if at is None else selection.q)
+
+
+def containing(selection: MemoryFilter) -> sa.Select[Any]:
+    """Return the numbers of the memories with a text."""
+    few = [_in_list(memories.c.id, selection.ids)] if selection.ids else []
+    return sa.select(memories.c.id).where(*few, contains(selection, memories.c))
+
+
+def contains(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
+    """Ask for those with a text; a period has its own where that changed later."""
+    text = selection.q or ""
+    if OTHER_TEXT not in columns:
+        return sa.or_(Contains(columns.observation, text), Contains(columns.title, text))
+    other, now = columns[OTHER_TEXT], columns.id.in_(containing(selection))
+    return sa.or_(sa.and_(other.is_(None), now), Contains(other, text))
 
 
 def _in_section(operational: bool | None, columns: Any) -> list[sa.ColumnElement[bool]]:
@@ -338,6 +378,8 @@ async def page(
     at: datetime | None = None,
 ) -> Page[Memory]:
     """Return one page of memories, behind `position` when it is given."""
+    if at is not None:
+        selection = await name_few(db, selection, at=at)
     asked = partial(conditions, selection)
     order = sort if isinstance(sort, Order) else Order(sort)
     found = await listing.page(db, at, asked, order, limit=limit, position=position)
@@ -390,7 +432,7 @@ async def count_eligible(db: Database, selection: PromptFilter) -> int:
 
 
 async def _counted(db: Database, conditions: listing.Conditions, at: datetime | None) -> int:
-    found = parts(at, reads=conditions(memories.c), counts=True)
+    found = parts(at, reads=conditions, counts=True)
     queries = [_number_of(rows, conditions(rows.c)) for rows in found]
     return sum([int(await db.fetch_val(query)) for query in queries])
 

@@ -218,11 +218,6 @@ _MATCHES: Final = "service = 'svc3' OR observation LIKE '%svc3%' OR title LIKE '
 RAW: Final = {
     "groups": "SELECT * FROM event_groups ORDER BY last_id DESC LIMIT 51",
     "views": "SELECT name, count(*) FROM memory_views GROUP BY name",
-    "views_with_words": lambda db: facets.views(db, MemoryFilter(by=END, q=WORDS)),
-    "counts_with_words": lambda db: _counts(db, None, WORDS),
-    "counts_as_of_with_words": lambda db: _counts(db, END - timedelta(days=30), WORDS),
-    "page_as_of_with_words": lambda db: _page(db, END - timedelta(days=30), WORDS),
-    "page_as_of_by_source": lambda db: _page(db, END - timedelta(days=30), sort=Sort.SOURCE),
     "page_as_of_last_month": "SELECT memory_id, confidence, updated_at FROM memory_periods"
     " WHERE held_from <= '2025-12-02' AND held_to > '2025-12-02' AND present = 1 AND active = 1"
     " ORDER BY confidence DESC, updated_at DESC, memory_id LIMIT 51",
@@ -292,7 +287,7 @@ async def _first_session(url: str) -> dict[str, float]:
     now = END + timedelta(days=40)
     async with Database(url) as db:
         async with writing(db):
-            own = {"engine": "probe", "interval_seconds": 60, "dry_run": False}
+            own: dict[str, Any] = {"engine": "probe", "interval_seconds": 60, "dry_run": False}
             epoch = (await leases.acquire(db, pid=1, **own, now=now)).epoch
         due = await fading.find_due(db, now=now)
         began, cpu = time.perf_counter(), _cpu_seconds()

@@ -17,7 +17,7 @@ from lamplighter.domain.memory.memory import Category, Edit, Memory, MemoryKind
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository import Database
-from lamplighter.repository.memory import facets, memories
+from lamplighter.repository.memory import facets, listing, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.upkeep import maintained
 from lamplighter.usecases.memory import curate, recall
@@ -126,7 +126,7 @@ def fits(memory: Memory, wanted: MemoryFilter) -> bool:
 async def test_each_moment_shows_what_was_seen_then(
     db: Database, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memories, "_FEW", 2 * (seed % 2))  # more have a text, or fewer
+    monkeypatch.setattr(listing, "FEW", 2 * (seed % 2))  # more have a text, or fewer
     dice, now = random.Random(seed), NOON
     by = [await session(db) for _ in range(3)]
     seen: dict[datetime, list[Memory]] = {NOON - timedelta(microseconds=1): []}

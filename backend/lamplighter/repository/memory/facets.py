@@ -11,12 +11,11 @@ import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import GENERAL
 from lamplighter.repository.memory.as_of import OnSqlite, parts
+from lamplighter.repository.memory.listing import containing, contains
 from lamplighter.repository.memory.memories import (
     MemoryFilter,
     View,
     conditions,
-    containing,
-    contains,
     count,
     name_few,
 )
@@ -125,7 +124,8 @@ def _counted(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[boo
 
     SQLite counts in the order of an index that has the groups, by numbers that no index answers.
     """
-    found = OnSqlite((columns.id + 0).in_(containing(selection)), contains(selection, columns))
+    text = selection.q or ""
+    found = OnSqlite((columns.id + 0).in_(containing(text)), contains(text, columns))
     return [*conditions(replace(selection, q=None), columns), found]
 
 

@@ -98,7 +98,7 @@ class DueMemories:
     odd: list[int]
 
     @property
-    def many(self) -> bool:
+    def too_large(self) -> bool:
         """Whether there are more than a session waits for."""
         return len(self.odd) + sum(map(len, self.by_weeks.values())) > AT_ONCE
 

@@ -32,28 +32,26 @@ from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.memory import listing
-from lamplighter.repository.memory.as_of import OTHER_TEXT, parts
-from lamplighter.repository.memory.listing import UPDATED
+from lamplighter.repository.memory.as_of import parts
+from lamplighter.repository.memory.listing import UPDATED, contains, in_list
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import (
     NUMBER,
-    Contains,
     InIdList,
     Seconds,
     distinct_values,
     stamp,
 )
 from lamplighter.repository.store.paging import Page
-from lamplighter.repository.store.session_tables import memory_periods, memory_views
+from lamplighter.repository.store.session_tables import memory_views
 from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import KNOWLEDGE, memories, reviews
 from lamplighter.repository.store.unreadable import Unreadable, is_readable, unreadable_column
 
 _CENTS: Final = 100
 USUAL_WEEKS: Final = 20
-_FEW: Final = 2_000
 MAX_FEW: Final = 15_000
 """Of more short memories, some come early in the order of prompts: their rows are read in it."""
 
@@ -113,56 +111,25 @@ def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[b
     if selection.in_review:
         found.append(_in_review(columns))
     if selection.ids:
-        found.append(_in_list(columns.id, selection.ids))
+        found.append(in_list(columns.id, selection.ids))
     if selection.view is not None:
         found.append(_VIEWS[selection.view](selection, columns))
     return [
         *found,
         *_in_section(selection.operational, columns),
         *visible_to(selection.finds, columns),
-        *([contains(selection, columns)] if selection.q else ()),  # what takes the longest
+        *([contains(selection.q, columns, selection.ids)] if selection.q else ()),  # the slowest
     ]
-
-
-def _in_list(column: Any, ids: Sequence[int]) -> sa.ColumnElement[bool]:
-    return InIdList(column, sa.literal(json.dumps(ids), sa.Text))
 
 
 async def name_few(
     db: Database, selection: MemoryFilter, *, at: datetime | None = None
 ) -> MemoryFilter:
-    """Return a selection by a text with the numbers of its memories, where these are few.
-
-    To look for a text takes long, to find a few numbers does not. As of a moment, those are named
-    as well that had the text once.
-    """
+    """Return a selection by a text with the numbers of its memories, where these are few."""
     if not selection.q or selection.ids:
         return selection
-    searches = [containing(MemoryFilter(q=selection.q))]
-    if at is not None:
-        other = memory_periods.c.other_text
-        had = sa.select(memory_periods.c.memory_id.label("id"))
-        searches.append(had.where(other.is_not(None), Contains(other, selection.q)))
-    rows = await db.fetch_all(sa.union_all(*searches).limit(_FEW + 1))
-    ids = tuple({row["id"] for row in rows}) or (0,)
-    if len(rows) > _FEW:
-        return selection
-    return replace(selection, ids=ids, q=None if at is None else selection.q)
-
-
-def containing(selection: MemoryFilter) -> sa.Select[Any]:
-    """Return the numbers of the memories with a text."""
-    few = [_in_list(memories.c.id, selection.ids)] if selection.ids else []
-    return sa.select(memories.c.id).where(*few, contains(selection, memories.c))
-
-
-def contains(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
-    """Ask for those with a text; a period has its own where that changed later."""
-    text = selection.q or ""
-    if OTHER_TEXT not in columns:
-        return sa.or_(Contains(columns.observation, text), Contains(columns.title, text))
-    other, now = columns[OTHER_TEXT], columns.id.in_(containing(selection))
-    return sa.or_(sa.and_(other.is_(None), now), Contains(other, text))
+    ids = await listing.few_with_text(db, selection.q, at)
+    return replace(selection, ids=ids, q=None if ids and at is None else selection.q)
 
 
 def _in_section(operational: bool | None, columns: Any) -> list[sa.ColumnElement[bool]]:

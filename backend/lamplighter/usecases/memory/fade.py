@@ -43,7 +43,7 @@ async def fade_for_session(
     if await _is_clock_behind(db, now):
         return
     due = await fading.find_due(db, now=now, some=True)
-    if not due.many:
+    if not due.too_large:
         await _fade_found(db, due, now=now)
         return
     deadline = time.monotonic() + SESSION_SECONDS

@@ -1,7 +1,8 @@
 """Lists and counts after years: 300,000 events, 100,000 memories and what happened to them.
 
 Each question of the API is asked by its use case, on SQLite and on PostgreSQL. Its processor time
-counts that of the server. Held to 100 ms. Beside each the same rows by the shortest query that
+counts that of the server. Held to 100 ms. A first session starts while 100,000 memories are due to
+fade. Beside each the same rows by the shortest query that
 answers the question, read by the driver.
 """
 
@@ -23,17 +24,20 @@ import sqlalchemy as sa
 
 from benchmarks.measure import sized, timed
 from lamplighter.domain.memory.memory import OPERATIONAL
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.domain.text import content_hash
 from lamplighter.repository import Database, reading, writing
-from lamplighter.repository.memory import facets, memories
+from lamplighter.repository.memory import facets, fading, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.store import driver, tables
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.store.statements import prepare_insert
-from lamplighter.repository.upkeep import migrate
+from lamplighter.repository.upkeep import leases, migrate
 from lamplighter.usecases.memory.evidence import page_on_topic
+from lamplighter.usecases.sessions import sessions
 from postgres_server import PostgresServer
 
 EVENTS: Final = sized(300_000, short=3_000)
@@ -45,6 +49,8 @@ YEAR: Final = timedelta(days=365)
 LIMIT_MS: Final = 100
 AT_ONCE: Final = 1_000
 ASKED: Final = 5
+WORDS: Final = "takes 60"
+"""The text of one memory in 80."""
 FAILURES: Final = tuple(
     f"{what} {how}"
     for what in ("The HTTP check", "The TCP check", "The process", "The disk", "The certificate")
@@ -169,12 +175,12 @@ async def fill(db: Database) -> None:
                 await db.run_many(statement, rows[first : first + AT_ONCE])
 
 
-async def _page(db: Database, at: datetime | None) -> object:
-    return await memories.page(db, MemoryFilter(active=True), sort=Sort.CONFIDENCE, limit=50, at=at)
+async def _page(db: Database, at: datetime, q: str = "", *, sort: Sort = Sort.CONFIDENCE) -> object:
+    return await memories.page(db, MemoryFilter(active=True, q=q), sort=sort, limit=50, at=at)
 
 
-async def _counts(db: Database, at: datetime | None) -> object:
-    return await facets.facets(db, MemoryFilter(), at=at)
+async def _counts(db: Database, at: datetime | None, q: str = "") -> object:
+    return await facets.facets(db, MemoryFilter(q=q), at=at)
 
 
 async def _groups(db: Database, **asked: Any) -> object:
@@ -194,6 +200,11 @@ QUESTIONS: Final[dict[str, Question]] = {
     "groups_of_month": lambda db: _groups(db, since=END - timedelta(days=30)),
     "groups_with_words": lambda db: _groups(db, q="certificate timed"),
     "views": lambda db: facets.views(db, MemoryFilter(by=END)),
+    "views_with_words": lambda db: facets.views(db, MemoryFilter(by=END, q=WORDS)),
+    "counts_with_words": lambda db: _counts(db, None, WORDS),
+    "counts_as_of_with_words": lambda db: _counts(db, END - timedelta(days=30), WORDS),
+    "page_as_of_with_words": lambda db: _page(db, END - timedelta(days=30), WORDS),
+    "page_as_of_by_source": lambda db: _page(db, END - timedelta(days=30), sort=Sort.SOURCE),
     "page_as_of_last_month": lambda db: _page(db, END - timedelta(days=30)),
     "page_as_of_spring": lambda db: _page(db, END - timedelta(days=270)),
     "counts_as_of_last_month": lambda db: _counts(db, END - timedelta(days=30)),
@@ -232,7 +243,7 @@ def run() -> dict[str, Any]:
             _compare(postgres[name], asyncio.run(_raw_postgres(url, query)))
     finally:
         server.remove()
-    slowest = max(each["cpu_ms"] for found in (sqlite, postgres) for each in found.values())
+    slowest = max(found[name]["cpu_ms"] for found in (sqlite, postgres) for name in QUESTIONS)
     return {"sqlite": sqlite, "postgres": postgres, "held": slowest <= LIMIT_MS}
 
 
@@ -268,7 +279,22 @@ async def _filled_and_measured(
         await fill(db)
     if server is not None:
         server.ask("VACUUM ANALYZE", "years")
-    return await measure(url)
+    return {**await measure(url), "first_session": await _first_session(url)}
+
+
+async def _first_session(url: str) -> dict[str, float]:
+    """Start two sessions while nearly all memories are due to fade; return what the first takes."""
+    now = END + timedelta(days=40)
+    async with Database(url) as db:
+        async with writing(db):
+            own: dict[str, Any] = {"engine": "probe", "interval_seconds": 60, "dry_run": False}
+            epoch = (await leases.acquire(db, pid=1, **own, now=now)).epoch
+        due = await fading.find_due(db, now=now)
+        began, cpu = time.perf_counter(), _cpu_seconds()
+        await sessions.begin(db, SessionPlan(), services=Services(), epoch=epoch, now=now)
+        used, waited = _cpu_seconds() - cpu, time.perf_counter() - began
+    number = sum(map(len, due.by_weeks.values()))
+    return {"due": number, "begin_cpu_ms": round(1_000 * used), "ms": round(1_000 * waited)}
 
 
 async def measure(url: str) -> dict[str, dict[str, float]]:

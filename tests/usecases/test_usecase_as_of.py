@@ -17,7 +17,7 @@ from lamplighter.domain.memory.memory import Category, Edit, Memory, MemoryKind
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository import Database
-from lamplighter.repository.memory import facets, memories
+from lamplighter.repository.memory import facets, listing, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.upkeep import maintained
 from lamplighter.usecases.memory import curate, recall
@@ -26,6 +26,7 @@ from lamplighter.usecases.memory.fade import fade
 from lamplighter.usecases.memory.recall import Hypothesis
 from thorough import examples
 
+PERIODS = "SELECT * FROM memory_periods ORDER BY memory_id, held_from"
 STEPS = examples(30, part=2)
 SERVICES = ("jellyfin", "WireGuard", None)
 WORDS = ("Takes 60s to start", "Takes 90s to start", "Scans at night", "100 % CPU 'often'", "café")
@@ -122,7 +123,10 @@ def fits(memory: Memory, wanted: MemoryFilter) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(examples(8)))
-async def test_each_moment_shows_what_was_seen_then(db: Database, seed: int) -> None:
+async def test_each_moment_shows_what_was_seen_then(
+    db: Database, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "FEW", 2 * (seed % 2))  # more have a text, or fewer
     dice, now = random.Random(seed), NOON
     by = [await session(db) for _ in range(3)]
     seen: dict[datetime, list[Memory]] = {NOON - timedelta(microseconds=1): []}
@@ -182,6 +186,13 @@ async def test_an_entry_of_old_leaves_the_rest_as_it_is_now(db: Database, url: s
     newer = await curate.edit(context(db, now), first.id, change, version=None)
     old = json.dumps({"observation": first.observation, "confidence": 0.5, "active": True})
     fill = maintained.PERIODS_SQLITE if url.startswith("sqlite") else maintained.PERIODS_POSTGRES
+    maintained_rows = direct_writes.run(url, PERIODS)
+    direct_writes.run(url, "DELETE FROM memory_periods")
+    direct_writes.run(url, fill[0])
+    assert direct_writes.run(url, PERIODS) == maintained_rows
+    assert (await listed(db, MemoryFilter(q="60S"), Sort.SOURCE, NOON)) != []
+    assert (await listed(db, MemoryFilter(q="60S"), Sort.SOURCE, now)) == []
+
     direct_writes.run(url, f"UPDATE history SET before = '{old}' WHERE cause = 'edited'")
     direct_writes.run(url, "DELETE FROM memory_periods")
     direct_writes.run(url, fill[0])  # as when the table came

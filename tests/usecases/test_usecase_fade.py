@@ -13,12 +13,12 @@ from contexts import context, learning
 from lamplighter.domain.errors import LeadershipLost
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory
 from lamplighter.repository import Database, writing
-from lamplighter.repository.memory import history, memories
+from lamplighter.repository.memory import fading, history, memories
 from lamplighter.repository.store import driver, tables
 from lamplighter.repository.store.dialect import stamp
 from lamplighter.repository.upkeep.batches import FIRST
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.fade import fade
+from lamplighter.usecases.memory.fade import fade, fade_for_session
 from lamplighter.usecases.memory.remember import remember
 
 DAY = timedelta(days=1)
@@ -50,12 +50,23 @@ async def test_unconfirmed_memories_fade_once_for_each_week(db: Database) -> Non
     assert (entry.cause, entry.reason) == ("faded", "not confirmed for 2 more weeks")
 
 
-async def test_a_session_waits_a_limited_time_and_the_rest_fades_later(db: Database) -> None:
-    for _ in range(3):
-        await held(db)
+async def test_of_very_many_only_what_a_session_considers_fades_before_it(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, other = [(await held(db)).id for _ in range(2)]
+    later = NOON + 44 * DAY
 
-    assert await fade(db, now=NOON + 44 * DAY, seconds=0) == 0
-    assert await fade(db, now=NOON + 44 * DAY) == 3
+    async def considered() -> list[int]:
+        return [mine]
+
+    monkeypatch.setattr(fading, "AT_ONCE", 1)
+    await fade_for_session(db, considered, now=later)
+    found = {each.id: each.confidence for each in await memories.list_by_ids(db, [mine, other])}
+    assert found == {mine: 0.5, other: 0.7}
+
+    monkeypatch.undo()
+    await fade_for_session(db, considered, now=later)
+    assert await fade(db, now=later) == 0  # it was all
 
 
 async def test_a_clock_behind_what_was_seen_fades_nothing(db: Database) -> None:

@@ -24,7 +24,7 @@ from lamplighter.domain.services.incident import (
     IncidentSource,
     IncidentState,
 )
-from lamplighter.domain.services.notice import NoticeKind, NoticePolicy
+from lamplighter.domain.services.notice import NoticeKind, NoticePolicy, NoticeState
 from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.handoff import EscalationState
@@ -106,7 +106,8 @@ async def ended(db: Database, by: Session, status: Status = Status.COMPLETED) ->
 
 async def told(db: Database) -> list[tuple[NoticeKind, Level, str]]:
     found = (await notices.page(db, None, limit=100)).items
-    return [(each.kind, each.level, each.title) for each in reversed(found)]
+    left = [each for each in reversed(found) if each.state is not NoticeState.SUPPRESSED]
+    return [(each.kind, each.level, each.title) for each in left]
 
 
 async def test_an_incident_follows_its_sessions_to_its_outcome(db: Database) -> None:
@@ -393,19 +394,36 @@ async def test_a_check_takes_over_the_incident_of_a_session(db: Database) -> Non
     assert not (await now_of(db, incident)).live
 
 
-async def test_what_a_round_reported_first_ends_with_one_notification(db: Database) -> None:
-    """Also where the check recovers before people would be notified of the incident."""
+@pytest.mark.parametrize("sent", [False, True])
+async def test_what_a_round_reported_first_is_notified_of_once(db: Database, *, sent: bool) -> None:
+    """By its incident; where the report of the round was sent before, only its end is new."""
     db.telling = NoticePolicy()
-    by = await session(db, tier=3)
-    await chain.ask_person(db, by, "mail", "connection refused", now=NOON)
-    await follow(db, SERVICES, now=NOON)
-    await checked(db, FAILED, NOON + SECOND, "mail")
+    by = await session(db)
+    report = {"service": "mail", "session_id": by.id, "source": "marker"}
     async with writing(db):
-        await notices.insert_recovery(db, "mail", [], now=NOON + 2 * SECOND)
+        await events.insert(db, Level.CRITICAL, "refused", **report, now=NOON - MINUTE)
+        if sent:
+            await notices.claim(db, limit=1, now=NOON)
+        state = EscalationState.ACCEPTED
+        await escalations.insert(db, by.id, 2, "mail", "refused", state=state, now=NOON)
+    await follow(db, SERVICES, now=NOON)
+    async with writing(db):
+        await events.insert(db, Level.CRITICAL, "still refused", **report, now=NOON)
+    await follow(db, SERVICES, now=NOON + 11 * SECOND)
+    await ended(db, by, Status.INTERRUPTED)
+    async with writing(db):
+        await chain.drop(db, by, "the supervisor ended", now=NOON)
+    await checked(db, FAILED, NOON + 12 * SECOND, "mail")
+    async with writing(db):
+        await notices.insert_recovery(db, "mail", [], now=NOON + 13 * SECOND)
 
-    await well(db, "mail", at=NOON + 5 * SECOND)
+    await well(db, "mail")
 
-    assert [level for _, level, _ in await told(db)] == [Level.CRITICAL, Level.INFO]
+    first = NoticeKind.EVENT if sent else NoticeKind.INCIDENT
+    assert [each[:2] for each in await told(db)] == [
+        (first, Level.CRITICAL),
+        (NoticeKind.INCIDENT, Level.INFO),
+    ]
 
 
 async def test_following_twice_changes_nothing(db: Database) -> None:

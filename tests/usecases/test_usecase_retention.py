@@ -1,14 +1,17 @@
 """What is removed at its age, what folds, and what stays."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from examples import SLOW_START
 
+from lamplighter.config import catalog
 from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import IncidentSource
 from lamplighter.domain.sessions.retention import Retention
 from lamplighter.domain.sessions.session import (
     OutcomeState,
@@ -19,11 +22,14 @@ from lamplighter.domain.sessions.session import (
     Trigger,
 )
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import alerts, events
-from lamplighter.repository.sessions import folding, sessions
+from lamplighter.repository.memory import memories
+from lamplighter.repository.services import alerts, events, incidents
+from lamplighter.repository.sessions import folding, requests, sessions
 from lamplighter.repository.store import session_tables, tables
 from lamplighter.repository.store.dialect import metadata
+from lamplighter.repository.upkeep import pruning
 from lamplighter.repository.upkeep.statistics import collect_figures
+from lamplighter.usecases.services.incidents.steps import open_incident
 from lamplighter.usecases.system import retention
 from lamplighter.usecases.system.retention import apply_retention
 
@@ -151,3 +157,128 @@ async def test_a_session_is_removed_by_indexes(sqlite: str) -> None:
                     query = f"EXPLAIN QUERY PLAN SELECT 1 FROM {table.name} WHERE {column} = 1"
                     (plan,) = await db.fetch_all(sa.text(query))
                     assert plan["detail"].startswith("SEARCH"), (table.name, column)
+
+
+BOUNDED = {
+    "its memory": "aliases analyses embeddings entities graph_evidence history imports"
+    " learned_facts links memories memory_checks memory_periods memory_views relationships"
+    " term_totals terms unindexed verifications",
+    "a page or a line of the notebook": "notebook_lines notebook_pages notebook_texts",
+    "the trash, which has a setting": "trash trash_imports",
+    "one for each declared check": "check_series push_checks",
+    "100 a push check": "push_signals",
+    "500": "memory_health",
+    "one for each source that exists": "organizer_sources",
+    "one for each incident: memories are derived from them": "outcomes",
+    "a device of a person": "devices",
+    "one": "graph_position leases notebook_positions verification_position",
+}
+"""Tables whose rows are not removed at an age, by what bounds them."""
+AGES = {
+    "change_retention": (tables.changes,),
+    "check_result_retention": (session_tables.check_points,),
+    "check_series_retention": (session_tables.check_aggregates,),
+    "session_check_retention": (tables.checks,),
+    "transcript_retention": (session_tables.transcript_messages,),
+    "session_retention": folding.OWNED,
+    "event_retention": (tables.events, session_tables.event_groups),
+    "record_retention": [table for table, *_ in pruning.RECORDS],
+    "incident_retention": (
+        *(session_tables.incidents, session_tables.service_pauses),
+        *pruning.INCIDENT_PARTS,
+    ),
+    "history_retention": (
+        *(tables.sessions, tables.days),
+        *(table for table, *_ in pruning.HISTORY),
+    ),
+    "journal_retention": (session_tables.graph_steps, *(table for table, _ in pruning.JOURNAL)),
+}
+
+
+def test_every_table_has_a_retention_or_a_bound() -> None:
+    aged = {table.name for each in AGES.values() for table in each}
+    bounded = {name for each in BOUNDED.values() for name in each.split()}
+
+    assert not aged & bounded
+    assert aged | bounded == {table.name for table in metadata.sorted_tables}
+    assert AGES.keys() <= {each.name for each in catalog.SETTINGS}
+
+
+async def test_incidents_and_sessions_are_removed_at_their_age(db: Database) -> None:
+    """Not what is open, not ingested, or named by a memory or an event."""
+    old = NOON - 1_200 * DAY
+    first, working, pending, named, reported = [await ran(db, old, learned=1) for _ in range(5)]
+    ended, live = [await opened(db, f"web{each.id}", each, old) for each in (first, working)]
+    async with writing(db):
+        await db.execute(
+            sa.update(tables.sessions)
+            .where(tables.sessions.c.id == pending.id)
+            .values(output_pending=True)
+        )
+        await memories.insert(db, replace(SLOW_START, session_id=named.id), now=old)
+        await incidents.update(db, ended, resolved_at=old + DAY, now=old)
+        source = {"session_id": reported.id, "source": "marker"}
+        await events.insert(db, Level.INFO, "A report", **source, now=NOON - DAY)
+        await outcomes_of(db, ended, old)
+
+    found = await apply_retention(db, Retention(), now=NOON)
+
+    assert (found["incidents"], found["history"]) == (1, 2)  # a request and its session
+    assert [row["id"] for row in await stored(db, session_tables.incidents)] == [live]
+    assert {row["incident_id"] for row in await stored(db, session_tables.incident_entries)} == {
+        live
+    }
+    assert [row["incident_id"] for row in await stored(db, session_tables.outcomes)] == [ended]
+
+    async with writing(db):
+        await incidents.update(db, live, resolved_at=old + DAY, now=old)
+    found = await apply_retention(db, Retention(), now=NOON)
+
+    assert (found["incidents"], found["history"]) == (1, 2)
+    left = [row["id"] for row in await stored(db, tables.sessions)]
+    assert left == [pending.id, named.id, reported.id]
+    assert "journal" not in found
+
+
+async def opened(db: Database, service: str, by: Session, at: datetime) -> int:
+    """Open an incident with a request that a session answered; return its number."""
+    async with writing(db):
+        incident = await open_incident(
+            db, IncidentSource.CHECK, service, {service: "refused"}, title="", started_at=at, now=at
+        )
+        request = await requests.insert(db, SessionPlan(), now=at)
+        await db.execute(sa.update(tables.requests).values(state=RequestState.DONE))
+        await incidents.update(db, incident.id, request_id=request.id, now=at)
+        await incidents.link(db, incident.id, [by.id])
+    return incident.id
+
+
+async def outcomes_of(db: Database, incident: int, at: datetime) -> None:
+    """Store the record of an outcome."""
+    empty = dict.fromkeys(
+        (
+            *("check_name", "failure", "evidence", "circumstances", "action", "result"),
+            *("ended", "actor"),
+        ),
+        "",
+    )
+    more = {"signatures": [], "context": {}, "memories": [], "attempts": 1, "seconds": 1, "tier": 1}
+    values = {"incident_id": incident, "service": "web", "target": "web", "at": at}
+    await db.execute(sa.insert(session_tables.outcomes).values(**empty, **more, **values))
+
+
+async def test_the_journal_is_removed_where_a_setting_says_so(db: Database) -> None:
+    for at in (NOON - 9 * DAY, NOON):
+        async with writing(db):
+            act = await db.fetch_val(
+                sa.insert(tables.acts)
+                .values(action="edit", created_at=at, actor="operator")
+                .returning(tables.acts.c.id)
+            )
+            step = {"act_id": act, "table_name": "entities", "row_id": 1}
+            await db.execute(sa.insert(session_tables.graph_steps).values(**step))
+
+    assert (await apply_retention(db, Retention(journal=DAY), now=NOON))["journal"] == 2
+
+    assert [row["created_at"] for row in await stored(db, tables.acts)] == [NOON]
+    assert len(await stored(db, session_tables.graph_steps)) == 1

@@ -97,35 +97,28 @@ SETTINGS: Final = (
         retention_or_never,
         "The age at which unchanged healthy rounds fold to one row a day: 7d; 0 folds none.",
     ),
-    Setting(
-        "session_check_retention",
-        "31d",
-        retention_or_never,
-        "How long results of checks in sessions are kept: 31d; 0 keeps them.",
+    *(
+        Setting(
+            f"{name}_retention",
+            age,
+            retention_or_never,
+            f"How long {rows} are kept: {age}; 0 keeps them.",
+        )
+        for name, age, rows in (
+            ("session_check", "31d", "results of checks in sessions"),
+            ("transcript", "31d", "transcripts that users of the plugin hand over"),
+            ("session", "365d", "prompts, output files and results of sessions"),
+            ("event", "730d", "events"),
+            ("record", "365d", "sent notices, resolved alerts and ended logins"),
+            ("incident", "1095d", "ended incidents and pauses"),
+            ("history", "1095d", "sessions, with their requests, approvals and actions"),
+        )
     ),
     Setting(
-        "transcript_retention",
-        "31d",
+        "journal_retention",
+        "0",
         retention_or_never,
-        "How long transcripts that users of the plugin hand over are kept: 31d; 0 keeps them.",
-    ),
-    Setting(
-        "session_retention",
-        "365d",
-        retention_or_never,
-        "How long prompts, output files and results of sessions are kept: 365d; 0 keeps them.",
-    ),
-    Setting(
-        "event_retention",
-        "730d",
-        retention_or_never,
-        "How long events are kept: 730d; 0 keeps them.",
-    ),
-    Setting(
-        "record_retention",
-        "365d",
-        retention_or_never,
-        "How long sent notices, resolved alerts and ended logins are kept: 365d; 0 keeps them.",
+        "How long acts of people and resolved reviews are kept: 1095d; 0 keeps them.",
     ),
     Setting(
         "change_retention",

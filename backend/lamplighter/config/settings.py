@@ -65,6 +65,9 @@ class Settings:
     session_retention: float
     event_retention: float
     record_retention: float
+    incident_retention: float
+    history_retention: float
+    journal_retention: float
     change_retention: float
     engine: str
     engine_tier2: str

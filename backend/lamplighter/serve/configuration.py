@@ -82,6 +82,9 @@ def build_retention(settings: Settings) -> Retention:
         "sessions": settings.session_retention,
         "events": settings.event_retention,
         "records": settings.record_retention,
+        "incidents": settings.incident_retention,
+        "history": settings.history_retention,
+        "journal": settings.journal_retention,
     }
     ages = {name: timedelta(seconds=each) if each else None for name, each in seconds.items()}
     return Retention(**ages)

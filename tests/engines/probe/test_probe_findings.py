@@ -367,6 +367,7 @@ def test_words_are_made_harmless(text: str, words: str) -> None:
         ("[[:alpha:]]+", "[[:alpha:]]+"),
         ("[EVENT:info] x", "(EVENT:info] x"),
         ("[ memory :x", "( memory :x"),
+        (f"[[AKIAIOSFODNN7EXAMPL2]] {'x' * 300}", "[[[REDACTED:aws-key]]]…"),
     ],
 )
 def test_an_operators_pattern_is_shown_as_it_is_unless_it_is_a_marker(pattern, words) -> None:

@@ -12,8 +12,10 @@ class Retention:
     """How long each kind of row is stored; None stores it until a person removes it.
 
     `rounds` is the age at which unchanged healthy rounds fold to one row a day. `sessions` is that
-    of the prompts, output files and results of sessions; the sessions themselves stay. `records`
-    is that of sent notifications, used login codes and ended logins.
+    of the prompts, output files and results of sessions. `records` is that of sent notifications,
+    used login codes and ended logins. `history` is that of the sessions themselves, with their
+    requests, escalations, approvals and actions: those that a memory, an event or an incident
+    names stay. `journal` is that of acts of people, which can then no more be undone.
     """
 
     changes: timedelta | None = timedelta(days=7)
@@ -23,6 +25,9 @@ class Retention:
     sessions: timedelta | None = timedelta(days=365)
     events: timedelta | None = timedelta(days=730)
     records: timedelta | None = timedelta(days=365)
+    incidents: timedelta | None = timedelta(days=1_095)
+    history: timedelta | None = timedelta(days=1_095)
+    journal: timedelta | None = None
 
 
 def is_unchanged(session: Session) -> bool:

@@ -12,7 +12,8 @@ CHARACTERS: Final = 200
 READ_CHARACTERS: Final = 16_384
 """So much of a long text is read at the most: the longest secret fits."""
 
-_MARKER: Final = re.compile(r"\[(?=[\s*_]*[A-Za-z]+[\s*_]*:)")
+# a masked secret is no marker
+_MARKER: Final = re.compile(r"\[(?!REDACTED:)(?=[\s*_]*[A-Za-z]+[\s*_]*:)")
 # without [ there is no marker, without a back-tick no code that hides one of ours
 _HARMLESS: Final = str.maketrans({"[": "(", "]": ")", "`": "'"})
 _BREAK: Final = re.compile(r"""[\s"'{}\[\](),;<>|]""")

@@ -4,7 +4,7 @@ Triggers maintain from when to when each memory was what: the values that lists 
 All others come out of what the entry that ended the period says of the memory before it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
@@ -21,9 +21,20 @@ from lamplighter.repository.store.session_tables import memory_periods
 from lamplighter.repository.store.tables import history, memories
 
 MOMENTS: Final = 32
+OTHER_TEXT: Final = "other_text"
 _IN_PERIOD: Final = frozenset(
-    ("id", "service", "category", "project", "active", "confidence", "updated_at")
+    (
+        *("id", "service", "category", "project", "active", "confidence", "updated_at"),
+        *("session_id", OTHER_TEXT),
+    )
 )
+READ: Final = sa.table(
+    "read",
+    *(sa.column(each.name, each.type) for each in memories.c),
+    sa.column(OTHER_TEXT, sa.Text),
+)
+"""The columns that a query reads of memories as of a moment, to be asked which these are."""
+
 _PRESENT: Final = memory_periods.c.present == sa.literal_column("1")
 _OPEN: Final[sa.ColumnElement[str]] = sa.literal_column("'~'")
 
@@ -43,7 +54,7 @@ class _HistoryValue(FunctionElement[Any]):
         super().__init__(entry, sa.literal_column(f"'{row.name}'"), held)
 
 
-class _OnSqlite(FunctionElement[Any]):
+class OnSqlite(FunctionElement[Any]):
     """A condition on SQLite, and another one on PostgreSQL; as a number, it is not compared."""
 
     name = "on_sqlite"
@@ -58,26 +69,33 @@ def parts(
     at: datetime | None,
     *,
     only: Sequence[int] | None = None,
-    reads: Iterable[sa.ColumnElement[Any]] | None = None,
+    reads: Callable[[Any], Iterable[sa.ColumnElement[Any]]] | None = None,
     counts: bool = False,
 ) -> Sequence[sa.FromClause]:
     """Return what to select memories from: none is in two of them. None is as they are now.
 
-    `only` limits the work to some memories beforehand. Where `reads`, of the columns of memories,
-    are all that is read of them, and periods hold them, no other table is read. `counts` is for
-    those who count them all: an index has them in the order of their groups.
+    `only` limits the work to some memories beforehand. Where `reads`, of the columns of rows, is
+    all that is read of them, and periods hold that, no other table is read. `counts` is for those
+    who count them all: an index has them in the order of their groups.
     """
     if at is None:
         return [memories]
-    narrow = reads is not None and _IN_PERIOD.issuperset(_names(reads))
+    names = None if reads is None else set(_names(reads(READ.c)))
+    narrow = names is not None and names <= _IN_PERIOD
     if narrow and counts:
         return [_in_period(*_whenever(at))]
+    if names is not None and narrow and OTHER_TEXT in names:  # a text is looked for once
+        return [
+            _in_period(
+                memory_periods.c.held_to > stamp(at), memory_periods.c.held_from <= stamp(at)
+            )
+        ]
     return _parts(at, None if only is None else tuple(only), narrow=narrow)
 
 
 def _names(reads: Iterable[sa.ColumnElement[Any]]) -> Iterator[str]:
     for each in chain.from_iterable(map(iterate, reads)):
-        if isinstance(each, sa.Column) and each.table is memories:
+        if isinstance(each, sa.ColumnClause) and each.table is READ:
             yield each.name
 
 
@@ -92,8 +110,8 @@ def _parts(at: datetime, only: tuple[int, ...] | None, *, narrow: bool) -> Seque
         return [_as_of(memory_periods.c.memory_id.in_(only), *_whenever(at))]
     until, later = held_from <= stamp(at), held_to > stamp(at)
     read = _in_period if narrow else _as_of
-    lasting = _OnSqlite(held_to == _OPEN, later)
-    ended = _OnSqlite(sa.and_(later, held_to < _OPEN), sa.false())
+    lasting = OnSqlite(held_to == _OPEN, later)
+    ended = OnSqlite(sa.and_(later, held_to < _OPEN), sa.false())
     return [read(lasting, until), read(ended, until)]
 
 
@@ -110,9 +128,8 @@ def _in_period(*period: sa.ColumnElement[bool]) -> sa.FromClause:
 
 
 def _column(name: str) -> sa.ColumnElement[Any]:
-    found: sa.ColumnElement[Any] = _typed(
-        memory_periods.c["memory_id" if name == "id" else name], name
-    )
+    held: sa.ColumnElement[Any] = memory_periods.c["memory_id" if name == "id" else name]
+    found: sa.ColumnElement[Any] = held if name == OTHER_TEXT else _typed(held, name)
     return found
 
 
@@ -161,13 +178,13 @@ def _history_value_sqlite(element: _HistoryValue, compiler: Any, **more: Any) ->
     )
 
 
-@compiles(_OnSqlite, "sqlite")
-def _on_sqlite(element: _OnSqlite, compiler: Any, **more: Any) -> str:
+@compiles(OnSqlite, "sqlite")
+def _on_sqlite(element: OnSqlite, compiler: Any, **more: Any) -> str:
     return str(compiler.process(next(iter(element.clauses)), **more))
 
 
-@compiles(_OnSqlite, "postgresql")
-def _on_postgres(element: _OnSqlite, compiler: Any, **more: Any) -> str:
+@compiles(OnSqlite, "postgresql")
+def _on_postgres(element: OnSqlite, compiler: Any, **more: Any) -> str:
     return str(compiler.process(list(element.clauses)[1], **more))
 
 

@@ -271,13 +271,14 @@ async def publish(db: Database, ids: Sequence[int], op: ChangeOp, *, now: dateti
         await changes.append(db, ENTITY, 0, ChangeOp.BATCH, now=now, row=row)
 
 
-def select_ids_by_key(key: Any, *where: Any) -> sa.Select[Any]:
+def select_ids_by_key(key: Any, *where: Any, limit: int | None = None) -> sa.Select[Any]:
     """Ask for the numbers of the rows that `where` is true of, and for a key of each."""
+    rows = sa.select(key.label("key"), memories.c.id).where(*where).limit(limit).subquery()
     keys, ids = (
-        sa.func.aggregate_strings(sa.cast(each, sa.Text), ",") for each in (key, memories.c.id)
+        sa.func.aggregate_strings(sa.cast(each, sa.Text), ",") for each in (rows.c.key, rows.c.id)
     )
     query: Any = sa.select(keys.label("keys"), ids.label("ids"))
-    return query.where(*where)  # type: ignore[no-any-return]
+    return query  # type: ignore[no-any-return]
 
 
 async def fetch_ids_by_key(db: Database, query: Any) -> dict[int, list[int]]:

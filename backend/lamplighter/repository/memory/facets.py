@@ -4,15 +4,23 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import GENERAL
-from lamplighter.repository.memory.as_of import parts
-from lamplighter.repository.memory.memories import MemoryFilter, View, conditions, count
+from lamplighter.repository.memory.as_of import OnSqlite, parts
+from lamplighter.repository.memory.listing import containing, contains
+from lamplighter.repository.memory.memories import (
+    MemoryFilter,
+    View,
+    conditions,
+    count,
+    name_few,
+)
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.session_tables import memory_views
 from lamplighter.repository.store.statements import Fetch, Statement
 from lamplighter.repository.store.tables import memories
 
@@ -34,14 +42,18 @@ async def facets(
 ) -> FacetCounts:
     """Return how many memories there are (with `at`: were) of each kind.
 
-    Those of an earlier moment are read once: to rebuild them is the work.
+    They are read once: to find a text in them, or to rebuild them, is the work.
     """
-    if at is not None:
-        return _facets_of(await _count_combinations(db, selection, at), selection)
-    services = await _count_by(db, "service", replace(selection, service=None))
-    categories = await _count_by(db, "category", replace(selection, category=None))
-    projects = await _count_by(db, "project", replace(selection, project=None))
-    return _sorted_facets(services, categories, projects, await _states(db, selection))
+    selection = await name_few(db, selection, at=at)
+    found = _facets_of(await _count_combinations(db, selection, at), selection)
+    if at is None:
+        everyone = replace(selection, in_review=False)
+        if selection.in_review:  # but the states are counted of all
+            all_states = await _count_combinations(db, everyone, at)
+            found.states.update(_facets_of(all_states, everyone).states)
+        review = replace(selection, active=None, in_review=True)
+        found.states["review"] = await count(db, review)
+    return found
 
 
 def _sorted_facets(
@@ -73,50 +85,48 @@ def _active_of(names: Sequence[str]) -> Statement:
     )
 
 
-async def _states(db: Database, selection: MemoryFilter) -> dict[str, int]:
-    """Return how many are active, inactive and in review, whichever is asked."""
-    asked = {
-        "active": replace(selection, active=True, in_review=False),
-        "inactive": replace(selection, active=False, in_review=False),
-        "review": replace(selection, active=None, in_review=True),
-    }
-    return {name: await count(db, each) for name, each in asked.items()}
-
-
 async def views(db: Database, selection: MemoryFilter) -> dict[str, int]:
     """Return how many each view has, its own filter left out."""
-    return {view.value: await count(db, replace(selection, view=view)) for view in View}
-
-
-async def _count_by(db: Database, name: str, selection: MemoryFilter) -> Counter[Any]:
-    column = memories.c[name]
-    query = (
-        sa.select(column, sa.func.count().label("count"))
-        .where(*conditions(selection, memories.c))
-        .group_by(column)
-    )
-    return Counter({row[name]: row["count"] for row in await db.fetch_all(query)})
+    selection = await name_few(db, selection)
+    free = replace(selection, view=None)
+    query = sa.select(memory_views.c.name, sa.func.count().label("count"))
+    if not free.everything:  # each is looked up in a list of all that are asked for
+        numbers = sa.select(memories.c.id).where(*conditions(free, memories.c))
+        query = query.where((memory_views.c.memory_id + 0).in_(numbers))
+    rows = await db.fetch_all(query.group_by(memory_views.c.name))
+    found = {row["name"]: row["count"] for row in rows}
+    found[View.FADING] = await count(db, replace(selection, view=View.FADING))
+    return {view.value: found.get(view, 0) for view in View}
 
 
 _CHOICES: Final = ("service", "category", "project", "active")
 
 
 async def _count_combinations(
-    db: Database, selection: MemoryFilter, at: datetime
+    db: Database, selection: MemoryFilter, at: datetime | None
 ) -> Counter[tuple[Any, ...]]:
     """Return how many memories had each combination of the choices, which are all left out."""
     free = replace(selection, service=None, category=None, project=None, active=None)
+    asked = partial(conditions, free)
+    if at is None and free.q:
+        asked = partial(_counted, free)
     found: Counter[tuple[Any, ...]] = Counter()
-    for rows in parts(at, reads=conditions(free, memories.c), counts=True):
+    for rows in parts(at, reads=asked, counts=True):
         columns = [rows.c[name] for name in _CHOICES]
-        query = (
-            sa.select(*columns, sa.func.count().label("count"))
-            .where(*conditions(free, rows.c))
-            .group_by(*columns)
-        )
-        for row in await db.fetch_all(query):
+        query = sa.select(*columns, sa.func.count().label("count")).where(*asked(rows.c))
+        for row in await db.fetch_all(query.group_by(*columns)):
             found[tuple(row[name] for name in _CHOICES)] += row["count"]
     return found
+
+
+def _counted(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions of memories with a text that are counted by groups.
+
+    SQLite counts in the order of an index that has the groups, by numbers that no index answers.
+    """
+    text = selection.q or ""
+    found = OnSqlite((columns.id + 0).in_(containing(text)), contains(text, columns))
+    return [*conditions(replace(selection, q=None), columns), found]
 
 
 def _facets_of(found: Counter[tuple[Any, ...]], selection: MemoryFilter) -> FacetCounts:

@@ -49,10 +49,11 @@ def _weeks_past() -> Any:
     return graced // int(WEEK.total_seconds())
 
 
-def _select_due(*where: Any) -> sa.Select[Any]:
+def _select_due(*where: Any, limit: int | None = None) -> sa.Select[Any]:
     weeks = _weeks_past()
     due = (STAMP <= _UNTIL) & (weeks > _COLUMNS.decayed_weeks)
-    return select_ids_by_key(sa.case((ODD, _ODD_KEY), else_=weeks), *_CAN_FADE, ODD | due, *where)
+    key = sa.case((ODD, _ODD_KEY), else_=weeks)
+    return select_ids_by_key(key, *_CAN_FADE, ODD | due, *where, limit=limit)
 
 
 def _faded() -> dict[str, Any]:
@@ -77,7 +78,9 @@ def _reason() -> Any:
     return weeks.concat(sa.case((_WEEKS_DUE > 1, "s"), else_=""))
 
 
+AT_ONCE: Final = 2_000
 _ALL: Final = Statement(_select_due(), long=True)
+_SOME: Final = Statement(_select_due(limit=AT_ONCE + 1), long=True)
 _FADE: Final = prepare_change(
     (*_CAN_FADE, STAMP <= _UNTIL, STAMP > _AFTER, _WEEKS_DUE > 0),
     _faded(),
@@ -94,10 +97,16 @@ class DueMemories:
     by_weeks: dict[int, list[int]]
     odd: list[int]
 
+    @property
+    def too_large(self) -> bool:
+        """Whether there are more than a session waits for."""
+        return len(self.odd) + sum(map(len, self.by_weeks.values())) > AT_ONCE
 
-async def find_due(db: Database, *where: Any, now: datetime) -> DueMemories:
-    """Return what has weeks to lose, of the memories that `where` is true of."""
-    statement = Statement(_select_due(*where), long=True) if where else _ALL
+
+async def find_due(db: Database, *where: Any, now: datetime, some: bool = False) -> DueMemories:
+    """Return what has weeks to lose, of the memories that `where` is true of; or `some` of it."""
+    every = _SOME if some else _ALL
+    statement = Statement(_select_due(*where), long=True) if where else every
     lists = await fetch_ids_by_key(
         db,
         statement(

@@ -1,5 +1,6 @@
 """Lists of memories in pages, of all that is asked for, in one order."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,13 +10,15 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.repository.memory.as_of import parts
+from lamplighter.repository.memory.as_of import OTHER_TEXT, parts
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import Stamp
+from lamplighter.repository.store.dialect import Contains, InIdList, Stamp
 from lamplighter.repository.store.paging import Key, Page, after
+from lamplighter.repository.store.session_tables import memory_periods
 from lamplighter.repository.store.tables import memories
 from lamplighter.repository.store.unreadable import fetch_readable
 
+FEW: Final = 2_000
 NAMELESS: Final = "\U0010ffff"
 UPDATED: Final = "updated_text"
 STAMPED: Final = {UPDATED: "updated_at"}
@@ -83,7 +86,10 @@ async def page(
     What has to be rebuilt is put into order by as few of its columns as that takes.
     """
     whole = at is None
-    reads = [*conditions(memories.c), *(key.column for key in order.keys(memories.c))]
+
+    def reads(columns: Any) -> Sequence[sa.ColumnElement[Any]]:
+        return [*conditions(columns), *(key.column for key in order.keys(columns))]
+
     found = [
         await _rows(db, rows, conditions, order, limit=limit + 1, position=position, whole=whole)
         for rows in parts(at, reads=reads)
@@ -91,6 +97,40 @@ async def page(
     merged = found[0] if at is None else _merged(list(chain(*found)), order)
     behind = order.position(merged[limit - 1]) if len(merged) > limit else None
     return Page(merged[:limit] if at is None else await _rebuilt(db, merged[:limit], at), behind)
+
+
+def in_list(column: Any, ids: Sequence[int]) -> sa.ColumnElement[bool]:
+    """Ask for some numbers, however many there are."""
+    return InIdList(column, sa.literal(json.dumps(ids), sa.Text))
+
+
+async def few_with_text(db: Database, text: str, at: datetime | None) -> tuple[int, ...]:
+    """Return the memories with a text, where they are few; none of them as 0, too many as nothing.
+
+    To look for a text takes long, to find a few numbers does not. As of a moment, those are
+    included that had the text once.
+    """
+    searches = [containing(text)]
+    if at is not None:
+        other = memory_periods.c.other_text
+        had = sa.select(memory_periods.c.memory_id.label("id"))
+        searches.append(had.where(other.is_not(None), Contains(other, text)))
+    rows = await db.fetch_all(sa.union_all(*searches).limit(FEW + 1))
+    return () if len(rows) > FEW else tuple({row["id"] for row in rows}) or (0,)
+
+
+def containing(text: str, ids: Sequence[int] = ()) -> sa.Select[Any]:
+    """Return the numbers of the memories with a text, of these alone where any are named."""
+    few = [in_list(memories.c.id, ids)] if ids else []
+    return sa.select(memories.c.id).where(*few, contains(text, memories.c))
+
+
+def contains(text: str, columns: Any, ids: Sequence[int] = ()) -> sa.ColumnElement[bool]:
+    """Ask for those with a text; a period has its own where that changed later."""
+    if OTHER_TEXT not in columns:
+        return sa.or_(Contains(columns.observation, text), Contains(columns.title, text))
+    other, now = columns[OTHER_TEXT], columns.id.in_(containing(text, ids))
+    return sa.or_(sa.and_(other.is_(None), now), Contains(other, text))
 
 
 async def _rows(

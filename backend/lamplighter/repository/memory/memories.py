@@ -33,13 +33,12 @@ from lamplighter.formats import serialize
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.memory import listing
 from lamplighter.repository.memory.as_of import parts
-from lamplighter.repository.memory.listing import UPDATED
+from lamplighter.repository.memory.listing import UPDATED, contains, in_list
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import (
     NUMBER,
-    Contains,
     InIdList,
     Seconds,
     distinct_values,
@@ -100,9 +99,6 @@ class MemoryFilter:
 def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
     """Return what is true of the memories that are asked for."""
     found: list[sa.ColumnElement[bool]] = []
-    if selection.q:
-        texts = (columns.observation, columns.title)
-        found.append(sa.or_(*(Contains(each, selection.q) for each in texts)))
     if selection.service is not None:
         service = None if selection.service == GENERAL else selection.service
         found.append(columns.service.is_not_distinct_from(service))
@@ -115,14 +111,25 @@ def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[b
     if selection.in_review:
         found.append(_in_review(columns))
     if selection.ids:
-        found.append(columns.id.in_(selection.ids))
+        found.append(in_list(columns.id, selection.ids))
     if selection.view is not None:
         found.append(_VIEWS[selection.view](selection, columns))
     return [
         *found,
         *_in_section(selection.operational, columns),
         *visible_to(selection.finds, columns),
+        *([contains(selection.q, columns, selection.ids)] if selection.q else ()),  # the slowest
     ]
+
+
+async def name_few(
+    db: Database, selection: MemoryFilter, *, at: datetime | None = None
+) -> MemoryFilter:
+    """Return a selection by a text with the numbers of its memories, where these are few."""
+    if not selection.q or selection.ids:
+        return selection
+    ids = await listing.few_with_text(db, selection.q, at)
+    return replace(selection, ids=ids, q=None if ids and at is None else selection.q)
 
 
 def _in_section(operational: bool | None, columns: Any) -> list[sa.ColumnElement[bool]]:
@@ -338,6 +345,8 @@ async def page(
     at: datetime | None = None,
 ) -> Page[Memory]:
     """Return one page of memories, behind `position` when it is given."""
+    if at is not None:
+        selection = await name_few(db, selection, at=at)
     asked = partial(conditions, selection)
     order = sort if isinstance(sort, Order) else Order(sort)
     found = await listing.page(db, at, asked, order, limit=limit, position=position)
@@ -390,7 +399,7 @@ async def count_eligible(db: Database, selection: PromptFilter) -> int:
 
 
 async def _counted(db: Database, conditions: listing.Conditions, at: datetime | None) -> int:
-    found = parts(at, reads=conditions(memories.c), counts=True)
+    found = parts(at, reads=conditions, counts=True)
     queries = [_number_of(rows, conditions(rows.c)) for rows in found]
     return sum([int(await db.fetch_val(query)) for query in queries])
 

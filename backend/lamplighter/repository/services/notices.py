@@ -26,12 +26,10 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import incident_members, incidents, notices
-from lamplighter.repository.store.tables import devices
+from lamplighter.repository.store.tables import devices, events
 
 ENTITY: Final = "notice"
-BY_SESSION: Final = "session"
-"""The source of incidents that notify nobody: the events of their sessions did."""
-
+BY_INCIDENT: Final = "The incident of the service notifies."
 OF_SESSIONS: Final = ("marker", "supervisor", "alert")
 """Sources of events that an incident of their service covers."""
 
@@ -131,17 +129,36 @@ async def insert_recovery(
     await insert(db, NoticeKind.EVENT, Level.INFO, title, service=service, now=now)
 
 
-async def was_alarmed(db: Database, services: Sequence[str], *, since: datetime) -> bool:
-    """Whether people were notified of an event of one of some services since a moment."""
-    query = (
-        sa.select(notices.c.id)
-        .where(notices.c.kind == NoticeKind.EVENT)
-        .where(notices.c.service.in_(list(services)))
-        .where(notices.c.level != Level.INFO)
-        .where(notices.c.created_at >= since)
-        .limit(1)
+async def was_alarmed(
+    db: Database, services: Sequence[str], by: Sequence[int], *, since: datetime
+) -> bool:
+    """Whether people were notified of an event of one of some services.
+
+    It happened since a moment, or one of the sessions `by` reported it.
+    """
+    query = sa.select(notices.c.id).where(*_alarms(services, by, since)).limit(1)
+    return await db.fetch_val(query.where(notices.c.state != NoticeState.SUPPRESSED)) is not None
+
+
+async def leave_to_incident(
+    db: Database, services: Sequence[str], by: Sequence[int], *, since: datetime, now: datetime
+) -> None:
+    """Suppress what `was_alarmed` asks for and waits to be sent: an incident notifies of it."""
+    waiting = notices.c.state == NoticeState.WAITING
+    values = {"state": NoticeState.SUPPRESSED, "next_at": None, "problem": BY_INCIDENT}
+    await _change(db, sa.and_(waiting, *_alarms(services, by, since)), values, now=now)
+
+
+def _alarms(
+    services: Sequence[str], by: Sequence[int], since: datetime
+) -> Sequence[sa.ColumnElement[bool]]:
+    reported = sa.select(events.c.id).where(events.c.session_id.in_(by))
+    return (
+        notices.c.kind == NoticeKind.EVENT,
+        notices.c.service.in_(list(services)),
+        notices.c.level != Level.INFO,
+        (notices.c.created_at >= since) | notices.c.event_id.in_(reported),
     )
-    return await db.fetch_val(query) is not None
 
 
 async def get(db: Database, notice_id: int) -> Notice | None:
@@ -229,12 +246,11 @@ async def _last_recovery(db: Database, service: str) -> int:
 
 
 async def _has_incident(db: Database, service: str) -> bool:
-    """Whether a service belongs to an open incident that notifies people itself."""
+    """Whether a service belongs to an open incident: that notifies people itself."""
     query = (
         sa.select(incidents.c.id)
         .join(incident_members, incident_members.c.incident_id == incidents.c.id)
         .where(incidents.c.resolved_at.is_(None))
-        .where(incidents.c.source != BY_SESSION)
         .where(sa.func.lower(incident_members.c.service) == service.lower())
         .limit(1)
     )

@@ -71,9 +71,7 @@ async def fold(db: Database, rounds: Sequence[Session], *, now: datetime) -> Ses
         values = [getattr(each, name) for each in rounds if getattr(each, name) is not None]
         sums[name] = sum(values) if values else None
     ids = [each.id for each in earlier]
-    await remove_details(db, ids)
-    await db.execute(sa.delete(tokens).where(tokens.c.session_id.in_(ids)))
-    await db.execute(sa.delete(sessions).where(sessions.c.id.in_(ids)))
+    await remove_sessions(db, ids)
     await changes.blank_rows(db, ENTITY, ids)
     gone = {"ids": ids, "op": ChangeOp.DELETED}
     await changes.append(db, ENTITY, 0, ChangeOp.BATCH, now=now, row=gone)
@@ -86,6 +84,13 @@ async def fold(db: Database, rounds: Sequence[Session], *, now: datetime) -> Ses
     folded = from_row(await db.fetch_one(statement))
     await publish(db, folded, ChangeOp.UPDATED, now=now)
     return folded
+
+
+async def remove_sessions(db: Database, ids: Sequence[int]) -> None:
+    """Remove some sessions with their prompts and results."""
+    await remove_details(db, ids)
+    await db.execute(sa.delete(tokens).where(tokens.c.session_id.in_(ids)))
+    await db.execute(sa.delete(sessions).where(sessions.c.id.in_(ids)))
 
 
 async def with_details(db: Database, *, before: datetime) -> list[int]:

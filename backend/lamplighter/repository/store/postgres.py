@@ -54,6 +54,8 @@ SETTINGS: Final = {
     "statement_timeout": "30s",
     "idle_in_transaction_session_timeout": "10s",  # a writer that was stopped lets others go on
     "timezone": "UTC",
+    "jit": "off",  # our queries are short: to compile them, or to start workers, takes longer
+    "max_parallel_workers_per_gather": "0",
 }
 COMPILER: Final = Compiler(words.dialect())  # type: ignore[no-untyped-call]
 """Compiles each statement once a process, however many databases it opens."""

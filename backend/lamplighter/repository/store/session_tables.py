@@ -456,8 +456,11 @@ memory_periods = sa.Table(
     sa.Column("active", NUMBER),
     sa.Column("confidence", sa.Double),
     sa.Column("updated_at", sa.Text),
+    sa.Column("session_id", NUMBER),
+    sa.Column("other_text", sa.Text),
 )
 """What each memory was from when to when; triggers maintain them. `held_to` "~" is now.
 
-`entry_id` is the entry of the history that ended the period; 0 of the one that lasts.
+`entry_id` is the entry of the history that ended the period; 0 of the one that lasts. `other_text`
+is its title and text where they were not those of now.
 """

@@ -26,20 +26,18 @@ async def in_batches(
     *,
     first: int = FIRST,
     prepare: Prepare = lambda some: None,
-    deadline: float | None = None,
 ) -> list[int]:
     """Do `work` on a few of the numbers at a time, each time in a write of its own.
 
     `prepare` is called with them before: what needs no database is done while others write.
 
     Each time on as many as take about as long as they may, whatever the machine.
-    No batch begins after `deadline`, of the monotonic clock.
     Returns all that it returns. What was done stays done when a later batch fails.
     """
     done: list[int] = []
     at, size, fewest = 0, first, min(first, FEWEST)
     prepare(ids[:size])
-    while at < len(ids) and (deadline is None or time.monotonic() < deadline):
+    while at < len(ids):
         async with writing(db):
             began = time.perf_counter()
             done += await work(ids[at : at + size])

@@ -157,11 +157,15 @@ OPEN: Final = "~"
 """The end of the period that lasts: it sorts behind every moment."""
 
 _VALUES: Final = ("service", "category", "project", "active", "confidence", "updated_at")
-_PERIOD: Final = f"memory_id, entry_id, held_from, held_to, present, {', '.join(_VALUES)}"
+_PERIOD: Final = (
+    f"memory_id, entry_id, held_from, held_to, present, {', '.join(_VALUES)}"
+    ", session_id, other_text"
+)
+_TEXT: Final = "{row}title || '\n' || {row}observation"
 _OWN: Final = "memory_id = NEW.{id} AND entry_id = 0"
 _BEGIN: Final = (
     f"INSERT INTO memory_periods ({_PERIOD}) SELECT NEW.id, 0, NEW.created_at, '{OPEN}', 1,"
-    f" {', '.join(f'NEW.{name}' for name in _VALUES)}"
+    f" {', '.join(f'NEW.{name}' for name in _VALUES)}, NEW.session_id, NULL"
     " WHERE NOT EXISTS (SELECT 1 FROM memory_periods WHERE memory_id = NEW.id);"
     # of a memory that was in the trash there are all
     " UPDATE memory_periods SET present = 1 WHERE memory_id = NEW.id;"
@@ -170,13 +174,19 @@ _FOLLOW: Final = (
     f"UPDATE memory_periods SET {', '.join(f'{name} = NEW.{name}' for name in _VALUES)}"
     f" WHERE held_to = '{OPEN}' AND {_OWN.format(id='id')};"
 )
+_RELOCATE: Final = "UPDATE memory_periods SET session_id = NEW.session_id WHERE memory_id = NEW.id;"
+_RETAIN: Final = (
+    f"UPDATE memory_periods SET other_text = {_TEXT.format(row='OLD.')}"
+    " WHERE memory_id = NEW.id AND entry_id <> 0 AND other_text IS NULL;"
+)
 _LEAVE: Final = "UPDATE memory_periods SET present = 0 WHERE memory_id = OLD.id;"
 _END: Final = (
     # the order of entries is that of their numbers, for a clock may have been set back
     "UPDATE memory_periods SET held_to = NEW.at"
     " WHERE memory_id = NEW.memory_id AND entry_id <> 0 AND held_to > NEW.at;"
     f" INSERT INTO memory_periods ({_PERIOD})"
-    " SELECT NEW.memory_id, NEW.id, held_from, NEW.at, present, {values} FROM memory_periods"
+    " SELECT NEW.memory_id, NEW.id, held_from, NEW.at, present, {values}, session_id,"
+    " (SELECT {other} FROM memories WHERE memories.id = NEW.memory_id) FROM memory_periods"
     f" WHERE {_OWN.format(id='memory_id')} AND held_from < NEW.at AND NEW.cause <> 'restored';"
     " UPDATE memory_periods SET held_from = CASE WHEN NEW.at < (SELECT created_at FROM memories"
     " WHERE memories.id = NEW.memory_id) THEN held_from ELSE NEW.at END"
@@ -193,29 +203,43 @@ _FILL: Final = (
     " lead(id) OVER (PARTITION BY memory_id ORDER BY id) AS next FROM ended),"
     " placed AS (SELECT spans.*, own.*, CASE WHEN began > created_at THEN began ELSE created_at END"
     " AS held_from FROM spans JOIN own ON own.number = memory_id)"
-    " SELECT memory_id, id, held_from, at, present, {values} FROM placed"
+    " SELECT memory_id, id, held_from, at, present, {values}, session_id, {other} FROM placed"
     " WHERE held_from < at AND cause <> 'restored'"
     f" UNION ALL SELECT number, 0, CASE WHEN at > created_at THEN at ELSE created_at END, '{OPEN}',"
-    f" present, {', '.join(_VALUES)} FROM own LEFT JOIN ended ON ended.id ="
+    f" present, {', '.join(_VALUES)}, session_id, NULL FROM own LEFT JOIN ended ON ended.id ="
     " (SELECT max(id) FROM history WHERE history.memory_id = number)"
 )
 
 
+def _was(values: dict[str, str], row: str) -> dict[str, str]:
+    """Return what an entry says that its memory was before it: the values, and another text."""
+    was = {name: value.format(row=row) for name, value in values.items()}
+    text = f"{was['title']} || '\n' || {was['observation']}"
+    return {
+        "values": ", ".join(was[name] for name in _VALUES),
+        "other": f"CASE WHEN {text} <> {_TEXT.format(row='')} THEN {text} END",
+    }
+
+
 def _periods(values: dict[str, str]) -> _Triggers:
     """Return the triggers of periods, with what an entry says that its memory was before it."""
-    was = ", ".join(values[name].format(row="NEW.") for name in _VALUES)
+    other = " OR ".join(f"OLD.{name} <> NEW.{name}" for name in ("title", "observation"))
+    moved = "coalesce(OLD.session_id, 0) <> coalesce(NEW.session_id, 0)"
     return (
         ("period_begun", "INSERT ON memories", "", _BEGIN),
         ("period_changed", f"UPDATE OF {', '.join(_VALUES)} ON memories", "", _FOLLOW),
+        ("period_moved", "UPDATE OF session_id ON memories", moved, _RELOCATE),
+        ("period_rewritten", "UPDATE OF title, observation ON memories", other, _RETAIN),
         ("period_left", "DELETE ON memories", "", _LEAVE),
-        ("period_ended", "INSERT ON history", "", _END.format(values=was)),
+        ("period_ended", "INSERT ON history", "", _END.format(**_was(values, "NEW."))),
     )
 
 
 def _fill_periods(values: dict[str, str]) -> str:
-    was = ", ".join(values[name].format(row="") for name in _VALUES)
-    columns = ", ".join(("id AS number", "created_at", *_VALUES))
-    return _FILL.format(columns=columns, values=was)
+    columns = ", ".join(
+        ("id AS number", "created_at", *_VALUES, "session_id", "title", "observation")
+    )
+    return _FILL.format(columns=columns, **_was(values, ""))
 
 
 def _was_in_sqlite(name: str) -> str:
@@ -237,8 +261,9 @@ def _was_in_postgres(name: str) -> str:
     return f"CASE WHEN {missing} THEN {name} ELSE {value} END"
 
 
-_WAS_IN_SQLITE: Final = {name: _was_in_sqlite(name) for name in _VALUES}
-_WAS_IN_POSTGRES: Final = {name: _was_in_postgres(name) for name in _VALUES}
+_REBUILT: Final = (*_VALUES, "title", "observation")
+_WAS_IN_SQLITE: Final = {name: _was_in_sqlite(name) for name in _REBUILT}
+_WAS_IN_POSTGRES: Final = {name: _was_in_postgres(name) for name in _REBUILT}
 PERIODS_SQLITE: Final = (_fill_periods(_WAS_IN_SQLITE), *_sqlite(_periods(_WAS_IN_SQLITE)))
 PERIODS_POSTGRES: Final = (_fill_periods(_WAS_IN_POSTGRES), _postgres(_periods(_WAS_IN_POSTGRES)))
 TRIGGERS: Final = tuple(sorted(name for name, *_ in (*_SQLITE_TRIGGERS, *_periods(_WAS_IN_SQLITE))))

@@ -6,12 +6,40 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.actions.approval import ApprovalState
+from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.notice import NoticeState
-from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.session_tables import alerts, event_groups
+from lamplighter.domain.sessions.session import RequestState
+from lamplighter.repository.sessions import folding
+from lamplighter.repository.store.database import Database, writing
+from lamplighter.repository.store.dialect import UTCDateTime, metadata
+from lamplighter.repository.store.session_tables import event_groups, organizer_runs, service_pauses
 from lamplighter.repository.store.statements import Statement
-from lamplighter.repository.store.tables import codes, events, logins, notices, tokens
+from lamplighter.repository.store.tables import (
+    acts,
+    alerts,
+    approvals,
+    client_prompts,
+    codes,
+    cooldowns,
+    days,
+    escalations,
+    events,
+    graph_steps,
+    halts,
+    incident_entries,
+    incident_members,
+    incident_sessions,
+    incidents,
+    logins,
+    notebook_reviews,
+    notices,
+    requests,
+    reviews,
+    session_activity,
+    sessions,
+    tokens,
+)
 from lamplighter.repository.upkeep.batches import in_batches
 
 _IN_GROUP: Final = (
@@ -24,8 +52,25 @@ _BEGIN_GROUP: Final = Statement(
     .where(event_groups.c.id == sa.bindparam("group"))
     .values(first_id=sa.bindparam("new_id"), first_at=sa.bindparam("new_at", type_=UTCDateTime()))
 )
+_DONE: Final = (RequestState.DONE, RequestState.CANCELLED)
+INCIDENT_PARTS: Final = (incident_entries, incident_members, incident_sessions)
+HISTORY: Final = (
+    (approvals, approvals.c.created_at, approvals.c.state != ApprovalState.OPEN),
+    (cooldowns, cooldowns.c.settled_at, cooldowns.c.outcome != UseOutcome.RESERVED),
+    (escalations, escalations.c.closed_at, sa.true()),
+    (halts, halts.c.released_at, sa.true()),
+    (requests, requests.c.created_at, requests.c.state.in_(_DONE)),
+    (client_prompts, client_prompts.c.created_at, sa.true()),
+    (session_activity, session_activity.c.updated_at, sa.true()),
+)
+JOURNAL: Final = (
+    (acts, acts.c.created_at),
+    (reviews, reviews.c.resolved_at),
+    (organizer_runs, organizer_runs.c.ended_at),
+    (notebook_reviews, notebook_reviews.c.resolved_at),
+)
 _ENDED: Final = (NoticeState.SENT, NoticeState.FAILED, NoticeState.SUPPRESSED)
-_RECORDS: Final = (
+RECORDS: Final = (
     (notices, notices.c.created_at, notices.c.state.in_(_ENDED)),
     (alerts, alerts.c.resolved_at, sa.true()),
     (codes, codes.c.expires_at, sa.true()),
@@ -71,14 +116,68 @@ async def _correct_groups(db: Database, *, before: datetime) -> None:
 
 async def prune_records(db: Database, *, before: datetime) -> int:
     """Remove notifications, alerts, codes, logins and session tokens that ended before a moment."""
-    return sum([await _remove(db, table, at < before, more) for table, at, more in _RECORDS])
+    return sum([await _remove(db, table, at < before, more) for table, at, more in RECORDS])
 
 
-async def _remove(db: Database, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
-    rows = await db.fetch_all(sa.select(table.c.id).where(*where).order_by(table.c.id))
+async def prune_incidents(db: Database, *, before: datetime) -> int:
+    """Remove incidents that ended before a moment, with their timelines, and ended pauses.
 
+    The records of their outcomes stay: memories are derived from these.
+    """
+    other = incidents.alias()
+    stays = sa.or_(other.c.resolved_at.is_(None), other.c.resolved_at >= before)
+    merged = sa.exists().where(other.c.id == incidents.c.merged_into, stays)
+    over = (incidents.c.resolved_at < before, ~merged)
+    removed = await _remove(db, incidents, *over, parts=INCIDENT_PARTS)
+    return removed + await _remove(db, service_pauses, service_pauses.c.ended_at < before)
+
+
+async def prune_history(db: Database, *, before: datetime) -> int:
+    """Remove the ended sessions that nothing refers to any more, and what they did and asked."""
+    removed = sum([await _remove(db, table, at < before, more) for table, at, more in HISTORY])
+    ended = (sessions.c.ended_at < before, sessions.c.output_pending == 0)
+    ids = await _ids(db, sessions, *ended)
+
+    async def remove(some: Sequence[int]) -> list[int]:
+        free = sorted({*some} - await folding.referred(db, some))
+        await folding.remove_sessions(db, free)
+        return free
+
+    async with writing(db):
+        await db.execute(sa.delete(days).where(days.c.day < before.date().isoformat()))
+    return removed + len(await in_batches(db, ids, remove))
+
+
+async def prune_journal(db: Database, *, before: datetime) -> int:
+    """Remove acts, which can then no more be undone, and what runs and reviews that ended left."""
+    old = sa.select(acts.c.id).where(acts.c.created_at < before)
+    steps = await _remove(db, graph_steps, graph_steps.c.act_id.in_(old))
+    return steps + sum([await _remove(db, table, at < before) for table, at in JOURNAL])
+
+
+async def _remove(
+    db: Database,
+    table: sa.Table,
+    *where: sa.ColumnElement[bool],
+    parts: Sequence[sa.Table] = (),
+) -> int:
     async def remove(ids: Sequence[int]) -> list[Any]:
+        for part in parts:
+            await db.execute(sa.delete(part).where(part.c.incident_id.in_(ids)))
         await db.execute(sa.delete(table).where(table.c.id.in_(ids)))
         return [*ids]
 
-    return len(await in_batches(db, [row["id"] for row in rows], remove))
+    return len(await in_batches(db, await _ids(db, table, *where), remove))
+
+
+async def _ids(db: Database, table: sa.Table, *where: sa.ColumnElement[bool]) -> list[int]:
+    """Return the numbers of rows that no other row refers to, of those that `where` is true of."""
+    free = [
+        ~sa.exists().where(other.c[key.parent.name] == table.c.id)
+        for each in metadata.sorted_tables
+        for key in each.foreign_keys
+        if key.column is table.c.id and table is not sessions
+        for other in [each.alias()]
+    ]
+    rows = await db.fetch_all(sa.select(table.c.id).where(*where, *free).order_by(table.c.id))
+    return [row["id"] for row in rows]

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -10,31 +10,47 @@ from lamplighter.domain.memory.decay import Lifetimes, decay_changes
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import fading, history, memories
 from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import tables
 from lamplighter.repository.upkeep.batches import in_batches
 from lamplighter.repository.writes import store
 
 ONE_BY_ONE: Final = 10
-SESSION_SECONDS: Final = 2.0
-"""How long the start of a session waits for memories to fade."""
+SESSION_SECONDS: Final = 0.5
+"""So long the start of a session fades its own memories, where very many are due."""
 
 logger = logging.getLogger(__name__)
 
 
-async def fade(db: Database, *, now: datetime, seconds: float | None = None) -> int:
+async def fade(db: Database, *, now: datetime) -> int:
     """Take what is due from every memory and return how many faded.
-
-    A session waits `seconds` for it at most: the rest fades beside it, and what fell inactive by
-    then is in its prompt this once.
 
     It is done in batches, each a short write of its own: a process that ends between
     two of them has the rest done at the next session, and nobody waits long meanwhile.
     Held back when `now` is before a time at which we wrote: a clock that was wrong
     must not cost a belief. What a row written by hand says of its time is not asked.
     """
+    return 0 if await _is_clock_behind(db, now) else await fade_due(db, now=now)
+
+
+async def fade_for_session(
+    db: Database, considered: Callable[[], Awaitable[Sequence[int]]], *, now: datetime
+) -> None:
+    """Fade before a session: all that is due, or the memories it considers where that is much.
+
+    What is then considered in their place fades too, for `SESSION_SECONDS`. All the rest fades
+    beside the session.
+    """
     if await _is_clock_behind(db, now):
-        return 0
-    deadline = None if seconds is None else time.monotonic() + seconds
-    return await fade_due(db, now=now, deadline=deadline)
+        return
+    due = await fading.find_due(db, now=now, some=True)
+    if not due.too_large:
+        await _fade_found(db, due, now=now)
+        return
+    deadline = time.monotonic() + SESSION_SECONDS
+    while time.monotonic() < deadline:
+        mine = tables.memories.c.id.in_(await considered())
+        if not await fade_due(db, mine, now=now):
+            return
 
 
 async def expire(db: Database, lifetimes: Lifetimes, *, now: datetime) -> int:
@@ -62,25 +78,25 @@ async def _is_clock_behind(db: Database, now: datetime) -> bool:
     return behind
 
 
-async def fade_due(
-    db: Database,
-    *where: Any,
-    now: datetime,
-    act_id: int | None = None,
-    deadline: float | None = None,
-) -> int:
+async def fade_due(db: Database, *where: Any, now: datetime, act_id: int | None = None) -> int:
     """Take what is due from the memories that `where` is true of; return how many faded.
 
     Before an act of an operator it is part of that act, and undone with it.
     """
     waiting = await fading.find_due(db, *where, now=now)
+    return await _fade_found(db, waiting, now=now, act_id=act_id)
+
+
+async def _fade_found(
+    db: Database, waiting: fading.DueMemories, *, now: datetime, act_id: int | None = None
+) -> int:
     count = 0
     for weeks, ids in waiting.by_weeks.items():
 
         async def take(some: Sequence[int], weeks: int = weeks) -> list[int]:
             return await fading.fade(db, some, weeks, now=now, act_id=act_id)
 
-        count += len(await in_batches(db, ids, take, deadline=deadline))
+        count += len(await in_batches(db, ids, take))
 
     async def take_each(some: Sequence[int]) -> list[int]:
         held = await memories.list_by_ids(db, some)
@@ -89,5 +105,5 @@ async def fade_due(
         await store(db, changes, now=now)
         return [each.before.id for each in changes if each.before is not None]
 
-    odd = await in_batches(db, waiting.odd, take_each, first=ONE_BY_ONE, deadline=deadline)
+    odd = await in_batches(db, waiting.odd, take_each, first=ONE_BY_ONE)
     return count + len(odd)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from lamplighter.domain.configuration import Configuration
@@ -24,7 +25,7 @@ from lamplighter.domain.sessions.session import (
 from lamplighter.domain.sessions.summary import summarize_session
 from lamplighter.domain.sessions.transcript import Finished
 from lamplighter.domain.text import clean_lines
-from lamplighter.repository import Database, writing
+from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.access import tokens
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.services import cooldowns, events
@@ -32,7 +33,7 @@ from lamplighter.repository.sessions import approvals, escalations, halts, reque
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory.fade import SESSION_SECONDS, fade
+from lamplighter.usecases.memory.fade import fade_for_session
 from lamplighter.usecases.sessions import chain, prompts
 from lamplighter.usecases.sessions.outcomes import outcome_of
 
@@ -166,7 +167,8 @@ async def begin(
     Raises Conflict when its request was withdrawn meanwhile, and Halted.
     """
     if fading:
-        await fade(db, now=now, seconds=SESSION_SECONDS)
+        considered = partial(_considered, db, plan, services, budget=budget, now=now)
+        await fade_for_session(db, considered, now=now)
     async with writing(db):
         halt = await halts.get_active(db)
         if halt is not None:
@@ -189,6 +191,15 @@ async def begin(
     included = tuple(each.memory for each in block.placements if each.included)
     instrumentation.trace_block("ops", block)
     return OpenedSession(session, prompt, included, handoff)
+
+
+async def _considered(
+    db: Database, plan: SessionPlan, services: Services, *, budget: int, now: datetime
+) -> list[int]:
+    """Return the memories that the prompt of a session chooses from."""
+    async with reading(db):
+        block, _ = await prompts.build_context(db, plan, services, budget=budget, now=now)
+    return [each.memory.id for each in block.placements]
 
 
 async def _handoff(

@@ -39,6 +39,9 @@ async def apply_retention(db: Database, retention: Retention, *, now: datetime) 
         "sessions": _remove_details,
         "events": pruning.prune_events,
         "records": pruning.prune_records,
+        "incidents": pruning.prune_incidents,
+        "history": pruning.prune_history,
+        "journal": pruning.prune_journal,
     }
     ages = asdict(retention)
     return {

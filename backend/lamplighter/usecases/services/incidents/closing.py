@@ -12,7 +12,6 @@ from lamplighter.domain.services.incident import (
     Incident,
     IncidentMember,
     IncidentOutcome,
-    IncidentSource,
     IncidentState,
     is_member,
     outcome_of,
@@ -98,9 +97,8 @@ async def _is_notified_of(db: Database, incident: Incident) -> bool:
     """Whether people know of an incident: by its notifications, or by an event before it."""
     if incident.notified_at or incident.person_notified_at:
         return True
-    if incident.source is IncidentSource.SESSION:
-        return False
-    return await notices.was_alarmed(db, incident.services, since=incident.started_at)
+    ids = await incidents.session_ids(db, incident.id)
+    return await notices.was_alarmed(db, incident.services, ids, since=incident.started_at)
 
 
 async def notify(

@@ -142,8 +142,11 @@ async def _follow_one(db: Database, incident: Incident, *, now: datetime) -> Non
         incident = await _recover_by_sessions(db, incident, now=now)
     if incident.live:
         incident = await closing.close_if_over(db, incident, now=now)
-    if incident.live and incident.source is not IncidentSource.SESSION:
-        await _notify(db, incident, now=now)
+    if incident.live:
+        if incident.notified_at is None:
+            since = incident.started_at
+            await notices.leave_to_incident(db, incident.services, ids, since=since, now=now)
+        await _notify(db, incident, ids, now=now)
 
 
 async def _work(db: Database, incident: Incident, ids: Sequence[int]) -> IncidentWork:
@@ -195,7 +198,7 @@ async def _recover_by_sessions(db: Database, incident: Incident, *, now: datetim
     return await closing.recover(db, incident, well, now=now)
 
 
-async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
+async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: datetime) -> None:
     """Notify people once that an incident began, and once that it needs a person."""
     person = incident.state is IncidentState.NEEDS_PERSON
     rules = await notices.policy(db)
@@ -212,7 +215,7 @@ async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
         and now - incident.detected_at >= GATHER
         and rules.tells(incident.severity)
     ):
-        if await notices.was_alarmed(db, incident.services, since=incident.started_at):
+        if await notices.was_alarmed(db, incident.services, ids, since=incident.started_at):
             await incidents.update(db, incident.id, notified_at=now, now=now)  # by an event
             return
         times = await incidents.count_since(db, incident.service, now - timedelta(hours=24))

@@ -79,8 +79,8 @@ def test_many_are_asked_for_at_once_and_each_gets_its_own(tmp_path: Path) -> Non
 def test_what_it_started_ends_with_a_run_of_tests_that_is_killed(tmp_path: Path) -> None:
     own = nursery._nursery.__wrapped__()
     home = Home(tmp_path / "home", {"LAMPLIGHTER_INTERVAL": "7h"})
-    with open(os.devnull, "r+b") as nothing:
-        child = own.bear(["web"], home.env, [nothing, nothing, nothing])
+    quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    child = nursery.Child(["-m", "lamplighter", "web"], own, env=home.env, **quiet)
 
     own.process.kill()
 

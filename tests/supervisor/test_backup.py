@@ -88,7 +88,7 @@ def fresh(
         env = {**home.env, "LAMPLIGHTER_HOME": str(path)}
         if request.param == "postgresql":
             unique = f"{name}_{abs(hash(str(tmp_path)))}"
-            env["LAMPLIGHTER_DATABASE_URL"] = postgres.create(unique)
+            env["LAMPLIGHTER_DATABASE_URL"] = postgres.create(unique, "migrated")
             request.addfinalizer(lambda: postgres.drop(unique))
         made = Home(path, env, home.started)
         made.engine("lines", *SIX)

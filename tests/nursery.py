@@ -61,7 +61,7 @@ class Child(subprocess.Popen[Any]):
 
     def _execute_child(self, argv: Sequence[str], *how: Any) -> None:
         directory, env, pipes = how[4], how[5], how[9:15]
-        asked = [argv[1:], dict(os.environ if env is None else env), directory or os.getcwd()]
+        asked = [argv[1:], dict(os.environ if env is None else env), str(directory or Path.cwd())]
         streams = (pipes[0], pipes[3], pipes[5])
         same = [number if each == -1 else each for number, each in enumerate(streams)]
         self.pid, self._report = self._nursery.bear(asked, same)
@@ -90,6 +90,23 @@ def python(*argv: str, env: Mapping[str, str] | None = None, **how: Any) -> subp
     if _from_the_beginning(os.environ if env is None else env):
         return subprocess.Popen([sys.executable, *argv], env=env, start_new_session=True, **how)
     return Child(argv, _nursery(), env=env, **how)
+
+
+def finish(
+    *argv: str,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    given: str = "",
+    seconds: float = 60,
+) -> "subprocess.CompletedProcess[str]":
+    """Run a Python to its end, with what it is given to read."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with python(*argv, env=env, cwd=cwd, **pipes, text=True) as process:
+        try:
+            out, err = process.communicate(given, timeout=seconds)
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(argv, process.returncode, out, err)
 
 
 def start(

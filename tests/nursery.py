@@ -65,7 +65,7 @@ class Child(subprocess.Popen[Any]):
         streams = (pipes[0], pipes[3], pipes[5])
         same = [number if each == -1 else each for number, each in enumerate(streams)]
         self.pid, self._report = self._nursery.bear(asked, same)
-        self._close_pipe_fds(*pipes)
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
     def _internal_poll(self, *_: object, **__: object) -> int | None:
         return self._ended(0)

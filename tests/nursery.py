@@ -47,6 +47,7 @@ PASSED_ON = ("PATH", "HOME", "LANG")
 REQUEST_BYTES = 1 << 18
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
+INHERITED = frozenset(os.environ.items())  # what these tests were given asks for nothing
 LEFT_SECONDS = 20.0
 
 Stream = IO[Any] | int
@@ -133,8 +134,7 @@ def run(*words: str, env: dict[str, str], seconds: float) -> "subprocess.Complet
 
 def _from_the_beginning(env: Mapping[str, str]) -> bool:
     measured = "pytest" not in sys.modules  # a benchmark is of what a user starts
-    ours = os.environ.items()  # what this process was given asks for nothing
-    asked = any(each[0].startswith("PYTHON") for each in env.items() - ours)
+    asked = any(name.startswith("PYTHON") for name, _ in env.items() - INHERITED)
     return measured or sys.platform != "linux" or asked
 
 

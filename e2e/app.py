@@ -52,7 +52,7 @@ class App:
     home: Path
     env: dict[str, str] = field(default_factory=dict)
     port: int = 0
-    running: dict[str, nursery.Child | subprocess.Popen[bytes]] = field(default_factory=dict)
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
     def url(self) -> str:

@@ -1,7 +1,7 @@
 """A real browser in front of the real product; every console error fails the test."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,6 +39,17 @@ REFUSED = "the server responded with a status of"  # looked at in the answers th
 
 
 RUN_DIRECTORY = run_files.make()
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note which tests failed: their last picture is kept."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
 
 
 def pytest_unconfigure() -> None:
@@ -119,6 +130,8 @@ def page(
     page.on("response", answered)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     yield page
-    page.screenshot(path=str(tmp_path / "end.png"))
+    if request.node.stash.get(FAILED, False):
+        page.screenshot(path=str(tmp_path / "end.png"))
+    page.evaluate("0")  # what the page said before has been heard
     context.close()
     assert wrong == [], f"the console of {request.node.name}"

@@ -208,7 +208,7 @@ class Server:
 
     home: Home
     port: int = 0
-    _process: nursery.Child | subprocess.Popen[bytes] | None = None
+    _process: subprocess.Popen[bytes] | None = None
 
     def __post_init__(self) -> None:
         self.port = self.port or free_port()

@@ -29,7 +29,7 @@ class MemoryService(Server):
         self._until_ready()
 
     @property
-    def process(self) -> nursery.Child | subprocess.Popen[bytes]:
+    def process(self) -> subprocess.Popen[bytes]:
         assert self._process is not None
         return self._process
 

@@ -1,13 +1,12 @@
 """A migration on PostgreSQL that is killed before its statements, one after another."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import direct_writes
+import nursery
 from lamplighter.repository.upkeep import migrate
 
+HERE = Path(__file__).parent
 KILLED = """
 import itertools, os, sys
 import alembic.command, asyncpg, sqlalchemy as sa  # once, for all that are forked
@@ -47,13 +46,7 @@ def kill_migrations(empty: str, whole: str, *, start: int, step: int) -> int:
 
     Each leaves nothing, and the one that is let through makes what the `whole` database has.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, empty, str(start), str(step)],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = nursery.finish("-c", KILLED, empty, str(start), str(step), cwd=HERE, seconds=3_600)
     kills = done.stdout.splitlines()
     assert (set(kills), done.stderr) == ({"-9 []"}, ""), f"from statement {start} on"
     for query in (COLUMNS, INDEXES):

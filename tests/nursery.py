@@ -1,11 +1,11 @@
-"""Real `lamplighter` processes that begin with what every one of them loads first.
+"""Real Python processes that begin with what every one of them loads first.
 
 To load it takes half a second of processor time, and a run of all tests starts well over
 a thousand. So each process that runs tests has a nursery, which has loaded it once and
 forks: a child has a session, an environment, a directory and streams of its own, does what
-`python -m lamplighter` does and ends as that ends. What `up`, `demo`, the hook and the wheel
-start is a Python from its very beginning, as are those of the benchmarks and what has
-PYTHON… in its environment.
+a Python that is started so does and ends as that ends. What `up`, `demo`, the hook and the wheel
+start is a Python from its very beginning, as are those of the benchmarks and what is given
+a PYTHON… that we have not.
 """
 
 import atexit
@@ -20,13 +20,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from runpy import run_module
+from runpy import run_module, run_path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -47,64 +47,75 @@ PASSED_ON = ("PATH", "HOME", "LANG")
 REQUEST_BYTES = 1 << 18
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
+INHERITED = frozenset(os.environ.items())  # what these tests were given asks for nothing
 LEFT_SECONDS = 20.0
 
 Stream = IO[Any] | int
 
 
-@dataclass
-class Child:
-    """A process that a nursery forked; signalled and waited for as a `subprocess.Popen` is."""
+class Child(subprocess.Popen[Any]):
+    """A Python that a nursery forked; all else is as of one that was started."""
 
-    args: Sequence[str]
-    pid: int
-    report: int
-    returncode: int | None = None
+    def __init__(self, argv: Sequence[str], nursery: "Nursery", **how: Any) -> None:
+        self._nursery, self._report = nursery, -1
+        super().__init__([sys.executable, *argv], **how)
 
-    def poll(self) -> int | None:
+    def _execute_child(self, argv: Sequence[str], *how: Any) -> None:
+        directory, env, pipes = how[4], how[5], how[9:15]
+        asked = [argv[1:], dict(os.environ if env is None else env), str(directory or Path.cwd())]
+        streams = (pipes[0], pipes[3], pipes[5])
+        same = [number if each == -1 else each for number, each in enumerate(streams)]
+        self.pid, self._report = self._nursery.bear(asked, same)
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+    def _internal_poll(self, *_: object, **__: object) -> int | None:
         return self._ended(0)
 
-    def wait(self, timeout: float | None = None) -> int:
+    def _wait(self, timeout: float | None) -> int:
         ended = self._ended(timeout)
         if ended is None:
-            raise subprocess.TimeoutExpired(list(self.args), timeout or 0)
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
         return ended
 
-    def send_signal(self, number: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
-
     def _ended(self, seconds: float | None) -> int | None:
-        if self.returncode is None and select.select([self.report], [], [], seconds)[0]:
-            said = os.read(self.report, 64)
+        if self.returncode is None and select.select([self._report], [], [], seconds)[0]:
+            said = os.read(self._report, 64)
             assert said, f"the nursery of {self.pid} is gone"
             self.returncode = int(said)
-            os.close(self.report)
+            os.close(self._report)
         return self.returncode
+
+
+def python(*argv: str, env: Mapping[str, str] | None = None, **how: Any) -> subprocess.Popen[Any]:
+    """Start a Python in a session of its own, with `-m`, `-c` or a file, and what it is given."""
+    if _from_the_beginning(os.environ if env is None else env):
+        return subprocess.Popen([sys.executable, *argv], env=env, start_new_session=True, **how)
+    return Child(argv, _nursery(), env=env, **how)
+
+
+def finish(
+    *argv: str,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    given: str = "",
+    seconds: float = 60,
+) -> "subprocess.CompletedProcess[str]":
+    """Run a Python to its end, with what it is given to read."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with python(*argv, env=env, cwd=cwd, **pipes, text=True) as process:
+        try:
+            out, err = process.communicate(given, timeout=seconds)
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(argv, process.returncode, out, err)
 
 
 def start(
     *words: str, env: dict[str, str], stdout: Stream, stderr: Stream, stdin: Stream | None = None
-) -> "Child | subprocess.Popen[bytes]":
+) -> subprocess.Popen[bytes]:
     """Start a `lamplighter` in a session of its own."""
-    with open(os.devnull, "rb") as nothing:
-        streams = (stdin or nothing, stdout, stderr)
-        if _from_the_beginning(env):
-            return subprocess.Popen(
-                [sys.executable, "-m", "lamplighter", *words],
-                env=env,
-                stdin=streams[0],
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=True,
-            )
-        return _nursery().bear(words, env, streams)
+    streams = {"stdin": stdin or subprocess.DEVNULL, "stdout": stdout, "stderr": stderr}
+    return python("-m", "lamplighter", *words, env=env, **streams)
 
 
 def run(*words: str, env: dict[str, str], seconds: float) -> "subprocess.CompletedProcess[str]":
@@ -121,9 +132,10 @@ def run(*words: str, env: dict[str, str], seconds: float) -> "subprocess.Complet
         return subprocess.CompletedProcess(words, ended, out.read(), err.read())
 
 
-def _from_the_beginning(env: dict[str, str]) -> bool:
+def _from_the_beginning(env: Mapping[str, str]) -> bool:
     measured = "pytest" not in sys.modules  # a benchmark is of what a user starts
-    return measured or sys.platform != "linux" or any(name.startswith("PYTHON") for name in env)
+    asked = any(name.startswith("PYTHON") for name, _ in env.items() - INHERITED)
+    return measured or sys.platform != "linux" or asked
 
 
 @dataclass
@@ -134,16 +146,15 @@ class Nursery:
     process: subprocess.Popen[bytes]
     one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
-    def bear(self, words: Sequence[str], env: dict[str, str], streams: Sequence[Stream]) -> Child:
+    def bear(self, asked: Sequence[Any], streams: Sequence[int]) -> tuple[int, int]:
+        """Return the number of a new child, and where its end is reported."""
         report, reporting = os.pipe()
-        request = json.dumps([words, env, str(Path.cwd())]).encode()
-        numbers = [each if isinstance(each, int) else each.fileno() for each in streams]
         with self.one_at_a_time:
-            socket.send_fds(self.asking, [request], [*numbers, reporting])
+            socket.send_fds(self.asking, [json.dumps(asked).encode()], [*streams, reporting])
             os.close(reporting)
             pid = self.asking.recv(64)
         assert pid, "the nursery is gone"
-        return Child(words, int(pid), report)
+        return int(pid), report
 
     def close(self) -> None:
         """Let it end."""
@@ -176,7 +187,7 @@ def _nursery() -> Nursery:
 class Asked:
     """What a child is to be."""
 
-    words: list[str]
+    argv: list[str]
     env: dict[str, str]
     directory: str
     streams: list[int]
@@ -195,7 +206,7 @@ class Asked:
         os.environ.clear()
         os.environ.update(self.env)
         time.tzset()
-        sys.argv[1:], sys.path[0] = self.words, self.directory
+        sys.path[0] = self.directory
 
 
 def tend(asked: socket.socket) -> Asked:
@@ -222,8 +233,8 @@ def tend(asked: socket.socket) -> Asked:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 asked.detach()  # its number will be another file's
-                words, env, directory = json.loads(request)
-                return Asked(words, env, directory, streams, nursery)
+                argv, env, directory = json.loads(request)
+                return Asked(argv, env, directory, streams, nursery)
             reports[pid] = report
             asked.send(str(pid).encode())
             for stream in streams:
@@ -240,10 +251,19 @@ def _report(reports: dict[int, int]) -> None:
         os.close(report)
 
 
-def run_command() -> object:
-    """Do what `python -m lamplighter` does, and return its exit status or its last words."""
+def run_python(argv: list[str]) -> object:
+    """Do what Python does with these words, and return its exit status or its last words."""
+    first, *more = argv
     try:
-        run_module("lamplighter", run_name="__main__", alter_sys=True)
+        if first == "-m":
+            sys.argv[1:] = more[1:]
+            run_module(more[0], run_name="__main__", alter_sys=True)
+        elif first == "-c":
+            sys.argv[:] = [first, *more[1:]]
+            exec(compile(more[0], "<string>", "exec"), {"__name__": "__main__"})
+        else:
+            sys.argv[:], sys.path[0] = argv, str(Path(first).parent)
+            run_path(first, run_name="__main__")
     except SystemExit as ended:
         return ended.code
     return None
@@ -292,7 +312,7 @@ def main() -> None:
     gc.freeze()
     asked = tend(socket.socket(fileno=int(sys.argv[1])))
     asked.become()
-    end(run_command())
+    end(run_python(asked.argv))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 import asyncio
 import random
 import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,6 +10,7 @@ from typing import Any, Final
 
 from benchmarks.episodes import EPISODE, generate
 
+import nursery
 from lamplighter.domain.services.event import Level
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
@@ -68,9 +68,7 @@ def kill_runs(url: str, kills: int, seed: int, longest: float, program: str = WO
     chance, killed = random.Random(seed), 0
     for number in range(kills + 1):
         now = NOON + timedelta(seconds=16 * number)
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, url, now.isoformat()], stdout=subprocess.PIPE
-        )
+        process = nursery.python("-c", program, url, now.isoformat(), stdout=subprocess.PIPE)
         assert process.stdout is not None
         try:
             process.stdout.readline()

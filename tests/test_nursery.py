@@ -39,6 +39,22 @@ def test_what_it_prints_and_how_it_ends_is_the_same(tmp_path: Path, words: str) 
     assert forked.stdout or forked.stderr
 
 
+@pytest.mark.parametrize("code", ["print(sys.argv, input())", "sys.exit('no')", "1 / 0"])
+@pytest.mark.parametrize("is_file", [False, True], ids=["text", "file"])
+def test_a_program_reads_prints_and_ends_the_same(
+    tmp_path: Path, code: str, *, is_file: bool
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f"import sys; {code}")
+    argv = (str(program),) if is_file else ("-c", program.read_text())
+
+    forked = nursery.finish(*argv, "a", env={}, given="b\n")
+    started = nursery.finish(*argv, "a", env={"PYTHONUTF8": "1"}, given="b\n")
+
+    assert (forked.returncode, forked.stdout) == (started.returncode, started.stdout)
+    assert forked.stderr.splitlines()[-1:] == started.stderr.splitlines()[-1:]
+
+
 @FORKS
 def test_a_nursery_task_is_isolated_stopped_and_awaited(tmp_path: Path) -> None:
     server = Server(Home(tmp_path / "home", {"LAMPLIGHTER_INTERVAL": "7h"}))
@@ -79,8 +95,8 @@ def test_many_are_asked_for_at_once_and_each_gets_its_own(tmp_path: Path) -> Non
 def test_what_it_started_ends_with_a_run_of_tests_that_is_killed(tmp_path: Path) -> None:
     own = nursery._nursery.__wrapped__()
     home = Home(tmp_path / "home", {"LAMPLIGHTER_INTERVAL": "7h"})
-    with open(os.devnull, "r+b") as nothing:
-        child = own.bear(["web"], home.env, [nothing, nothing, nothing])
+    quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    child = nursery.Child(["-m", "lamplighter", "web"], own, env=home.env, **quiet)
 
     own.process.kill()
 

@@ -4,8 +4,6 @@ import json
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -164,14 +162,7 @@ def test_strict_it_asks_for_every_field_at_the_root_too(home: Home) -> None:
 
 
 def test_a_port_in_use_is_reported_with_its_setting(service: MemoryService) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "lamplighter", "memory-service", "--port", str(service.port)],
-        env=service.home.env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = service.home.ask("memory-service", "--port", str(service.port))
 
     assert done.returncode == 2
     assert "LAMPLIGHTER_MEMORY_PORT" in done.stderr

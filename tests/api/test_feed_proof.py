@@ -3,7 +3,6 @@
 import asyncio
 import random
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
@@ -13,6 +12,7 @@ import httpx2
 import psutil
 import pytest
 
+import nursery
 from lamplighter.repository.store.database import sqlite_url
 from living import Server
 from raw_stream import Follower, connected, drained
@@ -83,7 +83,7 @@ def changing(
 ) -> Iterator[None]:
     """Commit changes in another process, some in each transaction."""
     words = address(server), str(server.home.path), *map(str, (count, size, pause, most))
-    process = subprocess.Popen([sys.executable, "-c", WRITES, *words], stderr=subprocess.PIPE)
+    process = nursery.python("-c", WRITES, *words, stderr=subprocess.PIPE)
     try:
         yield
         _, errors = process.communicate(timeout=SECONDS)
@@ -237,13 +237,7 @@ def test_a_client_away_too_long_reloads_and_equals_the_server(
         left_at = seq(own_server)
         held = {each["id"]: each for each in memories(client)}
         change(client, 30)
-        pruned = subprocess.run(
-            [sys.executable, "-c", PRUNES, address(own_server)],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=True,
-        )
+        pruned = nursery.finish("-c", PRUNES, address(own_server))
         away = client.get("/api/v1/changes", params={"after": left_at}).json()
         assert (away.get("reset"), int(pruned.stdout) > 40) == (True, True)
         page = client.get("/api/v1/memories", params={"limit": 200, "state": "all"}).json()

@@ -12,6 +12,7 @@ from client_contexts import WAL
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+import nursery
 from lamplighter.formats.tools import CLIENT_TOOLS
 from living import Home
 
@@ -57,14 +58,14 @@ def by_hand(
 ) -> subprocess.CompletedProcess[bytes]:
     """Write lines to its standard input, end that, and return how it ended."""
     said = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in lines]
-    return subprocess.run(
-        [sys.executable, *ARGV, *words],
-        input=b"".join(each + b"\n" for each in said),
-        env={**home.env, "LAMPLIGHTER_TOKEN": token},
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    env = {**home.env, "LAMPLIGHTER_TOKEN": token}
+    with nursery.python(*ARGV, *words, env=env, **pipes) as process:
+        try:
+            out, err = process.communicate(b"".join(each + b"\n" for each in said), timeout=60)
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
 
 
 async def test_the_sdk_s_client_keeps_and_finds_as_the_token_says(home: Home, token: str) -> None:

@@ -2,13 +2,14 @@
 
 import os
 import random
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
-from homes import Home, Process
+from homes import Home
 from staged import client, remembered, serving
 
 from lamplighter.repository.store import driver
@@ -18,7 +19,7 @@ RESTS = ("", "-wal", "-shm", ".migrate.lock", ".supervisor.lock")
 
 
 @contextmanager
-def used(home: Home) -> Iterator[tuple[httpx2.Client, Process]]:
+def used(home: Home) -> Iterator[tuple[httpx2.Client, subprocess.Popen[bytes]]]:
     """Yield a client of a home where both processes run and some memories are kept."""
     home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
     with serving(home) as server, client(server) as asking:
@@ -50,7 +51,7 @@ def noticed(home: Home, asking: httpx2.Client, words: str) -> None:
     assert failing[0]["what_to_do"].startswith("Writes are stopped.")
 
 
-def calm(home: Home, supervisor: Process) -> None:
+def calm(home: Home, supervisor: subprocess.Popen[bytes]) -> None:
     """See that the supervisor lives and wrote no traceback."""
     assert supervisor.poll() is None
     assert "Traceback" not in (home.path / "log").read_text()

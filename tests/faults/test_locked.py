@@ -33,7 +33,7 @@ def test_a_database_held_for_half_a_minute_loses_nothing(home: Home) -> None:
                 while not writing.done():
                     for path in ("/api/v1/memories", "/api/v1/overview", "/readyz"):
                         read.append(asking.get(path).status_code)
-                    time.sleep(0.1)
+                    time.sleep(0.4)
                 refused.append(writing.result())
             printed = home.output(1).read_bytes().count(b"[MEMORY:")
             holder.execute("ROLLBACK")
@@ -71,7 +71,7 @@ def test_a_supervisor_that_finds_the_database_held_waits_and_then_leads(home: Ho
 
 
 def test_a_supervisor_that_is_asked_to_end_while_the_database_is_held_ends(home: Home) -> None:
-    home.engine("numbered", "100000", "0.02")
+    home.engine("numbered", "100000", "0.2")
     supervisor = home.start("supervisor")
     home.until(lambda: home.value("SELECT count(*) FROM memories"))
     with closing(driver.connect(str(home.path / "lamplighter.db"))) as holder:

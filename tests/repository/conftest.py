@@ -2,11 +2,12 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+import nursery
 
 Spawn = Callable[..., "subprocess.Popen[str]"]
 
@@ -17,14 +18,9 @@ def spawn(tmp_path: Path) -> Iterator[Spawn]:
     started: list[subprocess.Popen[str]] = []
 
     def start(program: str, *arguments: str) -> "subprocess.Popen[str]":
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "LAMPLIGHTER_HOME": str(tmp_path)},
-        )
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        env = {**os.environ, "LAMPLIGHTER_HOME": str(tmp_path)}
+        process = nursery.python("-c", program, *arguments, **pipes, text=True, env=env)
         started.append(process)
         return process
 

@@ -7,7 +7,6 @@ database can be put to the same test.
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import nursery
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, sqlite_url
 from lamplighter.repository.upkeep import migrate
@@ -74,13 +74,8 @@ def swept(address: str, target: str, read: Callable[[str], Any], each: int = 1) 
     """
     before = read(address)
     killed: list[str] = []
-    driving = subprocess.Popen(
-        [sys.executable, str(DRIVER), address, target, str(each)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    driving = nursery.python(str(DRIVER), address, target, str(each), **pipes, text=True)
     try:
         assert driving.stdin is not None
         assert driving.stdout is not None

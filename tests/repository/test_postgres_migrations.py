@@ -22,7 +22,7 @@ from lamplighter.repository.upkeep import migrate
 print(migrate.upgrade(sys.argv[1]))
 """
 NAMES = itertools.count(1)
-STEP = 12
+STEP = 36
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from test_conformance_lifecycle import DAYS, NUMBERS, SAID, TOLD, Row
 
 import direct_writes
 from lamplighter.domain.sessions.context import estimate_tokens
-from lamplighter.repository.upkeep import migrate
 from living import Home, Server, lately
 from postgres_server import PostgresServer
 
@@ -47,8 +46,7 @@ def shared(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -
     """Let one session of tier 2 begin long after what is held, and say all that a table has."""
     home = Kept(tmp_path_factory.mktemp("kept") / "home")
     postgres.drop("conformance")  # work that is shared out anew may come back to this server
-    home.more["LAMPLIGHTER_DATABASE_URL"] = url = postgres.create("conformance")
-    migrate.upgrade(url)
+    home.more["LAMPLIGHTER_DATABASE_URL"] = postgres.create("conformance", "migrated")
     for number, (days, confidence, _) in DAYS.items():
         home.knows((f"s{number}", "timing", SAID, confidence), days=days)
     held = [(NUMBERS[n], case.category, case.held, case.confidence) for n, case in TOLD.items()]

@@ -19,8 +19,6 @@ from living import Reader
 ENGINE = Path(__file__).parents[1] / "fakes" / "engine.py"
 NO_SERVICES = "services: {}\n"
 
-Process = nursery.Child | subprocess.Popen[bytes]
-
 
 @dataclass
 class Home:
@@ -28,10 +26,10 @@ class Home:
 
     path: Path
     env: dict[str, str]
-    started: list[Process] = field(default_factory=list)
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
     _reader: Reader = field(default_factory=Reader)
 
-    def start(self, *words: str) -> Process:
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
         log = (self.path / "log").open("ab")
         with log:
             process = nursery.start(*words, env=self.env, stdout=log, stderr=log)
@@ -60,12 +58,12 @@ class Home:
         return rows[0][0] if rows else None
 
     def until(self, what: Callable[[], object], seconds: float = 60) -> object:
-        deadline = time.monotonic() + seconds
+        began = time.monotonic()
         with self._reader.kept():
-            while time.monotonic() < deadline:
+            while (waited := time.monotonic() - began) < seconds:
                 if found := what():
                     return found
-                time.sleep(0.02)
+                time.sleep(min(0.02 + waited / 20, 0.25))  # to look costs more than to wait
         raise AssertionError(f"did not come about; log:\n{(self.path / 'log').read_text()}")
 
     def outputs(self, session: int, suffix: str = ".jsonl") -> list[Path]:

@@ -88,7 +88,9 @@ def fresh(
         env = {**home.env, "LAMPLIGHTER_HOME": str(path)}
         if request.param == "postgresql":
             unique = f"{name}_{abs(hash(str(tmp_path)))}"
-            env["LAMPLIGHTER_DATABASE_URL"] = postgres.create(unique)
+            # a restore without --replace is into an empty database
+            template = "migrated" if name == "first" else "template1"
+            env["LAMPLIGHTER_DATABASE_URL"] = postgres.create(unique, template)
             request.addfinalizer(lambda: postgres.drop(unique))
         made = Home(path, env, home.started)
         made.engine("lines", *SIX)

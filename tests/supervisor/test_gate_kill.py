@@ -13,6 +13,7 @@ import pytest
 from homes import Home
 
 import direct_writes
+import nursery
 from lamplighter import clock
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.sessions.session import SessionPlan
@@ -55,12 +56,8 @@ def sound(url: str) -> None:
 
 
 def driven(*words: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, str(DRIVER), *map(str, words)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    return nursery.python(str(DRIVER), *map(str, words), **pipes, text=True)
 
 
 def runs(home: Path, service: str, action: str) -> int:

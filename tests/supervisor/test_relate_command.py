@@ -2,29 +2,26 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from homes import Home
 
+import nursery
+
+RELATE = ("-m", "lamplighter", "memory", "relate", "--jsonl")
 PAIR = {"id": 1, "old": "Takes 60s to start", "new": "Takes 10 minutes to start"}
 SAME = {"id": "two", "old": "Takes 60s to start", "new": "takes 60s to start."}
 
 
 def answers(home: Home, *lines: str | bytes) -> tuple[int, list[dict[str, Any]]]:
     given = b"".join((each.encode() if isinstance(each, str) else each) + b"\n" for each in lines)
-    done = subprocess.run(
-        [sys.executable, "-m", "lamplighter", "memory", "relate", "--jsonl"],
-        env=home.env,
-        input=given,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert b"Traceback" not in done.stderr, done.stderr
-    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with nursery.python(*RELATE, env=home.env, **pipes) as done:
+        out, err = done.communicate(given, timeout=60)
+    assert b"Traceback" not in err, err
+    return done.returncode, [json.loads(line) for line in out.splitlines()]
 
 
 def test_pairs_are_answered_a_line_each(home: Home) -> None:
@@ -76,12 +73,8 @@ def test_a_bad_line_is_reported_and_the_others_continue(home: Home) -> None:
 
 
 def test_each_line_is_answered_before_the_next_is_asked(home: Home) -> None:
-    asked = subprocess.Popen(
-        [sys.executable, "-m", "lamplighter", "memory", "relate", "--jsonl"],
-        env=home.env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    asked = nursery.python(*RELATE, env=home.env, **pipes)
     try:
         assert asked.stdin
         assert asked.stdout

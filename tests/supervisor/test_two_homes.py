@@ -2,12 +2,13 @@
 
 import shlex
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import httpx2
 import pytest
-from homes import ENGINE, NO_SERVICES, Home, Process, rows, there
+from homes import ENGINE, NO_SERVICES, Home, rows, there
 
 from living import free_port
 
@@ -36,7 +37,7 @@ def printed(home: Home) -> int:
     return home.output(1).read_bytes().count(b"[MEMORY:")
 
 
-def leading(other: Home) -> Process:
+def leading(other: Home) -> subprocess.Popen[bytes]:
     """Start the supervisor of the second home, and wait until its session is at work."""
     supervisor = other.start("supervisor")
     other.until(lambda: there(other, "SELECT 1 FROM markers HAVING count(*) > 20"), 60)

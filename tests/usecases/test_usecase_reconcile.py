@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session, stream
 
 import direct_writes
+import nursery
 from confidences import DOWN, LEARNED, UP, WEEK, after
 from contexts import context, ingesting, learning
 from lamplighter.domain.memory.intents import CONTRADICTS, REVIVES
@@ -384,12 +384,9 @@ async def test_a_process_that_is_killed_within_it_leaves_nothing(db: Database, u
     kept = {each: await rows(db, each) for each in ALL}
     here = Path(__file__).parent
 
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", DIES, url, str(here), str(here.parent)),
-        stdin=asyncio.subprocess.DEVNULL,
-    )
+    died = await asyncio.to_thread(nursery.finish, "-c", DIES, url, str(here), str(here.parent))
 
-    assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL
+    assert died.returncode == -signal.SIGKILL, died.stderr
     assert {each: await rows(db, each) for each in ALL} == kept
     assert (await heard(db, HALF)).effects[0].after.confidence == after(DOWN)
 

@@ -4,8 +4,6 @@ The ends of some names are the numbers of the cases.
 """
 
 import asyncio
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows, session
 
+import nursery
 from contexts import WINDOW, context
 from lamplighter.domain.errors import Invalid, NotFound
 from lamplighter.domain.memory.knowledge import SavedKnowledge, SaveOutcome
@@ -449,15 +448,10 @@ async def test_many_at_once_make_one_row(db: Database, wanted: Candidate) -> Non
 
 async def test_two_processes_at_once_make_one_row_of_each(db: Database, url: str) -> None:
     here = Path(__file__).parent
-    both = [
-        await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", SAVE, url, str(here), str(here.parent)), stderr=subprocess.PIPE
-        )
-        for _ in range(2)
-    ]
-    for each in both:
-        _, words = await asyncio.wait_for(each.communicate(), 60)
-        assert each.returncode == 0, words
+    argv = ("-c", SAVE, url, str(here), str(here.parent))
+    both = (asyncio.to_thread(nursery.finish, *argv) for _ in range(2))
+    for each in await asyncio.gather(*both):
+        assert each.returncode == 0, each.stderr
 
     counts = [
         (each.topic_key, each.duplicate_count, each.revision_count) for each in await held(db)

@@ -62,7 +62,6 @@ def serve(
     files = ServicesFile(settings.services)
 
     async def answer(db: Database) -> None:
-        from lamplighter.mcp import stdio
         from lamplighter.serve.verify.tools import build_tools
 
         # no model: it takes 270 MB, and there is a process for each client
@@ -75,6 +74,8 @@ def serve(
             return await _caller(db, token, named)
 
         await here.speaker(await who(), project=project)  # what is wrong is told at once
+        from lamplighter.mcp import stdio
+
         async with home.tracing(settings, "mcp"):
             await stdio.serve(here, who, project=project, values=not words)
 

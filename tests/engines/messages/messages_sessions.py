@@ -4,7 +4,6 @@ import json
 import os
 import socketserver
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+import nursery
 from lamplighter.domain.sessions.cost import Price
 from lamplighter.domain.sessions.transcript import TranscriptItem
 from lamplighter.engines import stream
@@ -132,14 +132,9 @@ class Session:
         """Start it as a process that appends to its file."""
         env = {"PATH": os.environ["PATH"], "ANTHROPIC_BASE_URL": self.url}
         with self.file.open("ab") as out, (self.directory / "err").open("ab") as err:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "lamplighter.engines.messages"],
-                stdin=subprocess.PIPE,
-                stdout=out,
-                stderr=err,
-                cwd=self.directory,
-                env=env,
-            )
+            streams = {"stdin": subprocess.PIPE, "stdout": out, "stderr": err}
+            argv = ("-m", "lamplighter.engines.messages")
+            process = nursery.python(*argv, env=env, cwd=self.directory, **streams)
         assert process.stdin is not None
         process.stdin.write(msgspec.json.encode(self.request))
         process.stdin.close()

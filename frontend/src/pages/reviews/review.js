@@ -74,7 +74,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       const text = { name: "new", title, memory: null, parts: [], ...alone }
       const shown = (this.failed || this.ofText ? one : two).map((side) => ({
         ...side,
-        said: this.phase === "ready" ? (sources?.[/** @type {"old" | "new"} */ (side.name)] ?? []) : [],
+        said: this.phase === "ready" ? reportsOf(side.memory, sources?.[/** @type {"old" | "new"} */ (side.name)]) : [],
         sessions: exposed?.[/** @type {"old" | "new"} */ (side.name)]?.slice(0, NAMED) ?? [],
         others: Math.max(0, (counts?.[/** @type {"old" | "new"} */ (side.name)] ?? 0) - NAMED),
       }))
@@ -273,6 +273,11 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     const services = service ?? ""
     return api.get("/context", { tier: 1, services, sections: "operational", exclude: id, compare_to: "now" })
   }
+}
+
+/** What reported a claim; of what the organizer extracted, that it did. @param {Memory | null | undefined} memory @param {Said[]} [reports] */
+function reportsOf(memory, reports = []) {
+  return reports.map((each) => ({ ...each, extracted: memory?.source === "extracted" && each.cause === "created" }))
 }
 
 /** @param {{added: string[], removed: string[]}} diff @returns {PromptLine[]} */

@@ -162,8 +162,9 @@ const REPORTS = new Map([
   ["contradicted", t("common.reported_contradiction")],
 ])
 
-/** How somebody came to say it. @param {Said} said */
-export function reportWords({ cause, session_id: session }) {
+/** How somebody came to say it; or the organizer took it from an episode. @param {Said & {extracted?: boolean}} said */
+export function reportWords({ cause, session_id: session, extracted }) {
+  if (extracted) return t("common.reported_by_organizer")
   const what = REPORTS.get(cause) ?? cause.replaceAll("_", " ")
   return session ? t("common.by_session", { what }) : t("common.by_person", { what })
 }

@@ -143,6 +143,7 @@ export const common = {
   by_name: "by {by},",
   reported_first: "first reported",
   reported_manually: "added",
+  reported_by_organizer: "extracted by the organizer",
   reported_again: "reported again",
   reported_contradiction: "contradicted",
   by_session: "{what} by session",

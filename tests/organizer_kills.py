@@ -16,6 +16,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.organize import runs
 from lamplighter.repository.services import events
+from lamplighter.usecases.organize import view
 
 NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WORKS: Final = """
@@ -31,6 +32,7 @@ async def main(url, now):
         at = datetime.fromisoformat(now)
         print("begin", flush=True)
         await organize(Context(db=db, now=lambda: at, redact=Redactor()), trigger="operator")
+        print("end", flush=True)
 
 asyncio.run(main(*sys.argv[1:]))
 """
@@ -50,14 +52,19 @@ async def fill(url: str, count: int) -> None:
 
 
 async def final_state(url: str) -> tuple[Counter[Any], list[dict[str, int]]]:
-    """Return what all memories are, and what the runs counted."""
+    """Return what all memories are, and what the runs counted that changed any.
+
+    A process that was killed after its run ended is followed by a run that changes nothing.
+    """
     async with Database(url) as db:
         rows = await db.fetch_all(
             "SELECT observation, project, service, active, inactive_reason, distilled, source,"
             " topic_key FROM memories"
         )
         found = (await runs.page(db, limit=500)).items
-    return Counter(tuple(row) for row in rows), [dict(each.counts) for each in found]
+    return Counter(tuple(dict(row).values()) for row in rows), [
+        dict(each.counts) for each in found if each.act_id
+    ]
 
 
 def kill_runs(url: str, kills: int, seed: int, longest: float, program: str = WORKS) -> int:
@@ -78,6 +85,9 @@ def kill_runs(url: str, kills: int, seed: int, longest: float, program: str = WO
             process.wait(timeout=chance.uniform(0, longest))
             break
         except subprocess.TimeoutExpired:
+            process.kill()
+            if b"end" in process.stdout.read():
+                break
             killed += 1
         finally:
             process.kill()
@@ -89,6 +99,18 @@ def kill_runs(url: str, kills: int, seed: int, longest: float, program: str = WO
 def run_once(url: str) -> None:
     """Run the organizer without a kill."""
     assert kill_runs(url, 0, 0, 0) == 0
+
+
+def undo_run(url: str) -> None:
+    """Undo the newest run: the next one has the same to do."""
+
+    async def undo() -> None:
+        async with Database(url) as db:
+            run = await runs.newest(db)
+            assert run is not None
+            await view.undo(db, run.id, now=NOON)
+
+    asyncio.run(undo())
 
 
 def fill_database(url: str, count: int) -> None:

@@ -1386,7 +1386,7 @@ export interface components {
          * @description Where an entity or a relationship comes from.
          * @enum {unknown}
          */
-        EvidenceSource: "event" | "incident" | "memory" | "operator" | "services";
+        EvidenceSource: "event" | "incident" | "memory" | "model" | "operator" | "services";
         /**
          * EntityIn
          * @description A new entity; an empty project makes it readable from every project.
@@ -1750,7 +1750,7 @@ export interface components {
         ReviewOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "fact" | "file" | "possible" | "verification";
+            kind: "conflict" | "fact" | "file" | "possible" | "relationship" | "verification";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;
@@ -2222,7 +2222,7 @@ export interface components {
             /** @default null */
             service?: string | null;
             /** @default null */
-            kind?: ("conflict" | "fact" | "file" | "possible" | "verification") | null;
+            kind?: ("conflict" | "fact" | "file" | "possible" | "relationship" | "verification") | null;
             /** @default null */
             session?: number | null;
             /** @default null */
@@ -2248,7 +2248,7 @@ export interface components {
         ReviewCaseOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "fact" | "file" | "possible" | "verification";
+            kind: "conflict" | "fact" | "file" | "possible" | "relationship" | "verification";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;
@@ -2308,7 +2308,8 @@ export interface components {
          * @description A resolution; `both` needs a scope, `merge` the merged text.
          *
          *         `keep_new` may replace the text of the new memory. In a failed verification `keep_old` keeps
-         *         the memory; `keep_new` corrects it, or sets it aside.
+         *         the memory; `keep_new` corrects it, or sets it aside. `keep_new` confirms a relationship that a
+         *         model found, `keep_old` rejects it.
          */
         ResolutionIn: {
             /** @enum {unknown} */

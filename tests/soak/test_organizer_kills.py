@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.repository.store.database import sqlite_url
-from organizer_kills import fill_database, kill_runs, run_once, state_of
+from organizer_kills import fill_database, kill_runs, run_once, state_of, undo_run
 
 EPISODES, KILLS, SEED = 620, 200, 20_261_125
 
@@ -18,7 +18,14 @@ def test_hundreds_of_killed_runs(url: str, sqlite: str, tmp_path: Path, longest:
         fill_database(each, EPISODES)
     run_once(whole)
 
-    killed = kill_runs(url, KILLS, SEED, longest=longest)
+    memories, counts = state_of(whole)
 
-    assert killed > 0
-    assert state_of(url) == state_of(whole)
+    killed, rounds = kill_runs(url, KILLS, SEED, longest=longest), 1
+    while killed < KILLS:
+        assert state_of(url) == (memories, counts * rounds)
+        undo_run(url)
+        killed += kill_runs(url, KILLS - killed, SEED + rounds, longest=longest)
+        rounds += 1
+
+    assert killed >= KILLS
+    assert state_of(url) == (memories, counts * rounds)

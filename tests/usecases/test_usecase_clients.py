@@ -210,7 +210,7 @@ async def test_prompts_are_kept_masked_and_found(db: Database) -> None:
     with pytest.raises(NotFound):
         await client_sessions.withdraw_prompt(db, kept.id, now=LATER, project="other")
     with pytest.raises(NotFound):
-        await client_sessions.delete_prompt(db, kept.id, project="other")
+        await client_sessions.delete_prompt(db, kept.id, now=LATER, project="other")
 
 
 async def test_a_withdrawn_prompt_is_never_included(db: Database) -> None:
@@ -228,10 +228,10 @@ async def test_a_withdrawn_prompt_is_never_included(db: Database) -> None:
     assert await words_of(db, session.id) == {"Why 503?", "Restart it"}
     with pytest.raises(NotFound):
         await client_sessions.withdraw_prompt(db, kept.id, now=LATER)
-    await client_sessions.delete_prompt(db, kept.id)
+    await client_sessions.delete_prompt(db, kept.id, now=LATER)
     assert await words_of(db, session.id) == {"Restart it"}
     with pytest.raises(NotFound):
-        await client_sessions.delete_prompt(db, kept.id)
+        await client_sessions.delete_prompt(db, kept.id, now=LATER)
 
 
 async def test_a_very_long_prompt_is_cut(db: Database) -> None:

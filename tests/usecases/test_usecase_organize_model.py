@@ -13,7 +13,13 @@ from examples import NOON, rows
 
 from contexts import context
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.memory.memory import Category, Memory, Source, Trust, new_memory
+from lamplighter.domain.memory.memory import (
+    Category,
+    Memory,
+    Source,
+    Trust,
+    new_memory,
+)
 from lamplighter.domain.memory.review import Resolution, ReviewAnswer
 from lamplighter.domain.organize.digest import Bundle
 from lamplighter.domain.organize.facts import Fact
@@ -88,6 +94,16 @@ INVALID = {
     "operational": text({"facts": [{"sentence": 1, "category": "remediation"}], "summary": []}),
     "own_text": text({"facts": [{"text": ATTACK, "category": "decision"}], "summary": [ATTACK]}),
     "long_summary": text({"facts": [], "summary": [1, 2, 3] * 7}),
+    "relationship_fields": text(
+        {"facts": [], "summary": [], "relationships": [{"sentence": 1, "confidence": 1.0}]}
+    ),
+    "relationship_flood": text(
+        {
+            "facts": [],
+            "summary": [],
+            "relationships": [{"sentence": 1, "source": "a", "kind": "uses", "target": "b"}] * 21,
+        }
+    ),
     "cut_off": text('{"facts": [{"sentence": 1, "cate'),
 }
 SCENARIOS = INVALID | {

@@ -165,6 +165,7 @@ BOUNDED = {
     " term_totals terms unindexed verifications",
     "a page or a line of the notebook": "notebook_lines notebook_pages notebook_texts",
     "the trash, which has a setting": "trash trash_imports",
+    "one for each declared service": "declarations",
     "one for each declared check": "check_series push_checks",
     "100 a push check": "push_signals",
     "500": "memory_health",

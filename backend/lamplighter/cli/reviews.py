@@ -46,10 +46,10 @@ def reviews(*, as_json: bool) -> None:
 def _lines(each: dict[str, Any]) -> str:
     about = f"{each['service'] or 'general'}, {each['category']}"
     why = f": {escape_terminal(each['reason'])}" if each["reason"] else ""
-    of_one = each["kind"] in ("verification", "file")
+    of_one = each["kind"] in ("verification", "file", "relationship")
     sides = [f"    {side}  {_claim(each[side])}" for side in ("old", "new")[: 1 if of_one else 2]]
-    if each["kind"] == "file":
-        sides.append(f"    file {escape_terminal(' '.join(each['said'].split()))}")
+    if label := {"file": "file", "relationship": "graph"}.get(each["kind"]):
+        sides.append(f"    {label} {escape_terminal(' '.join(each['said'].split()))}")
     head = f"Review {each['id']} ({each['kind']}; {about}; {each['created_at'][:16]}Z){why}"
     return "\n".join([head, *sides])
 

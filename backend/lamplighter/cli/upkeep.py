@@ -26,6 +26,8 @@ COUNTS: Final = (
     ("refuted", "Facts that a source refutes (see `lamplighter reviews`)"),
     ("conflicts", "Facts that contradict a memory (see `lamplighter reviews`)"),
     ("model_facts", "New facts that only the model selected"),
+    ("model_relationships", "Relationships of the model for a person"),
+    ("model_dropped", "Relationships of the model that were dropped"),
     ("model_skipped", "Batches without a selection of the model"),
 )
 _LINE_CHARS: Final = 160

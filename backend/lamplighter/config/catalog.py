@@ -362,8 +362,8 @@ SETTINGS: Final = (
         "organize_models",
         "",
         models,
-        "The model that selects facts for the organizer, and its fallbacks, separated by commas; "
-        "default: none.",
+        "The model that selects facts and relationships for the organizer, and its fallbacks, "
+        "separated by commas; default: none.",
     ),
     Setting(
         "organize_dollars",

@@ -51,6 +51,7 @@ class Configuration:
     profile: ProfileLimits = field(default_factory=ProfileLimits)
     hooks: Hooks = field(default_factory=Hooks)
     agents: tuple[Agent, ...] = ()
+    organize_models: tuple[str, ...] = ()
     status_services: tuple[tuple[str, str], ...] = ()
     """The services on the public status page, with their display names."""
 

@@ -14,6 +14,7 @@ from lamplighter.domain.memory.intents import (
     MemoryChange,
     MemoryLink,
     NewMemory,
+    RelationshipReview,
     Repeat,
     ReviewOpening,
 )
@@ -93,6 +94,8 @@ async def store(
                 case ReviewOpening():
                     new_id = new[-1].id if intent.new_id == NEW else intent.new_id
                     await _open_review(db, replace(intent, new_id=new_id), now=now)
+                case RelationshipReview(memory, text, reason):
+                    await reviews.propose(db, memory or new[-1], text, reason, now=now)
                 case _:
                     await analyses.put(db, new[-1], intent)
     return new

@@ -57,6 +57,7 @@ def build_configuration(settings: Settings, lexicon: Lexicon) -> Configuration:
         ),
         hooks=settings.hooks,
         agents=settings.agents,
+        organize_models=settings.organize_models,
         status_services=settings.status_services,
     )
 

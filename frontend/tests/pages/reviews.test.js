@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { Problem } from "../../src/shared/api.js"
-import { lossOf, waysOf, whyWords } from "../../src/shared/format/outcomes.js"
+import { decidedWords, lossOf, reportWords, waysOf, whyWords } from "../../src/shared/format/outcomes.js"
 import { review as caseOf } from "../../src/pages/reviews/review.js"
 import { reviews as listOf } from "../../src/pages/reviews/store.js"
 import { toasts } from "../../src/shared/parts/toasts.js"
@@ -351,5 +351,37 @@ test("a file and its memory that were both changed are two texts of one memory",
       ["keep_old", "Keep memory"],
       ["reword", "Combine texts"],
     ],
+  )
+})
+
+test("a relationship that a model found is confirmed or rejected beside its memory", async () => {
+  const fact = { ...OLD, source: "extracted" }
+  const sources = { old: [{ cause: "created", session_id: null, at: FELL.at }], new: [] }
+  const pair = { old: fact, new: fact, sources }
+  const row = review({ kind: "relationship", said: "Checkout uses Redis", reason: "Found by a model", ...pair })
+  const { store } = await opened({ "GET /reviews/5": () => row }, { rows: [row] })
+  await store.visit(5)
+
+  store.choose("reword")
+
+  assert.equal(store.form, "")
+  assert.deepEqual(store.sides[0].said.map(reportWords), ["extracted by the organizer"])
+  assert.deepEqual(
+    store.sides.map(({ title, memory }) => [title, memory?.id ?? null]),
+    [
+      ["Memory", OLD.id],
+      ["Relationship", null],
+    ],
+  )
+  assert.deepEqual(
+    store.ways.map(({ resolution, key, verb }) => [resolution, key, verb]),
+    [
+      ["keep_new", "a", "Confirm"],
+      ["keep_old", "d", "Reject"],
+    ],
+  )
+  assert.deepEqual(
+    ["keep_new", "keep_old", "gone"].map((resolution) => decidedWords({ ...row, resolution })),
+    ["Relationship confirmed.", "Relationship rejected.", "Withdrawn: its memory was deleted, or its run was undone."],
   )
 })

@@ -9,6 +9,7 @@ from lamplighter.api.agentops import params, rows, shapes
 from lamplighter.api.agentops.contract import (
     READ,
     WRITE,
+    caller_name,
     contract_operation,
     is_strict,
     project_in,
@@ -88,11 +89,12 @@ async def search(request: Request) -> Response:
 async def delete(request: Request) -> Response:
     """Withdraw a prompt; hard=true deletes it permanently."""
     here, prompt_id, hard = service_context(request), number(request), is_permanent(request)
-    project = project_in(request, None)
+    project, now = project_in(request, None), here.now()
     if hard:
-        await client_sessions.delete_prompt(here.db, prompt_id, project=project)
+        await client_sessions.delete_prompt(here.db, prompt_id, now=now, project=project)
     else:
-        await client_sessions.withdraw_prompt(here.db, prompt_id, now=here.now(), project=project)
+        by = caller_name(request)
+        await client_sessions.withdraw_prompt(here.db, prompt_id, now=now, project=project, by=by)
     return answer({"id": prompt_id, "status": "deleted", "hard_delete": hard})
 
 

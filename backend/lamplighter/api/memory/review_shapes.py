@@ -16,7 +16,7 @@ class ReviewOut(Struct):
     """One review with both memories in their present state; null if one no longer exists."""
 
     id: int
-    kind: Literal["conflict", "possible", "fact", "verification", "file"]
+    kind: Literal["conflict", "possible", "fact", "verification", "file", "relationship"]
     state: Literal["open", "resolved"]
     reason: str
     said: str
@@ -68,7 +68,9 @@ class ReviewQuery(Struct):
 
     state: Literal["open", "resolved", "all"] = "open"
     service: Name | None = None
-    kind: Literal["conflict", "possible", "fact", "verification", "file"] | None = None
+    kind: Literal["conflict", "possible", "fact", "verification", "file", "relationship"] | None = (
+        None
+    )
     session: Seq | None = None
     cursor: str | None = None
     limit: Limit = 50
@@ -78,7 +80,8 @@ class ResolutionIn(Struct):
     """A resolution; `both` needs a scope, `merge` the merged text.
 
     `keep_new` may replace the text of the new memory. In a failed verification `keep_old` keeps
-    the memory; `keep_new` corrects it, or sets it aside.
+    the memory; `keep_new` corrects it, or sets it aside. `keep_new` confirms a relationship that a
+    model found, `keep_old` rejects it.
     """
 
     resolution: Literal["keep_old", "keep_new", "both", "merge", "dismiss"]

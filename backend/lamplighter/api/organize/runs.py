@@ -75,7 +75,8 @@ async def preview(request: Request) -> Response:
     with suppress(LamplighterError):  # a broken services.yaml has no names
         names = here.services().folded_names
     silent = silent_agents(here.active.agents)
-    found = await organizer.preview(here, names=names, silent=silent)
+    asks = bool(here.active.organize_models)
+    found = await organizer.preview(here, names=names, silent=silent, asks=asks)
     seq = await changes.last_seq(here.db)
     return answer({"counts": found.counts, "examples": found.examples, "seq": seq})
 

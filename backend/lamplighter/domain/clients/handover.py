@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from lamplighter.domain.text import comparison_key, content_hash, shorten
+
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 SYNTHETIC: Final = "<synthetic>"
@@ -15,6 +17,16 @@ INSERTED: Final = ("isMeta", "isSidechain", "isCompactSummary")
 MESSAGE_CHARS: Final = 10_000
 MAX_MESSAGES: Final = 1_000
 KEY_CHARS: Final = 100
+
+
+def repeats_prompt(text: str, prompt: str) -> bool:
+    """Return whether the message of a transcript is a prompt that its hook has sent too."""
+    return comparison_key(text) == comparison_key(shorten(prompt, MESSAGE_CHARS))
+
+
+def blank_key(prompt: str) -> str:
+    """Return the key of the message that replaces a prompt which was deleted permanently."""
+    return f"deleted:{content_hash(comparison_key(shorten(prompt, MESSAGE_CHARS)))}"
 
 
 def read_messages(

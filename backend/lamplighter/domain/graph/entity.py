@@ -55,6 +55,7 @@ class EvidenceSource(StrEnum):
     SERVICES = "services"
     EVENT = "event"
     INCIDENT = "incident"
+    MODEL = "model"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -258,6 +258,12 @@ def extract(text: str, about: TextContext) -> Extraction:
     return Extraction(tuple(entities.values()), kept, tuple(aliases))
 
 
+def default_kinds(kind: RelationshipKind) -> tuple[EntityKind | None, EntityKind | None]:
+    """Return the kinds of the ends of a relationship whose names do not tell them."""
+    source = EntityKind.DECISION if kind in (_K.DECIDED_BY, _K.CONCERNS) else None
+    return _SOURCE_KINDS.get(kind, source), _TARGET_KINDS.get(kind)
+
+
 def split_sentences(text: str) -> list[str]:
     """Return the sentences and lines of a text, without list marks; questions are left out."""
     parts = (one_line(part).lstrip("-*#> ").strip() for part in _SENTENCE.split(text[:MAX_CHARS]))

@@ -128,7 +128,7 @@ def _name_size(
         if kind is not None:
             return size, kind
     if word[0] == "`":
-        return 1, _kind_of(word)
+        return 1, kind_of_name(word)
     if word[0] == "@":
         return 1, EntityKind.PERSON
     if not _is_name(word):
@@ -140,7 +140,7 @@ def _name_size(
         if not beside or not (_continues(following[0]) or following[0].isdigit()):
             break
         size += 1
-    return size, _kind_of(" ".join(each[0] for each in tokens[at : at + size]))
+    return size, kind_of_name(" ".join(each[0] for each in tokens[at : at + size]))
 
 
 def _described_size(tokens: list[re.Match[str]], at: int) -> tuple[int, EntityKind | None]:
@@ -170,7 +170,8 @@ def _continues(word: str) -> bool:
     return word[0].isupper() and word.lower() not in NO_NAMES | CLASS_NOUNS.keys()
 
 
-def _kind_of(name: str) -> EntityKind | None:
+def kind_of_name(name: str) -> EntityKind | None:
+    """Return the kind that a name alone tells: a tool or an organization."""
     folded = fold_name(name)
     if folded in TOOLS:
         return EntityKind.TOOL

@@ -74,4 +74,15 @@ class ReviewOpening:
     why: ChangeOrigin
 
 
-Intent = NewMemory | MemoryChange | Repeat | MemoryLink | ReviewOpening
+class RelationshipReview(NamedTuple):
+    """A question to a person: does a memory state this relationship? `memory` None is the new one.
+
+    `text` is the relationship, `reason` says who found it.
+    """
+
+    memory: Memory | None
+    text: str
+    reason: str
+
+
+Intent = NewMemory | MemoryChange | Repeat | MemoryLink | ReviewOpening | RelationshipReview

@@ -46,7 +46,8 @@ class ReviewKind(StrEnum):
 
     A fact was extracted from episodes; it is inactive until a person has judged it.
     A failed verification is a memory and a source that refutes it, a file is one of a directory
-    that was changed as its memory was: both sides are that memory.
+    that was changed as its memory was: both sides are that memory. A relationship is one that a
+    model found in it.
     """
 
     CONFLICT = "conflict"
@@ -54,9 +55,10 @@ class ReviewKind(StrEnum):
     FACT = "fact"
     VERIFICATION = "verification"
     FILE = "file"
+    RELATIONSHIP = "relationship"
 
 
-OF_ONE_MEMORY: Final = (ReviewKind.VERIFICATION, ReviewKind.FILE)
+OF_ONE_MEMORY: Final = (ReviewKind.VERIFICATION, ReviewKind.FILE, ReviewKind.RELATIONSHIP)
 """Reviews of one memory and a claim in words."""
 
 
@@ -140,7 +142,8 @@ def validate_review_answer(
     if kind in OF_ONE_MEMORY and answer.resolution in paired:
         return [InvalidField("resolution", "needs two memories; this review is about one")]
     both, merge = (answer.resolution is each for each in (Resolution.BOTH, Resolution.MERGE))
-    worded = merge or answer.resolution is Resolution.KEEP_NEW
+    keeps = kind is not ReviewKind.RELATIONSHIP and answer.resolution is Resolution.KEEP_NEW
+    worded = merge or keeps
     for name, value in (("old_scope", answer.old_scope), ("new_scope", answer.new_scope)):
         if value and not both:
             wrong.append(InvalidField(name, f"is only for {Resolution.BOTH}"))
@@ -165,6 +168,8 @@ def resolve_review(
 ) -> ReviewOutcome:
     """Say what follows from an answer; `old` has what was taken from it back where it gets that."""
     said = f"review {review.id}"
+    if review.kind is ReviewKind.RELATIONSHIP:
+        return ReviewOutcome()  # the graph follows what was decided
     if review.kind is ReviewKind.VERIFICATION:
         return _resolve_verification(answer, old, said, now=now)
     if review.kind is ReviewKind.FILE:

@@ -280,8 +280,9 @@ def _choose(parts: Sequence[str]) -> list[str]:
     unique = list(dict.fromkeys(parts))
     words = {part: _weighty(part) for part in unique}
     common = Counter(word for some in words.values() for word in some)
+    # an exact sum: that of floats depends on the order of a set, and so would equal scores
     score = {
-        part: sum(math.log(1 + len(unique) / common[word]) for word in some)
+        part: math.fsum(math.log(1 + len(unique) / common[word]) for word in some)
         / math.sqrt(1 + len(some))
         for part, some in words.items()
     }

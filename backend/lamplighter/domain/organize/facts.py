@@ -52,6 +52,11 @@ def find_facts(text: str, about: TextContext, category: Category = Category.LEAR
     return list(found.values())[:MAX_FACTS]
 
 
+def category_of(kind: RelationshipKind) -> Category:
+    """Return the category of a sentence that states a relationship."""
+    return _CATEGORIES.get(kind, Category.DISCOVERY)
+
+
 def _facts(text: str, about: TextContext, category: Category) -> Iterator[Fact]:
     sentences = split_sentences(text)
     if category in STATED and sentences:
@@ -63,8 +68,7 @@ def _facts(text: str, about: TextContext, category: Category) -> Iterator[Fact]:
     for sentence in sentences:
         stated = extract(sentence, about)
         if stated.claims:
-            kind = stated.claims[0].kind
-            yield Fact(_CATEGORIES.get(kind, Category.DISCOVERY), sentence)
+            yield Fact(category_of(stated.claims[0].kind), sentence)
         elif stated.entities:
             yield Fact(Category.DECISION, sentence)
         elif _RESPONSIBLE.match(sentence):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.graph.extract import TextContext, split_sentences
+from lamplighter.domain.graph.extract import TextContext, extract, split_sentences
+from lamplighter.domain.graph.proposal import RelationshipProposal, claim_key
 from lamplighter.domain.memory.intents import (
     NEW,
     ChangeOrigin,
@@ -14,6 +15,7 @@ from lamplighter.domain.memory.intents import (
     MemoryChange,
     MemoryLink,
     NewMemory,
+    RelationshipReview,
     ReviewOpening,
 )
 from lamplighter.domain.memory.knowledge import RAW_CONFIDENCE
@@ -64,6 +66,9 @@ class PlannedFact:
     selected: bool = False
     """Whether a model has selected it, and no rule has found it."""
 
+    proposals: tuple[RelationshipProposal, ...] = ()
+    """Relationships that a model found in it, and no rule."""
+
 
 @dataclass(frozen=True, slots=True)
 class BundlePlan:
@@ -79,6 +84,9 @@ class BundlePlan:
     earlier: Mapping[str, Memory]
     replaced: tuple[Memory, ...] = ()
     searched: tuple[Memory, ...] = ()
+    model: str = ""
+    dropped: int = 0
+    """How many relationships of a model wait for no person: too many do already."""
 
     @property
     def semantic(self) -> tuple[Memory, ...]:
@@ -102,6 +110,8 @@ class BundlePlan:
             known_facts=sum(bool(each.existing) and not each.contradicts for each in self.facts),
             conflicts=sum(bool(each.contradicts) for each in self.facts),
             model_facts=sum(each.existing is None and each.selected for each in self.facts),
+            model_relationships=sum(len(each.proposals) for each in self.facts),
+            model_dropped=self.dropped,
         )
 
 
@@ -198,7 +208,8 @@ def plan_bundle(
     replaced, searched = _divide(bundle, facts)
     compressed = replace(bundle, episodes=() if bundle.recent else replaced)
     digests = make_digests(compressed, dict(earlier), selection.summary)
-    return BundlePlan(bundle, tuple(digests), tuple(facts), earlier, replaced, searched)
+    written = bundle, tuple(digests), tuple(facts), earlier
+    return BundlePlan(*written, replaced, searched, model=selection.model)
 
 
 def _divide(
@@ -250,7 +261,19 @@ def _episode_facts(
             return None
         if unstored.existing is None:
             planned.append(replace(known.compare(fact, episode), selected=fact in selected))
-    return planned
+    if episode.distilled:
+        stating = (each for each in ruled if comparison_key(each.text) in selection.relationships)
+        planned += [each for f in stating if (each := known.compare(f, episode)).existing]
+    return [_with_proposals(each, selection, about) for each in planned]
+
+
+def _with_proposals(planned: PlannedFact, selection: Selection, about: TextContext) -> PlannedFact:
+    """Return a fact with what a model found in it, unless it waits for a person itself."""
+    stated = selection.relationships.get(comparison_key(planned.fact.text), ())
+    if not stated or planned.contradicts or (planned.existing and not planned.existing.active):
+        return planned
+    ruled = {claim_key(each) for each in extract(planned.fact.text, about).claims}
+    return replace(planned, proposals=tuple(each for each in stated if each.key not in ruled))
 
 
 def bundle_intents(plan: BundlePlan, *, act_id: int, run: int, now: datetime) -> list[Intent]:
@@ -341,9 +364,10 @@ def _fact_intents(
 ) -> list[Intent]:
     fact, episode, held = planned.fact, planned.episode, planned.existing
     if episode in plan.semantic:
-        return []
+        return _proposals(planned, episode, plan, run)
     if held is not None and not planned.contradicts:
-        return [MemoryLink(held.id, episode.id, EXTRACTED_FROM, act_id=made.act_id)]
+        link = MemoryLink(held.id, episode.id, EXTRACTED_FROM, act_id=made.act_id)
+        return [link, *_proposals(planned, held, plan, run)]
     candidate = _candidate(
         plan.bundle,
         run,
@@ -355,6 +379,7 @@ def _fact_intents(
     intents: list[Intent] = [
         NewMemory(candidate, made),
         MemoryLink(NEW, episode.id, EXTRACTED_FROM, act_id=made.act_id),
+        *_proposals(planned, None, plan, run),
     ]
     if held is not None:
         why = replace(made, reason=f"contradicts memory {held.id}: {planned.contradicts}")
@@ -363,6 +388,18 @@ def _fact_intents(
         )
         intents.append(opening)
     return intents
+
+
+def _proposals(
+    planned: PlannedFact, memory: Memory | None, plan: BundlePlan, run: int
+) -> list[Intent]:
+    reason = f"Found by {plan.model}{in_run(run)}"
+    return [RelationshipReview(memory, each.text, reason) for each in planned.proposals]
+
+
+def in_run(run: int) -> str:
+    """Return how the reason of a review ends that a run has opened for a model."""
+    return f" in organizer run {run}"
 
 
 def _candidate(bundle: Bundle, run: int, **values: Any) -> Candidate:

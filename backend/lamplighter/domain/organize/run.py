@@ -41,13 +41,16 @@ OPTIONAL_COUNTED: Final = (
     "model_rejected",
     "model_skipped",
     "model_facts",
+    "model_relationships",
+    "model_dropped",
     "model_tokens",
     "model_microdollars",
 )
 """What a run counts where there is any: episodes that stay and were searched for facts; texts of
 other sources that it read and facts in them; facts that a source confirmed or refuted; requests to
 a model, those without an answer, invalid answers, batches without a selection, facts that only the
-model selected, and what that used."""
+model selected, relationships that it proposes to a person, those that were dropped, and what that
+used."""
 
 GROWTH: Final = 100
 """How many more memories that are not distilled make a run due before its time."""

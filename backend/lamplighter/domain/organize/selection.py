@@ -1,19 +1,31 @@
-"""What a model may select: sentences of old episodes, by their numbers. It writes no text."""
+"""What a model may select: sentences of old episodes by their numbers, and names in them.
+
+It writes no text.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from lamplighter.domain.graph.entity import RelationshipKind
 from lamplighter.domain.graph.extract import split_sentences
+from lamplighter.domain.graph.proposal import RelationshipProposal, admit_proposal
 from lamplighter.domain.memory.memory import OPERATIONAL, Category, Memory, MemoryId
 from lamplighter.domain.organize.digest import Bundle
-from lamplighter.domain.organize.facts import LEAST_FACT_WORDS, MAX_FACT_CHARS, Fact
+from lamplighter.domain.organize.facts import (
+    LEAST_FACT_WORDS,
+    MAX_FACT_CHARS,
+    Fact,
+    category_of,
+)
+from lamplighter.domain.text import comparison_key
 
 BATCH: Final = 50
 """How many episodes a model reads at a time (four-tier-memory-schema)."""
 
 MAX_SENTENCES: Final = 10
 MAX_SUMMARY: Final = 20
+MAX_RELATIONSHIPS: Final = 20
 MAX_CHARS: Final = 60_000
 SELECTABLE: Final = tuple(each for each in Category if each not in OPERATIONAL)
 SYSTEM: Final = f"""\
@@ -25,9 +37,13 @@ Select by number:
   preferences, causes and lessons. Most sentences are none. Each fact has a category:
   {", ".join(SELECTABLE)}.
 - "summary": at most {MAX_SUMMARY} sentences that a colleague would want to read about these notes.
+- "relationships": at most {MAX_RELATIONSHIPS}, each between two things that its sentence names and
+  states to be related now. Write both names as the sentence does, letter by letter. Leave out what
+  is denied, guessed, planned or over. Kinds: {", ".join(RelationshipKind)}.
 
 Answer with one JSON object and nothing else:
-{{"facts": [{{"sentence": 3, "category": "decision"}}], "summary": [3, 7]}}
+{{"facts": [{{"sentence": 3, "category": "decision"}}], "summary": [3, 7], "relationships":
+[{{"sentence": 3, "source": "checkout", "kind": "uses", "target": "Redis"}}]}}
 """
 
 
@@ -40,24 +56,50 @@ class OfferedSentence:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedRelationship:
+    """What a model states of a sentence that was offered: two names in it, and a kind."""
+
+    sentence: int
+    source: str
+    kind: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
-    """What a model has selected: the facts of each episode, and sentences of the digest."""
+    """What a model has selected: the facts of each episode, and sentences of the digest.
+
+    `relationships` are those of a sentence by its key; `dropped` is how many more it stated that
+    no sentence can state.
+    """
 
     facts: Mapping[MemoryId, tuple[Fact, ...]] = field(default_factory=dict)
     summary: frozenset[str] = frozenset()
+    relationships: Mapping[str, tuple[RelationshipProposal, ...]] = field(default_factory=dict)
+    dropped: int = 0
+    model: str = ""
 
 
 NO_SELECTION: Final = Selection()
 
 
-def make_batch(bundle: Bundle, upcoming: Iterable[Bundle]) -> list[Memory]:
-    """Return the episodes of a bundle, and of the next ones of its project: at most 50."""
-    found = list(bundle.episodes)
-    for each in upcoming:
-        if each.project != bundle.project or len(found) >= BATCH:
-            break
-        found += each.episodes
-    return found[:BATCH]
+@dataclass(slots=True)
+class Batches:
+    """Divides bundles into requests: each is about 50 episodes, also of the next bundles."""
+
+    _ids: set[MemoryId] = field(default_factory=set)
+
+    def begin(self, bundle: Bundle, upcoming: Iterable[Bundle]) -> list[Memory] | None:
+        """Return the episodes of a new batch; None where the last one has those of the bundle."""
+        if all(each.id in self._ids for each in bundle.episodes):
+            return None
+        found = list(bundle.episodes)
+        for each in upcoming:
+            if each.project != bundle.project or len(found) >= BATCH:
+                break
+            found += each.episodes
+        self._ids = {each.id for each in found[:BATCH]}
+        return found[:BATCH]
 
 
 def offer_sentences(episodes: Sequence[Memory]) -> list[OfferedSentence]:
@@ -82,16 +124,38 @@ def render_offer(offered: list[OfferedSentence]) -> str:
 
 
 def select_sentences(
-    offered: list[OfferedSentence], facts: Mapping[int, Category], summary: list[int]
+    offered: list[OfferedSentence],
+    facts: Mapping[int, Category],
+    summary: list[int],
+    stated: Sequence[StatedRelationship] = (),
 ) -> Selection:
-    """Return what the numbers of an answer select; raises ValueError where it is no answer."""
+    """Return what the numbers of an answer select; raises ValueError where it is no answer.
+
+    A sentence that states a relationship is a fact.
+    """
     if unknown := [each for each in (*facts, *summary) if not 1 <= each <= len(offered)]:
         raise ValueError(f"it selects sentence {unknown[0]}, which was not offered")
-    if len(facts) > BATCH or len(summary) > MAX_SUMMARY:
+    if len(facts) > BATCH or len(summary) > MAX_SUMMARY or len(stated) > MAX_RELATIONSHIPS:
         raise ValueError("it selects more than it may")
+    proposed: dict[int, dict[tuple[str, str, str], RelationshipProposal]] = {}
+    for each in stated:
+        text = offered[each.sentence - 1].text if each.sentence <= len(offered) else ""
+        if proposal := admit_proposal(each.source, each.kind, each.target, text):
+            proposed.setdefault(each.sentence, {}).setdefault(proposal.key, proposal)
+    stating = {
+        number: category_of(next(iter(some.values())).kind) for number, some in proposed.items()
+    }
     found: dict[MemoryId, tuple[Fact, ...]] = {}
-    for number, category in sorted(facts.items()):
+    for number, category in sorted((stating | dict(facts)).items()):
         sentence = offered[number - 1]
         fact = Fact(category, sentence.text)
         found[sentence.episode] = (*found.get(sentence.episode, ()), fact)
-    return Selection(found, frozenset(offered[each - 1].text for each in summary))
+    return Selection(
+        facts=found,
+        summary=frozenset(offered[each - 1].text for each in summary),
+        relationships={
+            comparison_key(offered[number - 1].text): tuple(some.values())
+            for number, some in proposed.items()
+        },
+        dropped=len(stated) - sum(map(len, proposed.values())),
+    )

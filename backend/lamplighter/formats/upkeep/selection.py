@@ -8,9 +8,11 @@ import msgspec
 from lamplighter.domain.memory.memory import Category
 from lamplighter.domain.organize.selection import (
     BATCH,
+    MAX_RELATIONSHIPS,
     SELECTABLE,
     OfferedSentence,
     Selection,
+    StatedRelationship,
     select_sentences,
 )
 
@@ -25,11 +27,23 @@ class SelectedFact(msgspec.Struct, forbid_unknown_fields=True):
     category: Literal[*(each.value for each in SELECTABLE)]  # type: ignore[valid-type]
 
 
+class RelationshipAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """A sentence that states a relationship of two names in it."""
+
+    sentence: _Number
+    source: str
+    kind: str
+    target: str
+
+
 class SelectionAnswer(msgspec.Struct, forbid_unknown_fields=True):
     """What a model has selected."""
 
     facts: Annotated[list[SelectedFact], msgspec.Meta(max_length=BATCH)]
     summary: list[_Number]
+    relationships: Annotated[
+        list[RelationshipAnswer], msgspec.Meta(max_length=MAX_RELATIONSHIPS)
+    ] = []
 
 
 def read_selection(text: str, offered: list[OfferedSentence]) -> Selection:
@@ -37,4 +51,8 @@ def read_selection(text: str, offered: list[OfferedSentence]) -> Selection:
     fenced = _FENCE.fullmatch(text)
     found = msgspec.json.decode(fenced[1] if fenced else text, type=SelectionAnswer)
     facts = {each.sentence: Category(each.category) for each in found.facts}
-    return select_sentences(offered, facts, found.summary)
+    stated = [
+        StatedRelationship(each.sentence, each.source, each.kind, each.target)
+        for each in found.relationships
+    ]
+    return select_sentences(offered, facts, found.summary, stated)

@@ -56,6 +56,13 @@ async def withdraw(db: Database, prompt_id: int, *, now: datetime) -> None:
     )
 
 
+async def restore(db: Database, prompt_id: int) -> ClientPrompt | None:
+    """Bring back a withdrawn prompt; None where it was deleted permanently since."""
+    statement = sa.update(client_prompts).where(_COLUMNS.id == prompt_id).values(deleted_at=None)
+    row = await db.fetch_one(statement.returning(client_prompts))
+    return None if row is None else _prompt(row)
+
+
 async def delete(db: Database, prompt_id: int) -> None:
     """Remove a prompt for good."""
     await db.execute(sa.delete(client_prompts).where(_COLUMNS.id == prompt_id))

@@ -2,16 +2,21 @@
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
-from lamplighter.domain.clients.handover import MAX_MESSAGES
+from lamplighter.domain.clients.client_prompt import ClientPrompt
+from lamplighter.domain.clients.handover import MAX_MESSAGES, USER, blank_key, repeats_prompt
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.session_tables import transcript_messages
 from lamplighter.repository.store.statements import prepare_insert
+from lamplighter.repository.store.tables import client_prompts
 
 _ROW = transcript_messages.c
-_INSERT = prepare_insert(transcript_messages, "session_id", "key", "role", "text", "created_at")
+_INSERT = prepare_insert(
+    transcript_messages, "session_id", "key", "role", "text", "created_at", "deleted_at"
+)
 
 
 async def keep(
@@ -23,18 +28,62 @@ async def keep(
 ) -> int:
     """Keep the messages of a session that are not kept yet; return how many.
 
-    Of one session at most 1,000 are kept. Call it within `writing`.
+    Of one session at most 1,000 are kept. A prompt that was deleted is kept as deleted, without
+    its text where that was permanent. Call it within `writing`.
     """
     query = sa.select(_ROW.key).where(_ROW.session_id == session_id)
     held = {row["key"] for row in await db.fetch_all(query)}
     fresh = {key: (role, text) for key, role, text in messages if key not in held}
-    values = [
-        {"session_id": session_id, "key": key, "role": role, "text": text, "created_at": now}
-        for key, (role, text) in fresh.items()
-    ][: max(0, MAX_MESSAGES - len(held))]
+    withdrawn = await _withdrawn_prompts(db, session_id) if fresh else []
+    values = []
+    for key, (role, text) in fresh.items():
+        blank = role == USER and blank_key(text) in held
+        gone = blank or (role == USER and any(repeats_prompt(text, each) for each in withdrawn))
+        about = {"session_id": session_id, "key": key, "role": role, "created_at": now}
+        values.append({**about, "text": "" if blank else text, "deleted_at": now if gone else None})
+    values = values[: max(0, MAX_MESSAGES - len(held))]
     if values:
         await db.run_many(_INSERT, values)
     return len(values)
+
+
+async def withdraw(db: Database, prompt: ClientPrompt, *, now: datetime) -> None:
+    """Withdraw the messages that repeat a prompt; nothing reads them any more."""
+    await _set(db, await _repeating(db, prompt), deleted_at=now)
+
+
+async def restore(db: Database, prompt: ClientPrompt) -> None:
+    """Bring back the messages that repeat a prompt."""
+    await _set(db, await _repeating(db, prompt), deleted_at=None)
+
+
+async def blank(db: Database, prompt: ClientPrompt, *, now: datetime) -> None:
+    """Remove the text of a prompt for good, also from messages that arrive later.
+
+    The keys of its messages stay: a session hands over the same lines again.
+    """
+    await _set(db, await _repeating(db, prompt), text="", deleted_at=now)
+    mark = (blank_key(prompt.content), USER, "")
+    await keep(db, prompt.session_id, [mark], now=now)
+
+
+async def _set(db: Database, ids: Collection[int], **values: Any) -> None:
+    await db.execute(sa.update(transcript_messages).where(_ROW.id.in_(ids)).values(**values))
+
+
+async def _repeating(db: Database, prompt: ClientPrompt) -> list[int]:
+    query = sa.select(_ROW.id, _ROW.text).where(
+        _ROW.session_id == prompt.session_id, _ROW.role == USER, _ROW.text != ""
+    )
+    found = await db.fetch_all(query.order_by(_ROW.id))
+    return [row["id"] for row in found if repeats_prompt(row["text"], prompt.content)]
+
+
+async def _withdrawn_prompts(db: Database, session_id: int) -> list[str]:
+    query = sa.select(client_prompts.c.content).where(
+        client_prompts.c.session_id == session_id, client_prompts.c.deleted_at.is_not(None)
+    )
+    return [row["content"] for row in await db.fetch_all(query.order_by(client_prompts.c.id))]
 
 
 async def prune(db: Database, *, before: datetime) -> int:

@@ -25,6 +25,9 @@ from lamplighter.repository.store.tables import entities as entities_table
 from lamplighter.repository.store.tables import relationships as relationships_table
 
 MENTIONED: Final = 0.7
+OF_MEMORIES: Final = (EvidenceSource.MEMORY, EvidenceSource.MODEL)
+"""The sources whose number is that of a memory."""
+
 _EV: Final = graph_evidence.c
 _COLUMNS: Final = {"entity_id": entities_table, "relationship_id": relationships_table}
 
@@ -157,6 +160,9 @@ async def _relationship(
             now=now,
             confidence=claim.confidence,
         )
+    elif held["source"] == EvidenceSource.MODEL:  # now it may be more than what a model found
+        values = {"source": origin.source}
+        held = await rows.update(db, relationships_table, held, values, now=now, act=None)
     return int(held["id"])
 
 
@@ -186,11 +192,16 @@ async def refresh(db: Database, targets: Collection[Target], *, now: datetime) -
             await rows.update(db, table, row, values, now=now, act=None)
 
 
-async def forget(
-    db: Database, source: EvidenceSource, ids: Collection[int], *, now: datetime
-) -> None:
-    """Remove what came of sources that were deleted permanently, and of nothing else."""
-    which = sa.and_(_EV.source == source, _EV.source_id.in_(ids))
+async def memories_of_models(db: Database, ids: Collection[int]) -> set[int]:
+    """Return which memories have ever been evidence of what a model found in them."""
+    which = sa.and_(_EV.source == EvidenceSource.MODEL, _EV.source_id.in_(ids))
+    query = sa.select(_EV.source_id).where(which)
+    return {row["source_id"] for row in await db.fetch_all(query)}
+
+
+async def forget(db: Database, ids: Collection[int], *, now: datetime) -> None:
+    """Remove what came of memories that were deleted permanently, and of nothing else."""
+    which = sa.and_(_EV.source.in_(OF_MEMORIES), _EV.source_id.in_(ids))
     gone = [_target(row) for row in await db.fetch_all(sa.select(graph_evidence).where(which))]
     await db.execute(sa.delete(graph_evidence).where(which))
     for column, table in reversed(_COLUMNS.items()):

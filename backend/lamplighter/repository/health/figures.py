@@ -98,6 +98,7 @@ async def count_drift(db: Database, *, since: datetime) -> DriftCounts:
         db,
         reviews.c.resolution,
         reviews.c.state == ReviewState.RESOLVED.value,
+        reviews.c.kind != ReviewKind.RELATIONSHIP.value,
         reviews.c.resolved_at >= since,
     )
     opened = await _group(db, reviews.c.kind, reviews.c.created_at >= since)
@@ -142,7 +143,7 @@ async def list_drifting(db: Database, *, since: datetime, limit: int) -> list[in
     edited = _corrections(since)
     sides = [
         sa.select(side.label("memory_id"), reviews.c.created_at.label("at")).where(
-            reviews.c.created_at >= since
+            reviews.c.created_at >= since, reviews.c.kind != ReviewKind.RELATIONSHIP.value
         )
         for side in (reviews.c.old_id, reviews.c.new_id)
     ]

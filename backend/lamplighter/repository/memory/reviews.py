@@ -86,6 +86,12 @@ async def insert(
     return review
 
 
+async def propose(db: Database, memory: Memory, text: str, reason: str, *, now: datetime) -> None:
+    """Open a review of a relationship that a model found in a memory."""
+    kind, number = ReviewKind.RELATIONSHIP, memory.id
+    await insert(db, kind, memory, number, text=text, reason=reason, session_id=None, now=now)
+
+
 async def get(db: Database, number: int) -> Review | None:
     """Return one review."""
     found = await _fetch(db, sa.select(reviews).where(reviews.c.id == number))
@@ -148,6 +154,33 @@ async def of_facts(db: Database, ids: Sequence[int]) -> list[Review]:
     """Return the reviews of facts that contradict a memory, by the memories of these facts."""
     query = sa.select(reviews).where(reviews.c.kind == ReviewKind.FACT)
     return await _fetch(db, query.where(reviews.c.new_id.in_(ids)).order_by(reviews.c.id))
+
+
+async def relationships_in(db: Database, project: str) -> list[Review]:
+    """Return the reviews of relationships that memories of a project state, oldest first."""
+    query = sa.select(reviews).where(
+        reviews.c.kind == ReviewKind.RELATIONSHIP,
+        reviews.c.old_id.in_(
+            sa.select(memories_table.c.id).where(memories_table.c.project == project)
+        ),
+    )
+    return await _fetch(db, query.order_by(reviews.c.id))
+
+
+async def confirmed_in(db: Database, ids: Sequence[int]) -> list[Review]:
+    """Return the reviews of relationships that a person has confirmed, by the memories of these."""
+    query = sa.select(reviews).where(
+        reviews.c.kind == ReviewKind.RELATIONSHIP, reviews.c.resolution == Resolution.KEEP_NEW
+    )
+    return await _fetch(db, query.where(reviews.c.old_id.in_(ids)).order_by(reviews.c.id))
+
+
+async def with_reason(db: Database, reason: str) -> list[Review]:
+    """Return the reviews of relationships whose reason ends so, oldest first."""
+    query = sa.select(reviews).where(
+        reviews.c.kind == ReviewKind.RELATIONSHIP, reviews.c.reason.endswith(reason)
+    )
+    return await _fetch(db, query.order_by(reviews.c.id))
 
 
 async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> list[Review]:
@@ -310,7 +343,8 @@ async def reopen_restored(db: Database, ids: Sequence[int], *, now: datetime) ->
     query = sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)
     for each in await _fetch(db, query):
         both = await memories.existing_ids(db, [each.old_id, each.new_id])
-        ended = each.resolution is Resolution.GONE and len(both) == len({each.old_id, each.new_id})
+        gone = each.resolution is Resolution.GONE and each.resolved_by == DELETION
+        ended = gone and len(both) == len({each.old_id, each.new_id})
         waits = ended and await open_twin(db, each) is None
         if waits:
             await reopen(db, each, now=now)

@@ -87,7 +87,7 @@ _SOURCES: Final = {
             .scalar_subquery(),
             session=transcript_messages.c.session_id,
             text=_texts(transcript_messages.c.text),
-        ),
+        ).where(transcript_messages.c.deleted_at.is_(None)),
     ),
     "incident": (
         incidents,

@@ -58,6 +58,7 @@ transcript_messages = sa.Table(
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("deleted_at", UTCDateTime),
 )
 
 imports = sa.Table(

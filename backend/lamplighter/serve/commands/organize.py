@@ -29,7 +29,10 @@ def organize(settings: Settings, *, dry_run: bool, progress: Progress) -> dict[s
     async def work(db: Database) -> dict[str, Any]:
         here = Context(db=db, now=clock.now, redact=redact)
         if dry_run:
-            found = await organizer.preview(here, names=names, progress=progress, silent=silent)
+            asks = bool(settings.organize_models)
+            found = await organizer.preview(
+                here, names=names, progress=progress, silent=silent, asks=asks
+            )
             return {"dry_run": True, "counts": found.counts, "examples": found.examples}
         done = await organizer.organize(
             here,

@@ -13,8 +13,10 @@ from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.sessions.summary import Message, count_messages, summarize_messages
 from lamplighter.domain.text import clean_lines, one_line, shorten, without_private
 from lamplighter.repository import Database, writing
-from lamplighter.repository.clients import client_prompts, client_sessions
+from lamplighter.repository.clients import client_prompts, client_sessions, transcripts
+from lamplighter.usecases.access.recording import OPERATOR, recording
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.memory.journal import PROMPT
 
 ID_CHARS: Final = 200
 DIRECTORY_CHARS: Final = 1_000
@@ -158,24 +160,35 @@ async def search_prompts(
 
 
 async def withdraw_prompt(
-    db: Database, prompt_id: int, *, now: datetime, project: str | None = None
+    db: Database,
+    prompt_id: int,
+    *,
+    now: datetime,
+    project: str | None = None,
+    by: str = OPERATOR,
 ) -> None:
-    """Withdraw a prompt: no context includes it any more. Raises NotFound."""
-    async with writing(db):
+    """Withdraw a prompt: no context includes it, nor does the transcript. Raises NotFound."""
+    subject = f"{PROMPT}{prompt_id}"
+    async with recording(db, "delete", now=now, subject=subject, actor=by) as act:
         held = await _prompt(db, prompt_id, project)
         if held.deleted_at is not None:
             raise NotFound(f"Prompt {prompt_id} not found.")
         await client_prompts.withdraw(db, prompt_id, now=now)
+        await transcripts.withdraw(db, held, now=now)
+        act.did()
 
 
-async def delete_prompt(db: Database, prompt_id: int, *, project: str | None = None) -> None:
-    """Remove a prompt permanently, a withdrawn one too; raises NotFound.
+async def delete_prompt(
+    db: Database, prompt_id: int, *, now: datetime, project: str | None = None
+) -> None:
+    """Remove a prompt permanently, a withdrawn one and its transcript too; raises NotFound.
 
     Who asks has to hold `memories:write`.
     """
     async with writing(db):
-        await _prompt(db, prompt_id, project)
+        held = await _prompt(db, prompt_id, project)
         await client_prompts.delete(db, prompt_id)
+        await transcripts.blank(db, held, now=now)
 
 
 async def _prompt(db: Database, prompt_id: int, project: str | None) -> ClientPrompt:

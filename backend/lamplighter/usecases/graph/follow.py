@@ -5,7 +5,7 @@ withdrawn, deleted, restored or undone is read again, so its relationships end a
 with it, whichever path changed it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -22,9 +22,11 @@ from lamplighter.domain.graph.entity import (
 )
 from lamplighter.domain.graph.extract import MAX_CHARS, TextContext, decision_title, extract
 from lamplighter.domain.graph.names import fold_name
+from lamplighter.domain.graph.proposal import parse_proposal
 from lamplighter.domain.graph.question import text_names
 from lamplighter.domain.memory.knowledge import custom_title
 from lamplighter.domain.memory.memory import GLOBAL, OPERATIONS, PROJECT, Memory, MemoryId
+from lamplighter.domain.memory.review import ReviewKind
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.text import content_hash
 from lamplighter.repository import Database, reading, writing
@@ -32,7 +34,7 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.graph import entities, evidence, position
 from lamplighter.repository.graph.entities import Place
 from lamplighter.repository.graph.evidence import Origin
-from lamplighter.repository.memory import memories
+from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.memory.trash import TRASH
 from lamplighter.repository.services import events, incidents
 
@@ -58,6 +60,7 @@ async def follow(db: Database, services: Services | None, *, now: datetime) -> b
         if held.memory_id is not None:
             ids = await position.memory_ids_after(db, held.memory_id, limit=MEMORIES_AT_ONCE)
             await _follow_memories(db, ids, now=now)
+            await _follow_confirmed(db, ids, now=now)
             held = replace(held, memory_id=ids[-1] if ids else None)
         else:
             found = await changes.list_after(db, held.seq, limit=CHANGES_AT_ONCE)
@@ -70,9 +73,11 @@ async def follow(db: Database, services: Services | None, *, now: datetime) -> b
 async def _follow_changes(db: Database, found: Sequence[Change], *, now: datetime) -> None:
     ids = {number for each in found if each.entity == memories.ENTITY for number in _ids(each)}
     await _follow_memories(db, sorted(ids), now=now)
+    judged = {_judged(each.row) for each in found if each.entity == reviews.ENTITY and each.row}
+    await _follow_confirmed(db, sorted((ids | judged) - {0}), now=now)
     gone = {number for each in found if each.entity == TRASH for number in _ids(each)}
     if gone:
-        await evidence.forget(db, EvidenceSource.MEMORY, gone, now=now)
+        await evidence.forget(db, gone, now=now)
     for each in found:
         if each.entity == events.ENTITY and each.op is ChangeOp.CREATED and each.row:
             await _follow_event(db, each.entity_id, each.row, now=now)
@@ -97,6 +102,37 @@ async def _follow_memories(db: Database, ids: Sequence[int], *, now: datetime) -
             continue
         origin = Origin(EvidenceSource.MEMORY, number, _place(memory))
         await evidence.sync(db, origin, await read_memory(db, memory), now=now)
+
+
+def _judged(review: Mapping[str, Any]) -> int:
+    """Return the memory whose relationship a person has judged, 0 where it is another review."""
+    if review["kind"] != ReviewKind.RELATIONSHIP or review["old"] is None:
+        return 0
+    return int(review["old"]["id"])
+
+
+async def _follow_confirmed(db: Database, ids: Sequence[int], *, now: datetime) -> None:
+    """Make the graph hold what models found in memories and a person has confirmed.
+
+    It holds while the memory is active and names both ends.
+    """
+    claims: dict[int, list[Claim]] = {
+        number: [] for number in await evidence.memories_of_models(db, ids)
+    }
+    stated = [
+        (each.old_id, parse_proposal(each.observation))
+        for each in await reviews.confirmed_in(db, ids)
+    ]
+    held = await memories.by_ids(db, [MemoryId(each) for each in {*claims, *dict(stated)}])
+    for number, proposal in stated:
+        memory, mine = held.get(number), claims.setdefault(number, [])
+        text = memory.observation if memory is not None and memory.active else ""
+        if proposal is not None and proposal.is_stated_in(text):
+            mine.append(proposal.claim)
+    for of, mine in claims.items():
+        place = _place(held[MemoryId(of)]) if of in held else OPS
+        origin = Origin(EvidenceSource.MODEL, of, place)
+        await evidence.sync(db, origin, Extraction(claims=tuple(mine)), now=now)
 
 
 async def read_memory(db: Database, memory: Memory) -> Extraction:

@@ -10,7 +10,6 @@ from lamplighter.domain.graph.entity import (
     RATIONALE,
     Entity,
     EntityKind,
-    EvidenceSource,
     Relationship,
     RelationshipKind,
 )
@@ -167,7 +166,7 @@ async def evidence_memories(
     rows = [
         row
         for row in await evidence.list_for(db, targets, limit=MAX_EVIDENCE)
-        if row["source"] == EvidenceSource.MEMORY
+        if row["source"] in evidence.OF_MEMORIES
     ]
     ids = list(dict.fromkeys(MemoryId(row["source_id"]) for row in rows))
     held = await memories.by_ids(db, ids)

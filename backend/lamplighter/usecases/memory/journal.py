@@ -22,6 +22,7 @@ from lamplighter.domain.verify.verdict import VERIFIED
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import ActChanges, JournalEntry
+from lamplighter.repository.clients import client_prompts, transcripts
 from lamplighter.repository.graph import undo as graph
 from lamplighter.repository.memory import bulk, history, knowledge, memories, reviews, trash
 from lamplighter.repository.memory.history import DELETED, PURGED, RESTORED, HistoryRecord
@@ -50,6 +51,9 @@ IRREVERSIBLE: Final[Mapping[str, str]] = {
     "revoke": "A revoked token cannot be restored. Create a new one.",
 }
 """Why an act cannot be undone, by its action."""
+
+PROMPT: Final = "prompt "
+"""How the subject of an act begins that withdrew a prompt; its number follows."""
 
 LINKING: Final = ("organize", "withdraw")
 """The acts that link memories: their undo removes the links."""
@@ -311,6 +315,8 @@ async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> in
         await journal.unlink(db, act.id)
         await reviews.reopen(db, review, now=now)
         return 1
+    if (act.subject or "").startswith(PROMPT):
+        return await _restore_prompt(db, int(str(act.subject).removeprefix(PROMPT)))
     if act.service is None:
         return 0
     uses = await cooldowns.restore(db, act.id, now=now)
@@ -318,3 +324,13 @@ async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> in
     service = uses[0].service if uses else act.service
     await events.insert(db, Level.INFO, text, service=service, source="operator", now=now)
     return len(uses)
+
+
+async def _restore_prompt(db: Database, number: int) -> int:
+    """Bring back a prompt, and the message of the transcript that repeats it."""
+    async with writing(db):
+        prompt = await client_prompts.restore(db, number)
+        if prompt is None:
+            raise Conflict(f"Nothing was undone. Prompt {number} was deleted permanently.")
+        await transcripts.restore(db, prompt)
+    return 1

@@ -53,7 +53,8 @@ async def resolve(
             raise Conflict(f"Review {number} was already resolved: {review.resolution}.")
         old, new = await _both_memories(db, review)
         answer = _admitted(answer, review.kind, (old, new), here.redact)
-        if answer.gives_back and review.kind is not ReviewKind.FACT:
+        taking = review.kind not in (ReviewKind.FACT, ReviewKind.RELATIONSHIP)
+        if answer.gives_back and taking:
             old = await _restore_confidence(db, review, old, act, now=now)
         intents: list[Intent] = [*decay_changes([old, new], now=now, act_id=act.id)]
         old, new = (apply_decay(each, now=now) for each in (old, new))

@@ -1,4 +1,4 @@
-"""A model that helps the organizer: it selects sentences, within a limit of dollars a run.
+"""A model that helps the organizer: it selects sentences and names, within a limit of dollars.
 
 What it answers is validated. Without a valid answer the rules alone decide, as without a model.
 """
@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
-from lamplighter.domain.memory.memory import Memory, MemoryId
+from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.organize.digest import Bundle
 from lamplighter.domain.organize.selection import (
     NO_SELECTION,
     SYSTEM,
+    Batches,
     OfferedSentence,
     Selection,
-    make_batch,
     offer_sentences,
     render_offer,
 )
@@ -52,20 +52,16 @@ class SentenceSelector:
     """The counts of the run so far, in which an earlier process of the run may have had a part."""
     _failed: int = 0
     _stopped: bool = False
-    _batch: set[MemoryId] = field(default_factory=set)
+    _batches: Batches = field(default_factory=Batches)
     _selected: Selection = NO_SELECTION
 
     async def select(
         self, bundle: Bundle, upcoming: Iterable[Bundle]
     ) -> tuple[Selection, Counter[str]]:
-        """Return what a model selects of a bundle, and what that adds to the counts of the run.
-
-        One request is about 50 episodes, also of the upcoming bundles of its project.
-        """
-        if all(each.id in self._batch for each in bundle.episodes):
+        """Return what a model selects of a bundle, and what that adds to the counts of the run."""
+        batch = self._batches.begin(bundle, upcoming)
+        if batch is None:
             return self._selected, Counter()
-        batch = make_batch(bundle, upcoming)
-        self._batch = {each.id for each in batch}
         self._selected, added = await self._select(batch)
         return self._selected, added
 
@@ -136,7 +132,9 @@ class SentenceSelector:
         self._spend(model, reply.usage, added)
         answer = "".join(str(each["text"]) for each in reply.blocks if each["type"] == "text")
         try:
-            return read_selection(answer, offered), None
+            found = read_selection(answer, offered)
+            self._count(added, model_dropped=found.dropped)
+            return replace(found, model=model.name), None
         except ValueError as error:
             logger.warning("%s gave the organizer no valid answer: %s", model.name, error)
             self._count(added, model_rejected=1)

@@ -42,7 +42,13 @@ from lamplighter.domain.organize.run import (
     is_due,
 )
 from lamplighter.domain.organize.scan import keys_of
-from lamplighter.domain.organize.selection import BATCH, NO_SELECTION, Selection
+from lamplighter.domain.organize.selection import (
+    BATCH,
+    NO_SELECTION,
+    Batches,
+    Selection,
+    offer_sentences,
+)
 from lamplighter.domain.text import comparison_key
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.access import journal
@@ -51,6 +57,7 @@ from lamplighter.repository.organize import runs
 from lamplighter.repository.writes import store
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.organize.proof import verify_facts
+from lamplighter.usecases.organize.propose import admit_proposals
 from lamplighter.usecases.organize.scan import SourceScan
 from lamplighter.usecases.verify.verify import Sources
 
@@ -94,6 +101,9 @@ class _Work:
 
     examples: dict[str, list[str]] = field(default_factory=dict)
     planned: dict[tuple[str, str], Memory] = field(default_factory=dict)
+    batches: Batches | None = None
+    """What a dry run would ask a model about; None without one."""
+
     facts: KnownFacts = field(default_factory=KnownFacts)
 
     def show(self, what: str, text: str) -> None:
@@ -145,9 +155,14 @@ async def preview(
     names: frozenset[str] = frozenset(),
     progress: Progress = no_progress,
     silent: frozenset[str] = frozenset(),
+    asks: bool = False,
 ) -> OrganizerReport:
-    """Return what a run would do now, and change nothing."""
+    """Return what a run would do now, and change nothing.
+
+    No model is asked; with `asks` the requests are counted that a run would send.
+    """
     work = _Work(here, names, progress, silent=silent, facts=KnownFacts(names))
+    work.batches = Batches() if asks else None
     async with reading(here.db):
         raw, _ = await runs.count_knowledge(here.db)
     await _work(work)
@@ -253,7 +268,7 @@ async def _work_through(work: _Work, stage: str, waiting: Sequence[Bundle]) -> N
     whole, done = sum(len(each.episodes) for each in waiting), 0
     for at, bundle in enumerate(waiting):
         while bundle.episodes:
-            most = MAX_EPISODES if work.selector is None else BATCH
+            most = BATCH if work.selector or work.batches else MAX_EPISODES
             first = replace(bundle, episodes=bundle.episodes[:most])
             plan = await _compress(work, first, waiting[at + 1 :])
             taken = {each.id for each in (plan.bundle if plan else first).episodes}
@@ -343,7 +358,11 @@ async def _select(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> Se
 
     What was extracted before is left out: a person may have rejected it.
     """
-    if work.selector is None or work.run is None or bundle.recent:
+    if bundle.recent:
+        return NO_SELECTION
+    if work.batches and (batch := work.batches.begin(bundle, upcoming)):
+        work.counts["model_requests"] += bool(offer_sentences(batch))
+    if work.selector is None or work.run is None:
         return NO_SELECTION
     selection, used = await work.selector.select(bundle, upcoming)
     async with reading(work.here.db):
@@ -390,6 +409,7 @@ async def _store_bundle(work: _Work, run: OrganizerRun, plan: BundlePlan) -> Bun
         if not all(_is_current(each, held) for each in about):
             return replace(plan, bundle=replace(plan.bundle, episodes=()))
         assert run.act_id is not None
+        plan = await admit_proposals(db, plan)
         intents = bundle_intents(plan, act_id=run.act_id, run=run.id, now=now)
         for memory in await store(db, intents, now=now):
             if memory.inactive_reason is InactiveReason.REVIEW:

@@ -7,10 +7,11 @@ from typing import Final
 
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.memory import Memory, MemoryId
-from lamplighter.domain.memory.review import Review
-from lamplighter.domain.organize.plan import COMPRESSES, EXTRACTED_FROM, REPEATS
+from lamplighter.domain.memory.review import Resolution, Review, ReviewState
+from lamplighter.domain.organize.plan import COMPRESSES, EXTRACTED_FROM, REPEATS, in_run
 from lamplighter.domain.organize.run import MemorySubstitute, OrganizerRun, RunState
 from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.access.journal import UNDO
 from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.organize import runs, sources
 from lamplighter.usecases.memory import journal
@@ -67,6 +68,7 @@ async def diff(db: Database, number: int) -> RunDiff:
             some = await memories.list_by_ids(db, ids[at : at + ROWS])
             held |= {each.id: each for each in some}
         opened = await reviews.of_facts(db, created)
+        opened += await reviews.with_reason(db, in_run(run.id))
     replacements = [
         MemorySubstitute(
             id=number,
@@ -90,4 +92,7 @@ async def undo(db: Database, number: int, *, now: datetime) -> journal.RevertRes
     async with writing(db):
         done = await journal.undo(db, run.act_id, now=now)
         await sources.forget_run(db, run.id)
+        for each in await reviews.with_reason(db, in_run(run.id)):
+            if each.state is ReviewState.OPEN:
+                await reviews.resolve(db, each, Resolution.GONE, by=UNDO, now=now)
     return done

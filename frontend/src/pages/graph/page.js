@@ -35,12 +35,13 @@ export function graphPage(store) {
     },
 
     /** @param {Neighbor} neighbor */
-    edgeFacts({ relationship: { confidence: sure, valid_from, valid_to }, evidence }) {
+    edgeFacts({ relationship: { confidence: sure, source, valid_from, valid_to }, evidence }) {
       const when = valid_to
         ? t("graph.until", { from: exact(valid_from), to: exact(valid_to) })
         : t("graph.from", { from: exact(valid_from) })
       const proof = evidence.length ? t("graph.proof", { n: evidence.length }) : t("graph.noProof")
-      return [t("graph.confidence", { n: confidence(sure) }), when, proof].join(", ")
+      const by = source === "model" ? [t("graph.byModel")] : []
+      return [t("graph.confidence", { n: confidence(sure) }), ...by, when, proof].join(", ")
     },
 
     drawing: () => graph.around,

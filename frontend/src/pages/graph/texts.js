@@ -7,6 +7,7 @@ export const graph = {
   from: "from {from}",
   until: "from {from} to {to}",
   confidence: "confidence {n}",
+  byModel: "found by a model",
   to: "{kind}",
   by: "{kind} (incoming)",
   also: "Also known as {names}",

@@ -9,6 +9,7 @@ const COUNTED = /** @type {const} */ ([
   "verified",
   "refuted",
   "conflicts",
+  "model_relationships",
 ])
 const listed = new Intl.ListFormat("en")
 
@@ -26,7 +27,9 @@ export function did(counts) {
 
 /** What a run would do now. @param {Record<string, number>} counts */
 export function would(counts) {
-  const what = listed.format(named(counts, "would_"))
+  const { model_requests: n } = counts
+  const asked = n ? [t("organizer.would_model_requests", { n })] : []
+  const what = listed.format([...named(counts, "would_"), ...asked])
   return what ? t("organizer.would", { what }) : t("organizer.would_nothing")
 }
 

@@ -53,7 +53,9 @@ export function organizerPage(store) {
 
     mayUndo: () =>
       organizer.chosen?.state === "completed" && Boolean(organizer.chosen.act_id) && !organizer.chosen.undone_by,
-    reviews: () => organizer.chosen?.reviews ?? [],
+    reviews: () => organizer.chosen?.reviews.filter((/** @type {Review} */ { kind }) => kind === "fact") ?? [],
+    proposals: () =>
+      organizer.chosen?.reviews.filter((/** @type {Review} */ { kind }) => kind === "relationship") ?? [],
     /** @param {Review} review */
     reviewAddress: ({ id }) => `/reviews/${id}`,
     /** @param {Review} review */

@@ -17,7 +17,7 @@ export function reviewsPage(store, reveal) {
 
     /** What speaks against the memory: another one, or the evidence of a source. @param {Review} row */
     newWords: ({ kind, new: fresh, said, reason }) =>
-      kind === "verification" ? reason : kind === "file" ? said : (fresh?.observation ?? said),
+      kind === "verification" ? reason : ["file", "relationship"].includes(kind) ? said : (fresh?.observation ?? said),
 
     /** @param {string} state */
     tab: (state) => router.with({ state: state === "open" ? "" : state }),
@@ -52,7 +52,7 @@ export function reviewsPage(store, reveal) {
 
     submitWords: () =>
       review.form
-        ? t(/** @type {any} */ (`reviews.submit_${review.failed || review.ofFile ? "correct" : review.form}`))
+        ? t(/** @type {any} */ (`reviews.submit_${review.failed || review.ofText ? "correct" : review.form}`))
         : "",
 
     /** Where it was said: the line of the session's output. @param {{session_id: number}} said @param {{memory: Memory | null}} side */

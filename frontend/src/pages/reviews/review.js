@@ -49,7 +49,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
 
     get parts() {
       const { old, new: fresh } = this.row ?? {}
-      return old && fresh && !this.ofFile ? wordDiff(old.observation, fresh.observation) : []
+      return old && fresh && !this.ofText ? wordDiff(old.observation, fresh.observation) : []
     },
 
     /** Is it a memory that a source refutes? Both sides are that memory. */
@@ -57,9 +57,9 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       return this.row?.kind === "verification"
     },
 
-    /** Is it a memory whose file in a directory says something else? */
-    get ofFile() {
-      return this.row?.kind === "file"
+    /** Is it a memory and a text: of its file in a directory, or a relationship that a model found in it? */
+    get ofText() {
+      return ["file", "relationship"].includes(this.row?.kind ?? "")
     },
 
     get sides() {
@@ -70,14 +70,15 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       ]
       const one = [{ name: "old", title: t("reviews.memory"), memory: old, parts: [] }]
       const alone = { said: [], sessions: [], others: 0 }
-      const file = { name: "new", title: t("reviews.inFile"), memory: null, parts: [], ...alone }
-      const shown = (this.failed || this.ofFile ? one : two).map((side) => ({
+      const title = t(this.row?.kind === "file" ? "reviews.inFile" : "reviews.relationship")
+      const text = { name: "new", title, memory: null, parts: [], ...alone }
+      const shown = (this.failed || this.ofText ? one : two).map((side) => ({
         ...side,
-        said: this.phase === "ready" ? (sources?.[/** @type {"old" | "new"} */ (side.name)] ?? []) : [],
+        said: this.phase === "ready" ? reportsOf(side.memory, sources?.[/** @type {"old" | "new"} */ (side.name)]) : [],
         sessions: exposed?.[/** @type {"old" | "new"} */ (side.name)]?.slice(0, NAMED) ?? [],
         others: Math.max(0, (counts?.[/** @type {"old" | "new"} */ (side.name)] ?? 0) - NAMED),
       }))
-      return this.ofFile ? [...shown, file] : shown
+      return this.ofText ? [...shown, text] : shown
     },
 
     get ways() {
@@ -121,7 +122,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
         this.row = row
         this.loss = lossOf(row, past?.items ?? [])
         this.phase = "ready"
-        later(() => this.id === id && this.waits && !this.ofFile && this.foresee(), SOON_MS)
+        later(() => this.id === id && this.waits && !this.ofText && this.foresee(), SOON_MS)
       } catch (problem) {
         if (this.id === id) this.fail(/** @type {any} */ (problem))
       }
@@ -171,7 +172,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** What a way needs to be told first is asked for; the others are done at once. @param {Resolution} resolution */
     choose(resolution) {
       if (!this.waits || this.busy) return
-      if ((this.failed || this.ofFile) && !this.ways.some((way) => way.resolution === resolution)) return
+      if ((this.failed || this.ofText) && !this.ways.some((way) => way.resolution === resolution)) return
       if (!FORMS.includes(resolution)) return this.settle(resolution, {})
       this.form = resolution
       this.errors = {}
@@ -272,6 +273,11 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     const services = service ?? ""
     return api.get("/context", { tier: 1, services, sections: "operational", exclude: id, compare_to: "now" })
   }
+}
+
+/** What reported a claim; of what the organizer extracted, that it did. @param {Memory | null | undefined} memory @param {Said[]} [reports] */
+function reportsOf(memory, reports = []) {
+  return reports.map((each) => ({ ...each, extracted: memory?.source === "extracted" && each.cause === "created" }))
 }
 
 /** @param {{added: string[], removed: string[]}} diff @returns {PromptLine[]} */

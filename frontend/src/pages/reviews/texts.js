@@ -11,6 +11,7 @@ export const reviews = {
   submit_reword: "Keep edited",
   submit_correct: "Save correction",
   inFile: "Text in the file",
+  relationship: "Relationship",
   inPromptMore: { one: "and {n} more", other: "and {n} more" },
   notInPrompt: "not in any prompt yet",
   inPrompt: "in the prompt of",

@@ -24,6 +24,13 @@ const DECIDED = new Map([
   ["gone", t("common.decided_gone")],
 ])
 
+const RELATED = new Map([
+  ["keep_new", t("common.decided_confirmed")],
+  ["keep_old", t("common.decided_rejected")],
+  ["dismiss", t("common.decided_rejected")],
+  ["gone", t("common.decided_withdrawn")],
+])
+
 /**
  * What the old one lost when it was contradicted, and whether it has it back already, as far as its history still
  * tells. @param {Review} review @param {HistoryEntry[]} history newest first
@@ -50,6 +57,7 @@ export function waysOf({ kind, old, new: fresh }, loss) {
   if (!old || !fresh) return []
   if (kind === "verification") return waysOfFailed(old)
   if (kind === "file") return waysOfFile(old)
+  if (kind === "relationship") return waysOfRelationship()
   const [older, newer] = [t("common.the_old_memory"), t("common.the_new_memory")]
   const back = returns(older, old, givenBack(old, loss))
   const top = Math.max(givenBack(old, loss), fresh.confidence)
@@ -79,6 +87,14 @@ function waysOfFile(memory) {
     { ...way("keep_new", t("common.memory_gets_file_text")), verb: t("common.use_file") },
     { ...way("keep_old", stays(t("common.the_memory"), memory)), verb: t("common.keep_memory") },
     { ...way("reword", t("common.memory_gets_your_text"), true), verb: t("common.combine_texts") },
+  ]
+}
+
+/** A relationship that a model found in a memory: a person confirms it for the graph. @returns {Way[]} */
+function waysOfRelationship() {
+  return [
+    { ...way("keep_new", t("common.graph_gets_it")), verb: t("common.confirm_relationship") },
+    { ...way("keep_old", t("common.not_proposed_again")), verb: t("common.reject_relationship") },
   ]
 }
 
@@ -113,6 +129,7 @@ export function scoped(text, scope) {
 /** What was decided, in a sentence. @param {Review} review */
 export function decidedWords({ kind, resolution }) {
   if (kind === "file") return t(resolution === "keep_new" ? "common.decided_file" : "common.decided_memory")
+  if (kind === "relationship") return RELATED.get(resolution ?? "") ?? ""
   return DECIDED.get(resolution ?? "") ?? ""
 }
 
@@ -134,6 +151,7 @@ export function kindWords({ kind }) {
   if (kind === "fact") return t("common.contradicting_fact")
   if (kind === "verification") return t("common.failed_verification")
   if (kind === "file") return t("common.changed_file")
+  if (kind === "relationship") return t("common.proposed_relationship")
   return kind === "conflict" ? t("common.contradiction") : t("common.possible_contradiction")
 }
 
@@ -144,15 +162,16 @@ const REPORTS = new Map([
   ["contradicted", t("common.reported_contradiction")],
 ])
 
-/** How somebody came to say it. @param {Said} said */
-export function reportWords({ cause, session_id: session }) {
+/** How somebody came to say it; or the organizer took it from an episode. @param {Said & {extracted?: boolean}} said */
+export function reportWords({ cause, session_id: session, extracted }) {
+  if (extracted) return t("common.reported_by_organizer")
   const what = REPORTS.get(cause) ?? cause.replaceAll("_", " ")
   return session ? t("common.by_session", { what }) : t("common.by_person", { what })
 }
 
 /** What it has cost the old one so far. @param {Review} review @param {Loss} loss */
 export function lossWords({ kind, old }, loss) {
-  if (!old || kind === "verification" || kind === "file") return ""
+  if (!old || ["verification", "file", "relationship"].includes(kind)) return ""
   if (kind !== "conflict") return t("common.lost_nothing")
   if (!loss) return t("common.lost_some")
   const fell = loss.to < THRESHOLD && !old.active

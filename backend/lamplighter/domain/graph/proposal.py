@@ -1,0 +1,91 @@
+"""Relationships that a model proposes: their sentence names both ends, and a person decides."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.graph.entity import Claim, EntityKind, NamedEntity, RelationshipKind
+from lamplighter.domain.graph.extract import default_kinds
+from lamplighter.domain.graph.lexicon import NO_NAMES
+from lamplighter.domain.graph.mentions import kind_of_name
+from lamplighter.domain.graph.names import fold_name
+from lamplighter.domain.text import one_line
+
+PROPOSED_CONFIDENCE: Final = 0.6
+"""Below a relationship that a rule extracts (0.7), also after a person has confirmed it."""
+
+MAX_NAME_CHARS: Final = 60
+MAX_DECISION_CHARS: Final = 150
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipProposal:
+    """A relationship between two names of a sentence."""
+
+    source: str
+    kind: RelationshipKind
+    target: str
+
+    @property
+    def text(self) -> str:
+        """The relationship as a review states it."""
+        return f"{self.source} {self.kind} {self.target}"
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What is the same for each way to write it."""
+        return claim_key(self.claim)
+
+    def is_stated_in(self, sentence: str) -> bool:
+        """Return whether a text names both ends."""
+        return _names(sentence, self.source) and _names(sentence, self.target)
+
+    @property
+    def claim(self) -> Claim:
+        """The relationship as the graph receives it."""
+        kinds = default_kinds(self.kind)
+        ends = [
+            NamedEntity(name, kind_of_name(name) or kind or EntityKind.CONCEPT)
+            for name, kind in zip((self.source, self.target), kinds, strict=True)
+        ]
+        return Claim(ends[0], self.kind, ends[1], PROPOSED_CONFIDENCE)
+
+
+def claim_key(claim: Claim) -> tuple[str, str, str]:
+    """Return what is the same for each way to write the names of a relationship."""
+    return fold_name(claim.source.name), claim.kind, fold_name(claim.target.name)
+
+
+def admit_proposal(
+    source: str, kind: str, target: str, sentence: str
+) -> RelationshipProposal | None:
+    """Return what a model states of a sentence; None where the sentence cannot state it."""
+    if kind not in set(RelationshipKind):
+        return None
+    found = RelationshipProposal(one_line(source), RelationshipKind(kind), one_line(target))
+    decides = found.kind in (RelationshipKind.DECIDED_BY, RelationshipKind.CONCERNS)
+    named = _is_name(found.source, MAX_DECISION_CHARS if decides else MAX_NAME_CHARS)
+    if not (named and _is_name(found.target, MAX_NAME_CHARS) and found.is_stated_in(sentence)):
+        return None
+    differs = fold_name(found.source) != fold_name(found.target)
+    return found if differs and parse_proposal(found.text) == found else None
+
+
+def parse_proposal(text: str) -> RelationshipProposal | None:
+    """Return the relationship that a review states; None where a text can be read in two ways."""
+    found = [
+        RelationshipProposal(parts[0], kind, parts[1])
+        for kind in RelationshipKind
+        if len(parts := text.split(f" {kind} ")) > 1
+    ]
+    once = len(found) == 1 and found[0].text == text
+    return found[0] if once else None
+
+
+def _is_name(name: str, most: int) -> bool:
+    return len(name) <= most and bool(fold_name(name)) and name.lower() not in NO_NAMES
+
+
+def _names(sentence: str, name: str) -> bool:
+    pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
+    return re.search(pattern, sentence, re.IGNORECASE) is not None

@@ -1,0 +1,75 @@
+"""A prompt that a person deletes is deleted from the transcript of its session too."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+import direct_writes
+from lamplighter.api.agentops.routes import PREFIX
+from lamplighter.repository.store.database import sqlite_url
+from living import Home, Server
+
+FIRST, SECOND = "The door code of the depot is 4711.", "Which port does the depot use?"
+
+
+@pytest.fixture
+def asking(url: str, tmp_path: Path) -> Iterator[httpx2.Client]:
+    of = {} if url.startswith("sqlite") else {"LAMPLIGHTER_DATABASE_URL": url}
+    server = Server(Home(tmp_path / "home", of))
+    with httpx2.Client(base_url=server.url, headers=server.headers, timeout=20) as client:
+        yield client
+    server.kill()
+
+
+def hook(asking: httpx2.Client, event: str, **given: object) -> None:
+    values = {"session_id": "s1", "cwd": "/home/ann/depot", **given}
+    assert asking.post(f"/api/v1/hooks/{event}", json=values).status_code == 200
+
+
+def hand_over(asking: httpx2.Client, *messages: str) -> None:
+    """Hand over the lines of a session, as the plugin does after each turn."""
+    lines = [
+        {"type": "user", "uuid": f"m{number}", "message": {"content": text}}
+        for number, text in enumerate(messages)
+    ]
+    hook(asking, "Transcript", lines=lines)
+
+
+def test_a_deleted_prompt_leaves_the_transcript_and_an_undo_brings_it_back(
+    asking: httpx2.Client, url: str, tmp_path: Path
+) -> None:
+    held = url if not url.startswith("sqlite") else sqlite_url(tmp_path / "home" / "lamplighter.db")
+
+    def messages(which: str = "deleted_at IS NULL") -> list[str]:
+        query = f"SELECT text FROM transcript_messages WHERE {which} ORDER BY id"
+        return [row[0] for row in direct_writes.run(held, query)]
+
+    hook(asking, "SessionStart")
+    for prompt in (FIRST, SECOND):
+        hook(asking, "UserPromptSubmit", prompt=prompt)
+    hand_over(asking, FIRST)
+    prompts = asking.get(f"{PREFIX}/prompts/recent").json()
+    [number] = [each["id"] for each in prompts if each["content"] == FIRST]
+    assert messages() == [FIRST]
+
+    deleted = asking.delete(f"{PREFIX}/prompts/{number}")
+    hand_over(asking, FIRST, SECOND, f" {FIRST}\n")
+
+    assert deleted.status_code in (200, 204)
+    assert messages() == [SECOND]
+    act = asking.get("/api/v1/acts").json()["items"][0]
+    assert (act["action"], act["subject"]) == ("delete", f"prompt {number}")
+    undone = asking.post(f"/api/v1/acts/{act['id']}/undo", json={})
+    assert undone.status_code == 200, undone.text
+    assert messages() == [FIRST, SECOND, FIRST]
+    assert FIRST in asking.get(f"{PREFIX}/prompts/recent").text
+
+    asking.delete(f"{PREFIX}/prompts/{number}?hard=true")
+    lines = [{"type": "user", "uuid": "late", "message": {"content": FIRST}}]
+    hook(asking, "Transcript", lines=lines)
+
+    assert set(messages("key <> ''")) == {SECOND, ""}
+    repeated = asking.post(f"/api/v1/acts/{act['id']}/undo", json={})
+    assert repeated.status_code == 409

@@ -23,8 +23,7 @@ from lamplighter.domain.learning.signature import (
     signatures_of,
 )
 from lamplighter.domain.memory.frames import FRAMES
-from lamplighter.domain.relate.framed import judge_frame
-from lamplighter.domain.relate.judge import Relation
+from lamplighter.domain.relate.judge import Relation, judge_frame
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.series import PointState, SeriesPoint
 from lamplighter.domain.services.service import ActionKind

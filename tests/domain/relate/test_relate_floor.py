@@ -73,7 +73,7 @@ def test_texts_of_two_clauses_are_judged_as_well_as_before() -> None:
     wrong = round(taken_for(found, ["contradict"], "reinforce"), 4)
     false = round(taken_for(found, ["reinforce", "new"], "contradict"), 4)
     print("two_clauses", score, wrong, false)  # noqa: T201 - as above
-    assert score >= 0.64
+    assert score >= 0.66
     assert wrong <= 0.07
     assert false <= 0.07
 
@@ -96,6 +96,16 @@ def test_new_kinds_are_judged_well_enough() -> None:
     print("kinds_more, kinds_held", scores, wrong)  # noqa: T201 - as above
     assert min(scores) >= 0.69
     assert max(wrong) <= 0.08
+
+
+def test_kinds_in_other_words_are_judged_well_enough() -> None:
+    """Outcomes, slots and amounts of further services, written before the rules for outcomes."""
+    found = judged(pairs("phrased"))
+    score = round(macro_f1(found), 4)
+    wrong = round(taken_for(found, ["contradict"], "reinforce"), 4)
+    print("phrased", score, wrong)  # noqa: T201 - as above
+    assert score >= 0.68
+    assert wrong <= 0.04
 
 
 def test_p_is_how_often_such_verdicts_are_right() -> None:

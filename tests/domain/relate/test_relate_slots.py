@@ -4,6 +4,7 @@ import pytest
 
 from lamplighter.domain.relate import Relation, analyze, builtin_lexicon, relate
 from lamplighter.domain.relate.features import ending_sign
+from lamplighter.domain.relate.outcome import compare_outcomes
 from lamplighter.domain.relate.slots import find_slots
 from lamplighter.domain.relate.text import split_items
 
@@ -139,3 +140,25 @@ def test_a_denied_comparison_is_a_bound(text: str, bound: str) -> None:
 )
 def test_a_text_ends_well_or_badly(text: str, end: int) -> None:
     assert ending_sign(analyze(text, builtin_lexicon()).claims) == end
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "expected"),
+    [
+        ("Waits for running hooks", "Kills running hooks", -1),
+        ("Errors in the feed ended", "The feed works", 1),
+        ("Needs redis", "Fails without redis", 1),
+        ("Needs redis", "Starts even without redis", -1),
+        ("Works while the share is there", "Fails without the share", 1),
+        ("A restart helps", "Needs the cache", 0),
+        ("Rows are sorted", "Nothing is lost", 0),
+        ("The queue was still stuck", "The restart brings the queue back", -1),
+        ("The stuttering stopped", "Stuttering remains", -1),
+        ("Reloads without losing sessions", "A reload loses sessions", -1),
+        ("A feed that times out is tried again", "A feed that times out is dropped", -1),
+        ("The mesh stayed frozen although it was reset", "The mesh works", -1),
+    ],
+)
+def test_outcomes_are_compared_with_their_conditions(one: str, two: str, expected: int) -> None:
+    (old,), (new,) = (analyze(each, builtin_lexicon()).clauses for each in (one, two))
+    assert compare_outcomes(old.outcome, new.outcome) == expected

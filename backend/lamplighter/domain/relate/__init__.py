@@ -2,8 +2,7 @@
 
 from lamplighter.domain.relate.analysis import Analysis
 from lamplighter.domain.relate.clauses import analyze
-from lamplighter.domain.relate.framed import judge_frame
-from lamplighter.domain.relate.judge import Relation, RelationVerdict, judge
+from lamplighter.domain.relate.judge import Relation, RelationVerdict, judge, judge_frame
 from lamplighter.domain.relate.lexicon import Lexicon, builtin_lexicon, extend_builtin
 from lamplighter.domain.text import comparison_key
 

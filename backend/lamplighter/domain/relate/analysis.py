@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from lamplighter.domain.relate.outcome import NO_OUTCOME, Outcome
 from lamplighter.domain.relate.slots import AttributeSlot
 
 LIGHT: Final = 0.35
@@ -45,6 +46,7 @@ class ClauseWord:
     end: int = 0
     effect: str = ""
     incidental: bool = False
+    ending: str = ""
 
     @property
     def label(self) -> str:
@@ -93,6 +95,8 @@ class Clause:
     then: frozenset[str] = frozenset()
     single: bool = False
     predicate: int = -1
+    outcome: Outcome = NO_OUTCOME
+    ordinal: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from lamplighter.domain.stemming import stem, stems
 ITEMS: Final = 160
 CLAUSES: Final = 24
 _BREAKS: Final = frozenset(";([)].!?")
-_SPLITTERS: Final = stems("because since so hence therefore but however although though whereas")
+_SPLITTERS: Final = stems("because since so hence therefore but however whereas")
 _OPENERS: Final = stems(
     "when if while during after before with once whenever for in on as until without unless"
     " under at every because since"

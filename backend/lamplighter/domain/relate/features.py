@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lamplighter.domain.relate.analysis import Analysis, Clause, ClauseWord
+from lamplighter.domain.relate.analysis import LIGHT, Analysis, Clause, ClauseWord
 from lamplighter.domain.relate.match import HEAVY, Match, match
 from lamplighter.domain.relate.measures import QUANTITIES
+from lamplighter.domain.relate.outcome import compare_outcomes
 
 MOST: Final = 3.0
 MOST_GAP: Final = 4
@@ -43,6 +44,7 @@ def build_comparison(old: Analysis, new: Analysis, whole: Match) -> Comparison:
         "ends_apart": float(ending_sign(old.claims) * ending_sign(new.claims) < 0),
         "ends_agree": float(ending_sign(old.claims) * ending_sign(new.claims) > 0),
         "relapse": float(_has_relapse(old) != _has_relapse(new)),
+        **_outcome_figures(claims, whole),
         "swapped": swapped,
         "kept_order": kept,
     }
@@ -116,6 +118,9 @@ def _polarity_figures(
     matched = (head + len(opposed) + len(signs) + int(swapped)) % 2
     alone = len(old.clauses) == len(new.clauses) == 1
     flip = is_flipped(whole if alone else best, swapped)
+    known = _compare_ends(best)
+    if known:
+        flip = int(known < 0)
     return {
         "opposed": float(len(opposed) % 2),
         "told": float(len(signs) % 2),
@@ -235,6 +240,56 @@ def _claim_figures(claims: Sequence[Match]) -> dict[str, float]:
         for name, value in shown.items():
             found[name] = max(found[name], each.least * value)
     return found
+
+
+def _compare_ends(m: Match) -> int:
+    """Compare how two claims end; opposites of another kind turn it."""
+    if not m.old or not m.new:
+        return 0
+    other = [p for p in m.pairs if p.opposed and not (p.old.ending or p.new.ending)]
+    if any(pair.old.condition or pair.new.condition for pair in other):
+        return 0
+    found = compare_outcomes(m.old[0].outcome, m.new[0].outcome)
+    return -found if len(other) % 2 else found
+
+
+def _outcome_figures(claims: Sequence[Match], whole: Match) -> dict[str, float]:
+    """Say whether the outcomes of claims of one topic agree, and how much of it they share."""
+    apart = agree = 0.0
+    for each in claims:
+        found = _compare_ends(each)
+        share = _topic(each)
+        if found < 0:
+            apart = max(apart, share)
+        elif found > 0:
+            agree = max(agree, share)
+    left, right = (
+        [w for w in heavy_words(side) if not w.ending] for side in (whole.left, whole.right)
+    )
+    none, both = not left and not right, bool(left) and bool(right)
+    return {
+        "topic": _topic(whole),
+        "topic_none": float(none),
+        "topic_both": float(both),
+        "out_apart": float(apart > 0),
+        "out_apart_topic": apart,
+        "out_apart_none": apart * none,
+        "out_apart_both": apart * both,
+        "out_agree": float(agree > 0),
+        "out_agree_topic": agree,
+        "out_agree_none": agree * none,
+        "out_agree_both": agree * both,
+    }
+
+
+def _topic(m: Match) -> float:
+    """Return the share of the words of weight that both say, outcomes aside."""
+    hit = sum(p.old.weight for p in m.pairs if not p.old.ending and p.old.weight > LIGHT)
+    left, right = (
+        sum(w.weight for w in side if not w.ending and w.weight > LIGHT)
+        for side in (m.left, m.right)
+    )
+    return hit / (hit + max(left, right)) if hit else 0.0
 
 
 def ending_sign(claims: Sequence[Clause]) -> int:

@@ -9,35 +9,42 @@ from importlib.resources import files
 from math import exp
 from typing import Final
 
+from lamplighter.domain.memory.frames import FRAMES, Frame
 from lamplighter.domain.relate.analysis import POLAR, Analysis, ClauseWord, Measure
 from lamplighter.domain.relate.features import Comparison, build_comparison, heavy_words
 from lamplighter.domain.relate.match import Match, match
-from lamplighter.domain.relate.measures import QUANTITIES
+from lamplighter.domain.relate.measures import QUANTITIES, measures_agree
 from lamplighter.domain.relate.replaced import (
     find_added_condition,
     find_replacements,
     is_subject,
     is_value,
+    other_of_its_kind,
     says_how_long,
 )
 from lamplighter.domain.relate.slots import agreeing_slot, differing_slots
+from lamplighter.domain.relate.text import split_items
 from lamplighter.domain.text import shorten
 
 # Where the line is drawn, set on labelled pairs. The worst error is to take a contradiction for
 # a reinforcement: what may well conflict is not reinforced, and what is not sure is not acted on.
 # Chosen with the scores of `unseen` and `two_clauses` in view: docs/explanation/relate.md.
-APART: Final = 0.5
+APART: Final = 0.45
 LIKELY: Final = 0.45  # below it not even every second conflict is one
 LIKELY_LONG: Final = 0.55
 LEAST_SHARED: Final = 0.6
 LEAST_COVER: Final = 0.2
 DOUBTFUL: Final = 0.25
 LEAST_SAME: Final = 0.65
-LEAST_SAME_LONG: Final = 0.75  # of several claims one may conflict while the others agree
+LEAST_SAME_LONG: Final = 0.7  # of several claims one may conflict while the others agree
 FRAMED: Final = 0.75
 LITTLE: Final = 0.97
 OFTEN: Final = 0.5  # of the way from never to always
 REASON_CHARS: Final = 300
+FRAME_PROBABILITY: Final = 0.99
+OUT_TOPIC: Final = 0.5
+_AMOUNTS: Final = frozenset(["duration", "period", "bytes", "rate", "percent", "clock", "weekday"])
+OTHER_SIGNS: Final = ("opposed", "often", "amount", "only_one")
 
 
 class Relation(StrEnum):
@@ -149,10 +156,46 @@ def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> R
             Relation.UNRELATED,
             f"different subject: {_format_measure(other)}, not {_format_measure(old)}",
         )
+    others = other_of_its_kind(existing.clauses, new.clauses)
+    if others:
+        return RelationVerdict(Relation.UNRELATED, f"different subject: {others}", FRAMED)
     return (
         _compare_spans(found)
         or _agree_slots(existing, new, found)
-        or _decide(found, *(by or load_weights()).chances(found.figures))
+        or _settle(found, _decide(found, *(by or load_weights()).chances(found.figures)))
+    )
+
+
+def _settle(found: Comparison, verdict: RelationVerdict) -> RelationVerdict:
+    """Keep apart what gives another attribute; decide by the outcomes what is not sure."""
+    if verdict.relation is not Relation.UNRELATED and _of_another_attribute(found.whole):
+        return RelationVerdict(Relation.UNRELATED, _difference_reason(found), FRAMED)
+    if verdict.sure:
+        return verdict
+    return _agree_outcomes(found) or verdict
+
+
+def _agree_outcomes(found: Comparison) -> RelationVerdict | None:
+    """Judge two claims of one topic that end alike, whatever their negations; None for others."""
+    figures = found.figures
+    one_topic = figures["topic_none"] and figures["topic"] >= OUT_TOPIC
+    if not one_topic or not figures["out_agree"] or figures["clauses"] or figures["swapped"]:
+        return None
+    if _denies(found, "unlike", *OTHER_SIGNS) or find_replacements(found.whole, POLAR):
+        return None
+    if added := find_added_condition(found.whole):
+        return _of_another_condition(added)
+    return RelationVerdict(Relation.SAME, _same_reason(found), FRAMED)
+
+
+def _of_another_attribute(whole: Match) -> bool:
+    """Whether only one text gives an amount, and the other says something else."""
+    sides = ((whole.old, whole.new, whole.right), (whole.new, whole.old, whole.left))
+    return any(
+        any(each.kind in _AMOUNTS and not each.condition for c in one for each in c.measures)
+        and not any(clause.measures for clause in other)
+        and any(not word.condition for word in heavy_words(rest))
+        for one, other, rest in sides
     )
 
 
@@ -199,7 +242,9 @@ def _decide(found: Comparison, same: float, conflicting: float, apart: float) ->
 
 
 def _weigh(found: Comparison, same: float, conflicting: float) -> RelationVerdict:
-    if conflicting >= (LIKELY_LONG if found.figures["clauses"] else LIKELY):
+    figures = found.figures
+    narrower = figures["unlike"] and bool(figures["heavy_left"]) != bool(figures["heavy_right"])
+    if conflicting >= (LIKELY_LONG if figures["clauses"] or narrower else LIKELY):
         return RelationVerdict(Relation.CONFLICTING, _conflict_reason(found), conflicting)
     if _is_doubtful(found, same):
         return RelationVerdict(
@@ -215,7 +260,9 @@ def _is_doubtful(found: Comparison, same: float) -> bool:
     least = LEAST_SAME_LONG if found.figures["clauses"] else LEAST_SAME
     replaced = find_replacements(found.whole, POLAR)
     figures = found.figures
-    unlike = figures["relapse"] or figures["amount"] or figures["often"] >= OFTEN
+    added = find_added_condition(found.whole)
+    apart = figures["out_apart_topic"] >= OUT_TOPIC and not (figures["clauses"] or added)
+    unlike = apart or figures["relapse"] or figures["amount"] or figures["often"] >= OFTEN
     return same < least or bool(unlike or replaced) or _other_fillers(found.whole)
 
 
@@ -249,11 +296,9 @@ def _has_name(words: Sequence[ClauseWord], measures: Sequence[Measure]) -> bool:
     return any(each.name for each in words) or any(each.kind not in QUANTITIES for each in measures)
 
 
-def _denies(found: Comparison) -> bool:
+def _denies(found: Comparison, *names: str) -> bool:
     """Whether two texts differ in more than the replaced words."""
-    figures = found.figures
-    names = ("net", "opposed", "unlike", "swapped", "often", "amount", "only_one")
-    return any(figures[name] for name in names)
+    return any(found.figures[name] for name in names or ("net", "unlike", "swapped", *OTHER_SIGNS))
 
 
 def _are_labels(pair: tuple[Measure, Measure]) -> bool:
@@ -263,8 +308,9 @@ def _are_labels(pair: tuple[Measure, Measure]) -> bool:
 
 def _of_other_amounts(unlike: Sequence[tuple[Measure, Measure]]) -> list[tuple[Measure, Measure]]:
     """Return the amounts that two claims begin with, where others follow: 1 TB takes an hour."""
-    if len(unlike) == 1:
-        return []
+    kinds = [one.kind for one, _ in unlike]
+    if len(unlike) < 2 or (kinds[0] == "number" and "duration" in kinds):
+        return []  # "3 times within 10 minutes"
     return [(one, two) for one, two in unlike if one.place == two.place == 1]
 
 
@@ -314,3 +360,47 @@ def _quote_words(words: Sequence[ClauseWord]) -> str:
 def _format_measure(measure: Measure) -> str:
     bound = {"min": "at least ", "max": "at most ", "below": "below "}.get(measure.bound, "")
     return f"{bound}{shorten(measure.text.removeprefix('id_'), 80)}"
+
+
+def judge_frame(new: str, existing: str) -> RelationVerdict | None:
+    """Judge two observations of one frame; None where they do not share one."""
+    for frame in FRAMES:
+        said, known = frame.fillers(new), frame.fillers(existing)
+        if said is not None and known is not None:
+            return _judge_fillers(frame, said, known)
+    return None
+
+
+def _judge_fillers(
+    frame: Frame, said: Mapping[str, str], fillers: Mapping[str, str]
+) -> RelationVerdict:
+    differs = [slot for slot in frame.slots if not fillers_equal(said[slot], fillers[slot])]
+    subjects = [slot for slot in differs if slot != frame.value]
+    if subjects:
+        slot = subjects[0]
+        return RelationVerdict(
+            Relation.UNRELATED,
+            f"different subject: {said[slot]}, not {fillers[slot]}",
+            FRAME_PROBABILITY,
+        )
+    if differs:
+        return RelationVerdict(
+            Relation.CONFLICTING,
+            f"{said[frame.value]} instead of {fillers[frame.value]}",
+            FRAME_PROBABILITY,
+        )
+    slot = frame.value or frame.slots[0]
+    return RelationVerdict(
+        Relation.SAME, f"same fact: {said[slot]} for {fillers[slot]}", FRAME_PROBABILITY
+    )
+
+
+def fillers_equal(one: str, two: str) -> bool:
+    """Whether two fillers are the same: amounts within 15 %, all others word for word."""
+    if one == two:
+        return True
+    first, second = split_items(one), split_items(two)
+    if len(first) != 1 or len(second) != 1:
+        return False
+    a, b = (Measure(each.kind, each.text, each.low, each.high) for each in (first[0], second[0]))
+    return a.kind == b.kind and a.kind in QUANTITIES - {"number"} and measures_agree(a, b)

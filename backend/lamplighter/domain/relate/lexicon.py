@@ -14,6 +14,8 @@ from lamplighter.domain.stemming import stem
 TABLES: Final = ("phrases", "forms", "synonyms", "opposites", "scales")
 PHRASE_WORDS: Final = 10
 EFFECTS: Final = ("remedies", "ceases", "persists")
+# later ones win
+ENDINGS: Final = ("good", "ill", "trouble", *EFFECTS, "lost", "futile")
 LISTS: Final = (
     "fillers",
     "light",
@@ -21,6 +23,9 @@ LISTS: Final = (
     "bad",
     "good",
     "ill",
+    "trouble",
+    "lost",
+    "futile",
     *EFFECTS,
     "all",
     "some",
@@ -52,6 +57,7 @@ class Lexicon:
     bad: frozenset[str] = field(repr=False)
     good: frozenset[str] = field(repr=False)
     ill: frozenset[str] = field(repr=False)
+    endings: Mapping[str, str] = field(repr=False)
     effects: Mapping[str, str] = field(repr=False)
     all: frozenset[str] = field(repr=False)
     some: frozenset[str] = field(repr=False)
@@ -217,6 +223,7 @@ def _build(
         scales={root(word): scale for word, scale in tables["scales"].items()},
         bad=frozenset(map(root, lists["bad"])),
         good=roots("good") | frozenset(map(root, lists["good"])),
+        endings={root(word): name for name in ENDINGS for word in lists[name]},
         ill=roots("ill") | frozenset(map(root, lists["ill"])),
         effects={root(word): name for name in EFFECTS for word in lists[name]},
         all=frozenset(map(root, lists["all"])),

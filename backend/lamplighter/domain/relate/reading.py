@@ -6,7 +6,8 @@ from typing import Final
 
 from lamplighter.domain.relate.analysis import LIGHT, POLAR, Clause, ClauseWord, Measure, Sense
 from lamplighter.domain.relate.lexicon import Lexicon
-from lamplighter.domain.relate.text import TextItem
+from lamplighter.domain.relate.outcome import read_outcome
+from lamplighter.domain.relate.text import ORDINALS, TextItem
 from lamplighter.domain.stemming import stem, stems
 
 DENIALS: Final = stems("not no never without none neither nor nothing nobody")
@@ -24,7 +25,7 @@ _LABELLED: Final = stems(
     "vm ct lxc node disk pool vlan channel osd slot line rack zone radio instance worker shard bay"
     " job thread task camera sensor unit site partition broker controller bank fan core gpu room"
     " floor tunnel peer group team tenant branch build stage step phase part number"
-    " id"
+    " id attempt try"
 )
 _UN_WORDS: Final = frozenset(
     ["under", "until", "unit", "union", "unique", "unix", "unless", "undo", "unifi", "unbound"]
@@ -66,6 +67,8 @@ class _ClauseReader:
     turns: list[tuple[str, int]] = field(default_factory=list)
     itself: list[int] = field(default_factory=list)  # where the service is named, or meant
     waiting: int = 0  # where it first says that something waits
+    before: str = ""  # the word before
+    ordinal: tuple[str, str] = ("", "")  # which of several things of a name
 
     def take(self, item: TextItem, *, last: bool) -> None:
         """Take in the next item."""
@@ -79,6 +82,7 @@ class _ClauseReader:
             self.measure(TextItem("label", item.text))
         elif item.kind in ("word", "name"):
             self.word(item.text, name=item.kind == "name", last=last)
+            self.before = item.text
         else:
             self.measure(item)
 
@@ -160,11 +164,23 @@ class _ClauseReader:
         weight = POLAR if polar else LIGHT if light else POLAR if end or effect else 1.0
         if self.condition:
             end, effect = 0, ""
+        elif self.before in ORDINALS and text != "time" and not self.ordinal[0]:
+            self.ordinal = (self.before, senses[0].key)
         at = self.place
         aside = self.condition and not self.denials[1] and senses[0].key not in _ABSENCE
         self.tokens.append(
             ClauseWord(
-                senses, text, weight, at, self.condition, name, self.phrase, end, effect, aside
+                senses,
+                text,
+                weight,
+                at,
+                self.condition,
+                name,
+                self.phrase,
+                end,
+                effect,
+                aside,
+                self.lexicon.endings.get(root, ""),
             )
         )
         self.denying = False
@@ -311,4 +327,6 @@ def read_clause(row: Sequence[TextItem], lexicon: Lexicon, own: frozenset[str]) 
         then=then,
         single=reading.single,
         predicate=reading.predicate,
+        outcome=read_outcome(row, lexicon),
+        ordinal=reading.ordinal,
     )

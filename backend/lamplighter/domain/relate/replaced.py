@@ -69,6 +69,14 @@ def is_subject(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
     return False
 
 
+def other_of_its_kind(old: Sequence[Clause], new: Sequence[Clause]) -> str:
+    """Return two ordinals of one kind of thing, such as "second, not first"; empty for others."""
+    if len(old) != 1 or len(new) != 1:
+        return ""
+    (one, thing), (two, other) = old[0].ordinal, new[0].ordinal
+    return f"{two}, not {one}" if one and two and one != two and thing == other else ""
+
+
 def is_value(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
     """Whether a word is the one value that its claim's subject can have."""
     return any(

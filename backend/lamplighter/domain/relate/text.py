@@ -33,6 +33,8 @@ _CONTRACTIONS: Final = (
                 r" (?=\d|an? )"), r"\1 maximum "),
     (re.compile(rf"\b(?:never|not?|nothing)\b({_WITHIN}) (?:less|fewer|shorter|lower) than"
                 r" (?=\d|an? )"), r"\1 minimum "),
+    (re.compile(rf"\b(?:never|not?|nothing)\b({_WITHIN}) (?:above|over|beyond|past|exceeds?)"
+                r" (?=\d|an? )"), r"\1 maximum "),
     (re.compile(r"\bno more (?=[a-z]{3})(?!than\b)"), "no "),
     (re.compile(r"\bany ?more\b"), ""),
     (re.compile(r">="), " minimum "),
@@ -58,18 +60,18 @@ _WORDED: Final = {
 # "worker A" is not "worker B", and its A no article
 _LETTER: Final = re.compile(r"(?<=[a-z] )([A-HJ-Z])(?=[\s,.;:)]|$)(?! [A-Z]\b)")
 _NUMBER_WORD: Final = re.compile(rf"\b({'|'.join(_WORDED)})\b")
-_ORDINALS: Final = {
+ORDINALS: Final = {
     "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6",
     "seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10", "last": "id_last",
     "final": "id_last",
 }  # fmt: skip
 _PART: Final = "step|stage|phase|part"
-_NTH: Final = rf"(?P<nth>{'|'.join(_ORDINALS)}|\d{{1,3}}(?=st|nd|rd|th))(?:st|nd|rd|th)?"
+_NTH: Final = rf"(?P<nth>{'|'.join(ORDINALS)}|\d{{1,3}}(?=st|nd|rd|th))(?:st|nd|rd|th)?"
 # each step of a procedure has a label; "step 1 of 3" is no share of it, and "step 2b" no size
 _ORDERED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     (re.compile(r"^\s*#?(\d{1,3})[.)](?=\s+[^\W\d])"), r"step \1:"),
     (re.compile(rf"\b{_NTH} (?P<part>{_PART})\b"),
-     lambda found: f"{found['part']} {_ORDINALS.get(found['nth'], found['nth'])}"),
+     lambda found: f"{found['part']} {ORDINALS.get(found['nth'], found['nth'])}"),
     (re.compile(rf"\b({_PART}) #?(\d{{1,3}}) ?(?:/|of|out of) ?\d{{1,3}}\b"), r"\1 \2"),
     (re.compile(rf"\b({_PART}) #?(\d{{1,3}}[a-z])\b"), r"\1 id_\2"),
 )  # fmt: skip
@@ -103,6 +105,10 @@ _SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
      lambda found: f"{100 * int(found[1]) // (int(found[2]) or 1)} % of"),
     (re.compile(r"\b(?:all|whole) night\b(?: long)?"), "8-12 hours"),
     (re.compile(r"\buntil the next (day|week|month)\b"), r"1 \1"),
+    (re.compile(r"\bmost of (?:an?|1|the) (second|minute|hour|day|week|month|year)\b"),
+     r"0.6-1 \1"),
+    (re.compile(r"(?<![\d.] )\b(seconds|minutes|hours|days) (?=after\b|later\b|until\b)"),
+     r"2-59 \1 "),
     (re.compile(rf"\b{_BEFORE_TIME} seconds\b"), r"\1 2-59 seconds"),
     (re.compile(rf"\b{_BEFORE_TIME} minutes\b"), r"\1 2-59 minutes"),
     (re.compile(rf"\b{_BEFORE_TIME} hours\b"), r"\1 2-23 hours"),

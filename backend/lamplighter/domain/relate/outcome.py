@@ -1,0 +1,335 @@
+"""How a clause says that something ends, and in whose absence: read by its grammar.
+
+A clause is split into what happens and its conditions. What happens ends well (+1) or badly
+(-1): trouble that is remedied or ceases ends well, what is wanted and ceases ends badly, and a
+denial turns it. A condition says that something is there (+1) or is missing (-1). "Needs A" and
+"fails without A" are one reading: without A it ends badly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.relate.lexicon import Lexicon
+from lamplighter.domain.relate.text import TextItem
+from lamplighter.domain.stemming import stem, stems
+
+_NO: Final = stems(
+    "not no never none neither nor nothing nobody hardly barely scarcely rarely seldom rare avoid"
+)
+_ABSENT: Final = stems("without until unless before")
+_PRESENT: Final = stems(
+    "though besides when if while during after once whenever upon whilst although despite with"
+)
+_OPENERS: Final = _ABSENT | _PRESENT
+_RELATIVE: Final = ("that", "which", "who")
+_WITH: Final = stems("with without")
+_PHRASAL: Final = stems("during after before without despite upon")
+_CONCEDES: Final = stems("although though despite even")
+_STARTERS: Final = frozenset(
+    "the a an it its they their no nobody nothing every each all this that there somebody"  # noqa: SIM905
+    " someone you we people".split()
+)
+_VERBS: Final = frozenset(
+    "is are was were has have had does did do can must may will be".split()  # noqa: SIM905
+)
+_EFFORT: Final = stems(
+    "help intervention action hand ask touch anybody anyone operator person human attention"
+    " restart reboot reload bounce interruption effort work prompt notice"
+)
+_NEEDS: Final = stems(
+    "need require depend rely compulsory mandatory essential necessary obligatory"
+)
+_ONLY: Final = stem("only")
+_MUST: Final = stems("must manual manually")
+_RETURNS: Final = stems("return reappear recur reoccur back")
+_ORDERS: Final = stems("before after")
+_BEFORE: Final = stem("before")
+_GONE: Final = ("bad", "lost", "trouble", "ceases")
+_WAIT: Final = stem("wait")
+_DOES: Final = stems("update upgrade replace drain stop run reboot take use mount unmount move")
+_STATES: Final = stems("state mode")
+_SPARE: Final = stem("unnecessary")
+_REMOVES: Final = stems("delete remove")
+_TROUBLED: Final = stems("stuck stale slow dead frozen broken blank hung")
+_DETERMINERS: Final = ("the", "a", "an", "its", "their")
+_ACTS: Final = ("remedies", "ceases", "persists", "bad")
+_TURNS: Final = frozenset(["remedies", "ceases", "returns", "lost", "futile"])
+_LEAVES: Final = frozenset(["leave", "leaves", "left", "leaving"])
+_MAY: Final = stems("may can could")
+_BRINGS: Final = stems("bring get make set put turn let give")
+_GOING: Final = frozenset(["back", "again", "going", "free", "room"])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a clause ends (`sign`), and whether its condition is a presence or an absence."""
+
+    sign: int = 0
+    presence: int = 0
+
+
+NO_OUTCOME: Final = Outcome()
+_MISSED: Final = Outcome(-1, -1)
+_SPARED: Final = Outcome(1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    root: str
+    text: str
+    kind: str = ""
+    raw: str = ""
+
+
+def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
+    """Read how a clause ends and under which condition."""
+    words = [_word(item, lexicon) for item in row]
+    main, conditions = _split(words)
+    denies = sum(word.root in _NO for word in main)
+    sign = _sign(main, denies)
+    if any(word.kind == "optional" for word in main):
+        return _MISSED if denies % 2 else _SPARED
+    if denies % 2 and _needs(main):
+        return _SPARED
+    if not denies % 2 and _demands(main, conditions, sign):
+        return _MISSED
+    if not sign and denies % 2:
+        sign = -1  # what does not happen is missed, unless it was trouble
+    if not sign and any(word.root in _CONCEDES for word in words):
+        sign = 1
+    may = any(word.root in _MAY for word in main)
+    presence = _presence(conditions, misses=sign < 0 or may)
+    if not presence and any(word.text == "without" for word in main):
+        presence = -1
+    return Outcome(sign or int(may and bool(conditions)), presence)
+
+
+def compare_outcomes(one: Outcome, two: Outcome) -> int:
+    """Return +1 for outcomes that agree, -1 for opposite ones, 0 where it is not known.
+
+    What ends well with a thing and badly without it is one claim.
+    """
+    sign = one.sign * two.sign
+    if sign < 0 and {(one.sign, one.presence), (two.sign, two.presence)} == {(1, 0), (-1, -1)}:
+        return 0
+    if one.presence * two.presence < 0:
+        return int(sign < 0)
+    return sign
+
+
+def _needs(main: Sequence[_Word]) -> bool:
+    """Whether something is needed or awaited, a time aside."""
+    for at, word in enumerate(main):
+        timed = any(each.text[:1].isdecimal() for each in main[at + 1 : at + 4])
+        helped = any(each.root in _EFFORT for each in main[at + 1 : at + 5])
+        if word.root in _NEEDS and not timed and not helped:
+            return True
+        if word.root in _MUST and any(each.root == _WAIT for each in main):
+            return True
+    return False
+
+
+def _demands(main: Sequence[_Word], conditions: Sequence[Sequence[_Word]], sign: int) -> bool:
+    """Whether something is needed, or has to come first."""
+    roots = [word.root for word in main]
+    if len(roots) > 1 and roots[0] == roots[-2] == "no":
+        return True  # no A, no B
+    order = any(part[0].root in _ORDERS for part in conditions)
+    if main and _is_order(main) and (order or "first" in roots):
+        return True
+    only = _ONLY in roots or any(part[0].raw.startswith("only") for part in conditions)
+    if _ONLY in roots and any(word.text in ("on", "with") for word in main) and sign >= 0:
+        return True
+    must = any(word.root in _MUST or word.text == "should" for word in main)
+    if must and order:
+        return True
+    if only and conditions and sign >= 0 and _presence(conditions) >= 0:
+        return True
+    if _presence(conditions) >= 0 and _needs(main):
+        return True
+    return must and any(word.text == "or" for word in main)
+
+
+def _is_order(main: Sequence[_Word]) -> bool:
+    """Whether a clause is an instruction."""
+    word = main[0]
+    verb = word.kind == "good" or word.root in _BRINGS | _DOES
+    says = any(each.text in _VERBS for each in main)
+    return verb and not says and not word.text.endswith(("s", "ed", "ing", "ly"))
+
+
+def _word(item: TextItem, lexicon: Lexicon) -> _Word:
+    raw = item.raw or item.text
+    if item.kind == "number" and len(item.text) == 3 and item.text[0] in "45":
+        return _Word("", item.text, "trouble")
+    if item.kind not in ("word", "name"):
+        return _Word("", item.text)
+    root = lexicon.root(item.text)
+    return _Word(root, item.text, _kind(item.text, root, raw, lexicon), raw)
+
+
+def _kind(text: str, root: str, raw: str, lexicon: Lexicon) -> str:
+    if (raw.startswith(("come", "came")) and "back" in raw) or root in _RETURNS:
+        return "returns"
+    if _SPARE in lexicon.meanings(root) and root not in _NO:
+        return "optional"
+    if "fail" in text or "error" in text or text == "locked":
+        return "trouble"
+    if text in ("stick", "sticks"):
+        return ""
+    found = lexicon.endings.get(root) or lexicon.endings.get(stem(text), "")
+    if not found and text.startswith("un") and len(text) > 6 and text.endswith(("ed", "n", "able")):
+        return "trouble"
+    return "bad" if found == "ill" else found
+
+
+def _split(words: Sequence[_Word]) -> tuple[list[_Word], list[list[_Word]]]:
+    """Split a clause into what happens and its conditions."""
+    main: list[_Word] = []
+    parts: list[list[_Word]] = []
+    here = main
+    for at, word in enumerate(words):
+        relative = word.text in _RELATIVE and at > 0 and words[at - 1].root and here is main
+        if relative or (word.root in _OPENERS and not _of_manner(words, at)):
+            parts.append(here := [])
+        elif here is not main and (
+            word.text in (",", ":") or _ends(here, word, not main or main[-1].text == "even")
+        ):
+            here = main
+        here.append(word)
+    return main, parts
+
+
+def _of_manner(words: Sequence[_Word], at: int) -> bool:
+    """Whether a "with" or "without" says how something is done, and not under which condition."""
+    rest = words[at + 1 : at + 4]
+    if words[at].root not in _WITH:
+        return False
+    if words[at].text == "with":
+        return at > 0 and not any(_state(word) for word in rest)
+    may = any(word.root in _MAY for word in words[:at])
+    done = bool(rest) and rest[0].text.endswith("ing") and not may
+    return done or any(word.root in _EFFORT or word.kind in _GONE for word in rest)
+
+
+def _state(word: _Word) -> bool:
+    return bool(word.kind) or word.text.endswith("ed")
+
+
+def _ends(part: Sequence[_Word], word: _Word, leading: bool) -> bool:
+    """Whether a condition that a clause begins with ends before a word."""
+    said = [each for each in part[1:] if each.root and each.text not in _STARTERS]
+    if part[0].text in _RELATIVE:
+        return bool(said) and word.text in _VERBS
+    if not leading or not said:
+        return False
+    opens = word.raw.partition(" ")[0] in _STARTERS or word.text in _VERBS
+    if part[0].root in _WITH:
+        return opens or (len(said) > 1 and _state(said[-1]) and not _state(word)) or len(said) > 3
+    if part[0].root in _PHRASAL:
+        return opens or (len(said) > 1 and not _state(word))
+    verb = any(each.text in _VERBS or each.text.endswith("s") or each.kind for each in said[1:])
+    return verb and (word.text in _STARTERS or len(said) > 3)
+
+
+def _presence(parts: Sequence[Sequence[_Word]], *, misses: bool = False) -> int:
+    """Return +1 for a condition that something is there, -1 for one that it is not.
+
+    What happens before an event is under no condition, unless it cannot happen before.
+    """
+    for part in parts:
+        gone = [w for w in part[1:] if w.root in _NO or w.kind in _GONE]
+        if part[0].root == _BEFORE:
+            ready = misses or any(w.kind == "good" for w in part[1:])
+            return -1 if ready else 0
+        sign = -1 if part[0].root in _ABSENT else 1
+        return -sign if len(gone) % 2 else sign
+    return 0
+
+
+def _sign(main: Sequence[_Word], denies: int) -> int:
+    """Return how what happens ends."""
+    kinds = _predicates(main)
+    if "futile" in kinds:
+        at = kinds.index("futile")
+        spared = any(word.text == "on" for word in main[at:]) and "trouble" in kinds[:at]
+        return 1 if spared or denies % 2 else -1
+    at = next((n for n, word in enumerate(main) if word.text == "without"), -1)
+    if at >= 0:  # "without losing messages", "without a restart"
+        harm = {"bad", "ceases", "lost"} & set(kinds[:at])
+        return _sign(main[:at], denies) if denies or harm else 1
+    sign = _ending(main, kinds)
+    return -sign if denies % 2 else sign
+
+
+def _predicates(main: Sequence[_Word]) -> list[str]:
+    """Return what each word says of the outcome; a word before a noun only names that."""
+    kinds = [word.kind for word in main]
+    if main and main[0].text.endswith("ing") and kinds[0] != "trouble":
+        kinds[0] = ""  # what is done is no outcome
+    said = set(kinds)
+    for at, word in enumerate(main[:-1]):
+        after = main[at + 1]
+        noun = after.root and not after.kind and after.text not in _VERBS | _STARTERS
+        named = at > 0 and main[at - 1].text in _DETERMINERS and kinds[at] in _ACTS
+        if noun and (
+            named or (_is_troubled(word) and not said & _TURNS and said - {"", "trouble"})
+        ):
+            kinds[at] = ""
+    return kinds
+
+
+def _is_troubled(word: _Word) -> bool:
+    return word.kind == "trouble" and (
+        word.text.endswith(("ed", "ing")) or stem(word.text) in _TROUBLED
+    )
+
+
+def _ending(main: Sequence[_Word], kinds: Sequence[str]) -> int:
+    """Return how what happens ends, its denials aside."""
+    trouble, lost = "trouble" in kinds, "lost" in kinds
+    if "remedies" in kinds or _brings(main):
+        return 1
+    if "returns" in kinds:
+        return -1 if trouble else 1
+    if _leaves_state(main):
+        return 1 if trouble else -1
+    if "ceases" in kinds:
+        return _ceasing(main, kinds)
+    if trouble and lost:
+        return 1
+    if trouble or lost or "bad" in kinds or _helped(main):
+        return -1
+    return int("persists" in kinds or "good" in kinds)
+
+
+def _leaves_state(main: Sequence[_Word]) -> bool:
+    leaves = any(word.text in _LEAVES for word in main)
+    return leaves and any(word.root in _STATES for word in main)
+
+
+def _ceasing(main: Sequence[_Word], kinds: Sequence[str]) -> int:
+    """Return how it ends that something ceases: trouble well, and what is wanted badly."""
+    at = kinds.index("ceases")
+    after = main[at + 1 :]
+    stops = bool(after) and after[0].text in _DETERMINERS
+    trouble = "trouble" in (kinds[at:] if stops else kinds)  # what stops something is its cause
+    orderly = any(word.kind == "good" and word.text.endswith("ly") for word in after)
+    if not trouble and any(w.kind == "ceases" and w.root in _REMOVES for w in main):
+        return 0
+    return 1 if trouble or orderly else -1
+
+
+def _helped(main: Sequence[_Word]) -> bool:
+    """Whether a person has to do something."""
+    must = any(word.root in _MUST for word in main)
+    needs = any(word.root in _NEEDS and not word.kind for word in main)
+    return must or (needs and any(word.root in _EFFORT for word in main))
+
+
+def _brings(main: Sequence[_Word]) -> bool:
+    """Whether something gets or gives what was missing: "brings it back", "makes room"."""
+    brings = [at for at, word in enumerate(main) if word.root in _BRINGS]
+    start = next((at for at in brings if at or not main[at].text.endswith("ing")), len(main))
+    return any(word.text in _GOING for word in main[start + 1 :])

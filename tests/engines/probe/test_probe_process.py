@@ -252,7 +252,7 @@ async def test_a_check_that_failed_a_moment_ago_is_confirmed_by_one_attempt(serv
     service = http("sick", await serve(sick))
 
     await probe(request(service))
-    await probe(request(service, failed=["sick/http"]))
+    await probe(request(service, failed={"sick/http": "HTTP 503"}))
 
     assert len(asked) == 2 + 1
 

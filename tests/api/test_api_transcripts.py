@@ -44,6 +44,11 @@ def hand_over(asking: httpx2.Client, *messages: str) -> None:
     hook(asking, "Transcript", lines=lines)
 
 
+def found_sessions(asking: httpx2.Client) -> str:
+    found = asking.get("/api/v1/search", params={"q": "depot", "layers": "session"}).json()
+    return "".join(str(each) for each in found["items"])
+
+
 def test_a_deleted_prompt_leaves_the_transcript_and_an_undo_brings_it_back(
     asking: httpx2.Client, url: str, tmp_path: Path
 ) -> None:
@@ -73,7 +78,13 @@ def test_a_deleted_prompt_leaves_the_transcript_and_an_undo_brings_it_back(
     assert messages() == [FIRST, SECOND, FIRST]
     assert FIRST in asking.get(f"{PREFIX}/prompts/recent").text
 
+    hook(asking, "PreCompact")
+    assert f'Started: "{FIRST}"' in found_sessions(asking)
     asking.delete(f"{PREFIX}/prompts/{number}?hard=true")
+    assert FIRST not in found_sessions(asking)
+    assert 'Started: \\"[REDACTED]\\"' in asking.get("/api/v1/sessions").text
+    query = "SELECT count(*) FROM changes WHERE CAST(row AS TEXT) LIKE '%4711%'"
+    assert direct_writes.run(held, query)[0][0] == 0
     lines = [{"type": "user", "uuid": "late", "message": {"content": FIRST}}]
     hook(asking, "Transcript", lines=lines)
 

@@ -54,6 +54,19 @@ def relate(server: Server) -> None:
             assert client.post("/relationships", json=edge).status_code == 201
 
 
+def review(server: Server) -> None:
+    """Let a relationship of a memory of each project wait for a person."""
+    for project in SAVED:
+        words = CANARY if project == "other" else f"Canary of {project}"
+        server.home.write(
+            "INSERT INTO reviews (kind, state, old_id, new_id, category, reason, said, created_at,"
+            " version) SELECT 'relationship', 'open', id, id, category, '', ?, created_at, 1"
+            " FROM memories WHERE id = ?",
+            f"{words} uses Redis",
+            memory_of(server, project),
+        )
+
+
 def row_of(server: Server, path: str, project: str) -> int:
     """Return a row of a project that a path reads."""
     if "/memories/" in path:
@@ -61,6 +74,9 @@ def row_of(server: Server, path: str, project: str) -> int:
     if "/sessions/" in path:
         return session_of(server, project)
     table = path.split("/")[3]
+    if table == "reviews":
+        query = "SELECT id FROM reviews WHERE old_id = ?"
+        return int(server.home.value(query, memory_of(server, project)))
     return int(server.home.value(f"SELECT max(id) FROM {table} WHERE project = ?", project))
 
 
@@ -79,6 +95,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(home)
     keep(server)
     relate(server)
+    review(server)
     yield server
     server.kill()
 
@@ -86,7 +103,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module", params=["session", "agent"])
 def bound(there: Server, request: pytest.FixtureRequest) -> Iterator[httpx2.Client]:
     """Ask with the token of a session of ours, or of an agent that may do all an operator does."""
-    made = {"scopes": ["write"], "name": request.param}
+    made = {"scopes": ["write", "tokens:write"], "name": request.param}
     answer = httpx2.post(f"{there.url}/api/v1/tokens", json=made, headers=there.headers)
     token = answer.json()
     own = session_of(there, "ops")
@@ -143,10 +160,14 @@ def test_its_own_and_what_is_global_is_found(there: Server, bound: httpx2.Client
     assert overview["learned"] == len(own)
     for number in own:
         assert bound.get(f"/api/v1/memories/{number}").status_code == 200
+    waiting = bound.get("/api/v1/reviews").json()
+    assert ({each["old"]["id"] for each in waiting["items"]}, waiting["total"]) == (own, len(own))
+    number = row_of(there, "/api/v1/reviews/", "ops")
+    assert bound.get(f"/api/v1/reviews/{number}").status_code == 200
     assert bound.get(f"/api/v1/sessions/{session_of(there, 'ops')}").status_code == 200
 
 
-WALLS = ("memories", "sessions", "entities", "relationships")
+WALLS = ("memories", "sessions", "entities", "relationships", "reviews")
 ROWS = [op for op in OPS if op.method == "GET" and "{id:int}" in op.path]
 WALLED = [op for op in ROWS if op.path.split("/")[3] in WALLS]
 

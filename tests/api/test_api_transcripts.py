@@ -13,6 +13,13 @@ from living import Home, Server
 
 FIRST, SECOND = "The door code of the depot is 4711.", "Which port does the depot use?"
 
+LONG = "The code of the gate is 4712.   \r\n" * 500
+FULL = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO"
+    " transcript_messages (session_id, key, role, text, created_at) SELECT 1, 'n' || i, 'user',"
+    " 'filler', '2026-01-01T00:00:00.000000Z' FROM n"
+)
+
 
 @pytest.fixture
 def asking(url: str, tmp_path: Path) -> Iterator[httpx2.Client]:
@@ -35,6 +42,11 @@ def hand_over(asking: httpx2.Client, *messages: str) -> None:
         for number, text in enumerate(messages)
     ]
     hook(asking, "Transcript", lines=lines)
+
+
+def found_sessions(asking: httpx2.Client) -> str:
+    found = asking.get("/api/v1/search", params={"q": "depot", "layers": "session"}).json()
+    return "".join(str(each) for each in found["items"])
 
 
 def test_a_deleted_prompt_leaves_the_transcript_and_an_undo_brings_it_back(
@@ -66,10 +78,29 @@ def test_a_deleted_prompt_leaves_the_transcript_and_an_undo_brings_it_back(
     assert messages() == [FIRST, SECOND, FIRST]
     assert FIRST in asking.get(f"{PREFIX}/prompts/recent").text
 
+    hook(asking, "PreCompact")
+    assert f'Started: "{FIRST}"' in found_sessions(asking)
     asking.delete(f"{PREFIX}/prompts/{number}?hard=true")
+    assert FIRST not in found_sessions(asking)
+    assert 'Started: \\"[REDACTED]\\"' in asking.get("/api/v1/sessions").text
+    query = "SELECT count(*) FROM changes WHERE CAST(row AS TEXT) LIKE '%4711%'"
+    assert direct_writes.run(held, query)[0][0] == 0
     lines = [{"type": "user", "uuid": "late", "message": {"content": FIRST}}]
     hook(asking, "Transcript", lines=lines)
 
     assert set(messages("key <> ''")) == {SECOND, ""}
+    hook(asking, "UserPromptSubmit", prompt=LONG)
+    hand_over(asking, *[""] * 3, LONG)
+    assert len(messages("text LIKE 'The code%'")) == 1
+    direct_writes.run(held, FULL)
+    long = next(
+        each["id"]
+        for each in asking.get(f"{PREFIX}/prompts/recent").json()
+        if each["content"].startswith("The code")
+    )
+    asking.delete(f"{PREFIX}/prompts/{long}?hard=true")
+    direct_writes.run(held, "DELETE FROM transcript_messages WHERE text = 'filler'")
+    hand_over(asking, *[""] * 4, LONG)
+    assert messages("text LIKE 'The code%'") == []
     repeated = asking.post(f"/api/v1/acts/{act['id']}/undo", json={})
     assert repeated.status_code == 409

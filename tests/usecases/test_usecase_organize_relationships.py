@@ -10,6 +10,7 @@ from examples import NOON, rows
 from test_usecase_organize_model import EPISODE, active, fill, number_of, run, selector
 
 from contexts import context
+from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.memory import Category, Edit, Source
 from lamplighter.domain.memory.review import Resolution, ReviewAnswer
 from lamplighter.repository import Database, writing
@@ -169,6 +170,8 @@ async def test_the_undo_of_a_run_withdraws_its_relationships(
         ("gone", "undo"),
         ("keep_new", "operator"),
     ]
+    with pytest.raises(Conflict, match="was undone"):
+        await review.reopen(db, found[0]["id"], version=None, now=NOON)
     assert (await run(db, selector(api, "relates")))["model_relationships"] == 2
 
 

@@ -156,6 +156,8 @@ def test_a_text_ends_well_or_badly(text: str, end: int) -> None:
         ("The stuttering stopped", "Stuttering remains", -1),
         ("Reloads without losing sessions", "A reload loses sessions", -1),
         ("A feed that times out is tried again", "A feed that times out is dropped", -1),
+        ("A pause of the sync avoids the errors", "A pause of the sync causes the errors", -1),
+        ("Neither a restart nor a reload helps", "A restart helps", -1),
         ("The mesh stayed frozen although it was reset", "The mesh works", -1),
     ],
 )

@@ -15,7 +15,14 @@ from lamplighter.repository.access import logins
 from lamplighter.usecases.access import logins as usecase
 
 
-@operation("GET", "/logins", "tokens:read", shapes.LoginList, query=common_shapes.NoParameters)
+@operation(
+    "GET",
+    "/logins",
+    "tokens:read",
+    shapes.LoginList,
+    query=common_shapes.NoParameters,
+    across=True,
+)
 async def index(request: Request) -> Response:
     """List the active logins."""
     here, own = api_context(request), _own(request)
@@ -24,7 +31,7 @@ async def index(request: Request) -> Response:
     return answer({"logins": [{"own": each.id == own, **serialize_login(each)} for each in found]})
 
 
-@operation("DELETE", "/logins", "tokens:write", shapes.EndedLogins)
+@operation("DELETE", "/logins", "tokens:write", shapes.EndedLogins, across=True)
 async def end_others(request: Request) -> Response:
     """End every login except the caller's own."""
     here = api_context(request)
@@ -33,7 +40,15 @@ async def end_others(request: Request) -> Response:
     return answer({"ended": ended})
 
 
-@operation("DELETE", "/logins/{id:int}", "tokens:write", None, status=204, problems=(404,))
+@operation(
+    "DELETE",
+    "/logins/{id:int}",
+    "tokens:write",
+    None,
+    status=204,
+    problems=(404,),
+    across=True,
+)
 async def end(request: Request) -> Response:
     """End a login."""
     here = api_context(request)

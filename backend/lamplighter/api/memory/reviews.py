@@ -26,6 +26,7 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import exposures, history, reviews
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.memory.reviews import ReviewFilter
+from lamplighter.usecases.access.project_wall import get_visible
 from lamplighter.usecases.memory import review, undo
 
 LIST_LIMIT: Final = 20
@@ -39,12 +40,12 @@ async def index(request: Request) -> Response:
     here, query = api_context(request), params.query(request, review_shapes.ReviewQuery)
     position = params.position(query.cursor)
     async with reading(here.db):
-        chosen = await _filter(here.db, query, here.services().names)
+        project = await project_bound(request)
+        chosen = await _filter(here.db, query, here.services().names, project)
         found = await reviews.page(here.db, chosen, limit=query.limit, position=position)
         items = await reviews.as_json(here.db, found.items)
         total = await reviews.count(here.db, chosen)
-        bound = await project_bound(request) is not None
-        waiting = 0 if bound else (await reviews.waiting_pages(here.db))[0]
+        waiting = 0 if project is not None else (await reviews.waiting_pages(here.db))[0]
         seq = await changes.last_seq(here.db)
     return page(request, items, found.position, seq, total=total, pages=waiting)
 
@@ -52,9 +53,17 @@ async def index(request: Request) -> Response:
 @operation("GET", "/reviews/{id:int}", "reviews:read", review_shapes.ReviewCaseOut, problems=(404,))
 async def show(request: Request) -> Response:
     """Read a review."""
-    here, number = api_context(request), params.number(request)
+    here, number, project = (
+        api_context(request),
+        params.number(request),
+        await project_bound(request),
+    )
     async with reading(here.db):
-        return versioned(await review_case_out(here.db, await review.get(here.db, number)))
+        found = await review.get(here.db, number)
+        if project is not None:
+            for side in (found.old_id, found.new_id):
+                await get_visible(here.db, project, side)
+        return versioned(await review_case_out(here.db, found))
 
 
 @operation(
@@ -65,6 +74,7 @@ async def show(request: Request) -> Response:
     body=review_shapes.ResolutionIn,
     problems=(404, 409, 412),
     matches=True,
+    across=True,
 )
 async def resolve(request: Request) -> Response:
     """Resolve a review."""
@@ -88,6 +98,7 @@ async def resolve(request: Request) -> Response:
     review_shapes.ReviewCaseOut,
     problems=(404, 409, 412),
     matches=True,
+    across=True,
 )
 async def reopen(request: Request) -> Response:
     """Revert the resolution of a review."""
@@ -131,7 +142,9 @@ async def _changes(db: Database, each: Review) -> list[dict[str, Any]]:
     return [{**entry(step, undoable=shown[step.id]), "memory_id": step.memory_id} for step in made]
 
 
-async def _filter(db: Database, query: review_shapes.ReviewQuery, names: list[str]) -> ReviewFilter:
+async def _filter(
+    db: Database, query: review_shapes.ReviewQuery, names: list[str], project: str | None
+) -> ReviewFilter:
     service = query.service
     if service is not None:
         service = await service_name(db, service, names) or GENERAL
@@ -140,4 +153,5 @@ async def _filter(db: Database, query: review_shapes.ReviewQuery, names: list[st
         service=service,
         kind=None if query.kind is None else ReviewKind(query.kind),
         session=query.session,
+        finds=project,
     )

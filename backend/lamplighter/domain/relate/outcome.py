@@ -86,7 +86,7 @@ def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
     """Read how a clause ends and under which condition."""
     words = [_word(item, lexicon) for item in row]
     main, conditions = _split(words)
-    denies = sum(word.root in _NO for word in main)
+    denies = _count_denials(main)
     sign = _sign(main, denies)
     if any(word.kind == "optional" for word in main):
         return _MISSED if denies % 2 else _SPARED
@@ -103,6 +103,13 @@ def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
     if not presence and any(word.text == "without" for word in main):
         presence = -1
     return Outcome(sign or int(may and bool(conditions)), presence)
+
+
+def _count_denials(main: Sequence[_Word]) -> int:
+    """Return how often a clause is denied: "neither … nor" is one denial, "avoids errors" none."""
+    found = [w for at, w in enumerate(main) if w.root in _NO and (w.kind != "remedies" or not at)]
+    neither = any(word.text == "neither" for word in found)
+    return sum(word.text != "nor" or not neither for word in found)
 
 
 def compare_outcomes(one: Outcome, two: Outcome) -> int:

@@ -6,7 +6,7 @@ from typing import Final
 
 from lamplighter.domain.sessions.markers import ends_in_marker
 from lamplighter.domain.sessions.session import Session, Status
-from lamplighter.domain.text import one_line, shorten
+from lamplighter.domain.text import REDACTED, one_line, shorten
 
 USER: Final = "user"
 COUNTED: Final = (USER, "assistant")
@@ -36,6 +36,12 @@ def summarize_messages(messages: Sequence[Message], clean: Callable[[str], str] 
         return words
     first, last = (one_line(clean(each))[:QUOTED_CHARS] for each in (asked[0], asked[-1]))
     return f'{words} Started: "{first}" — Ended: "{last}"'
+
+
+def without_quote(summary: str, text: str) -> str:
+    """Return a summary that no longer quotes a message of the user."""
+    quote = one_line(text)[:QUOTED_CHARS]
+    return summary.replace(f'"{quote}"', f'"{REDACTED}"')
 
 
 def summarize_session(

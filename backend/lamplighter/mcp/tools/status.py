@@ -16,14 +16,12 @@ from lamplighter.repository import reading, writing
 from lamplighter.repository.clients import projects
 from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.services import events
-from lamplighter.usecases.access import project_wall
 from lamplighter.usecases.ingest import tool_reports
 from lamplighter.usecases.ingest.context import ingest_context
 from lamplighter.usecases.sessions import sessions as requests
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 MAX_OPEN: Final = 20
-MAX_SCANNED: Final = 200
 
 
 @implements(ListReviews)
@@ -41,27 +39,21 @@ async def mem_review(place: SpeakerContext, arguments: ListReviews) -> ToolOutpu
     lines = [f"Open reviews: {len(found)}"]
     for review, old, new in found:
         lines += [f"Review {review.id} ({review.kind}): {escape_markers(one_line(review.reason))}"]
-        lines += [f"  old {line(old)}", f"  new {line(new)}"]
+        lines.append(f"  old {line(old)}")
+        claim = escape_markers(one_line(review.observation))
+        lines.append(f"  claim {claim}" if old.id == new.id else f"  new {line(new)}")
     shown = [_values(*each) for each in found]
     return ToolOutput(text="\n".join(lines), structured={"reviews": shown})
 
 
 async def _open_reviews(here: ClientContext, project: str) -> list[tuple[Review, Memory, Memory]]:
     """Return the open reviews of memories that a project finds, those that wait longest first."""
-    chosen = reviews.ReviewFilter(state=ReviewState.OPEN)
-    page = await reviews.page(here.db, chosen, limit=MAX_SCANNED)
+    chosen = reviews.ReviewFilter(state=ReviewState.OPEN, finds=project)
+    page = await reviews.page(here.db, chosen, limit=MAX_OPEN)
     existing = await memories.by_ids(
         here.db, [number for each in page.items for number in (each.old_id, each.new_id)]
     )
-    found = [(each, existing.get(each.old_id), existing.get(each.new_id)) for each in page.items]
-    return [
-        (review, old, new)
-        for review, old, new in found
-        if old
-        and new
-        and project_wall.is_visible(project, old)
-        and project_wall.is_visible(project, new)
-    ][:MAX_OPEN]
+    return [(each, existing[each.old_id], existing[each.new_id]) for each in page.items]
 
 
 async def _add_note(place: SpeakerContext, project: str, arguments: ListReviews) -> ToolOutput:

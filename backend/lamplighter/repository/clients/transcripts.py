@@ -60,11 +60,15 @@ async def restore(db: Database, prompt: ClientPrompt) -> None:
 async def blank(db: Database, prompt: ClientPrompt, *, now: datetime) -> None:
     """Remove the text of a prompt for good, also from messages that arrive later.
 
-    The keys of its messages stay: a session hands over the same lines again.
+    The keys of its messages stay: a session hands over the same lines again. So does a mark,
+    also in a session that has all the messages that are kept.
     """
     await _set(db, await _repeating(db, prompt), text="", deleted_at=now)
-    mark = (blank_key(prompt.content), USER, "")
-    await keep(db, prompt.session_id, [mark], now=now)
+    about = {"session_id": prompt.session_id, "key": blank_key(prompt.content)}
+    query = sa.select(_ROW.id).where(*(_ROW[name] == value for name, value in about.items()))
+    if await db.fetch_val(query) is None:
+        mark = {**about, "role": USER, "text": "", "created_at": now, "deleted_at": now}
+        await db.run_many(_INSERT, [mark])
 
 
 async def _set(db: Database, ids: Collection[int], **values: Any) -> None:

@@ -39,12 +39,16 @@ _REOPENED: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewFilter:
-    """Which reviews are asked for; None asks for all. `service` "general" means NULL."""
+    """Which reviews are asked for; None asks for all. `service` "general" means NULL.
+
+    `finds` is a project that finds those of its own and of global memories alone.
+    """
 
     state: ReviewState | None = None
     service: str | None = None
     kind: ReviewKind | None = None
     session: int | None = None
+    finds: str | None = None
 
 
 async def insert(
@@ -400,6 +404,9 @@ def _conditions(selection: ReviewFilter) -> list[sa.ColumnElement[bool]]:
     if selection.service is not None:
         service = None if selection.service == GENERAL else selection.service
         found.append(reviews.c.service.is_not_distinct_from(service))
+    if visible := memories.visible_to(selection.finds, memories_table.c):
+        ids = sa.select(memories_table.c.id).where(*visible)
+        found += [reviews.c.old_id.in_(ids), reviews.c.new_id.in_(ids)]
     return found
 
 

@@ -10,10 +10,22 @@ from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search.relevance import keywords
 from lamplighter.domain.sessions.session import Session, Status
-from lamplighter.domain.sessions.summary import Message, count_messages, summarize_messages
+from lamplighter.domain.sessions.summary import (
+    Message,
+    count_messages,
+    summarize_messages,
+    without_quote,
+)
 from lamplighter.domain.text import clean_lines, one_line, shorten, without_private
 from lamplighter.repository import Database, writing
-from lamplighter.repository.clients import client_prompts, client_sessions, transcripts
+from lamplighter.repository.clients import (
+    client_prompts,
+    client_sessions,
+    interactive_sessions,
+    transcripts,
+)
+from lamplighter.repository.feed import changes
+from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.access.recording import OPERATOR, recording
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.journal import PROMPT
@@ -183,12 +195,19 @@ async def delete_prompt(
 ) -> None:
     """Remove a prompt permanently, a withdrawn one and its transcript too; raises NotFound.
 
-    Who asks has to hold `memories:write`.
+    The summary of its session quotes it no longer. Who asks has to hold `memories:write`.
     """
     async with writing(db):
         held = await _prompt(db, prompt_id, project)
         await client_prompts.delete(db, prompt_id)
         await transcripts.blank(db, held, now=now)
+        session = await sessions.get(db, held.session_id)
+        words = without_quote(session.summary or "", held.content) if session else ""
+        if session is not None and words != (session.summary or ""):
+            await changes.blank_row(db, sessions.ENTITY, session.id)
+            await interactive_sessions.summarize(
+                db, session.id, words, messages=session.messages or 0, now=now
+            )
 
 
 async def _prompt(db: Database, prompt_id: int, project: str | None) -> ClientPrompt:

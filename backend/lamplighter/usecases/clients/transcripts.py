@@ -5,7 +5,7 @@ from typing import Any
 
 from lamplighter.domain.clients.handover import MESSAGE_CHARS, read_messages
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import shorten
+from lamplighter.domain.text import clean_lines, shorten
 from lamplighter.repository import writing
 from lamplighter.repository.clients import transcripts
 from lamplighter.usecases.clients.interactive import InteractiveContext
@@ -15,7 +15,8 @@ async def keep_transcript(here: InteractiveContext, session: Session, lines: Ite
     """Keep what the user and the model wrote, with secrets masked; return how many messages.
 
     The organizer searches them for facts. An agent that saves nothing hands nothing over. A
-    message that is older than transcripts are kept is not kept again.
+    message that is older than transcripts are kept is not kept again. Texts are cleaned before
+    they are cut, as prompts are: a deleted prompt is recognized by its text.
     """
     if not here.agent.auto_save:
         return 0
@@ -23,7 +24,7 @@ async def keep_transcript(here: InteractiveContext, session: Session, lines: Ite
     found = [
         (key, role, text)
         for key, role, raw in read_messages(lines, since=now - age if age else None)
-        if (text := shorten(here.clean(raw).strip(), MESSAGE_CHARS))
+        if (text := shorten(clean_lines(here.clean(raw)), MESSAGE_CHARS))
     ]
     async with writing(here.db):
         return await transcripts.keep(here.db, session.id, found, now=now)

@@ -13,6 +13,7 @@ from lamplighter.domain.memory.memory import (
     Memory,
 )
 from lamplighter.domain.memory.review import (
+    DELETION,
     Resolution,
     Review,
     ReviewAnswer,
@@ -75,6 +76,8 @@ async def reopen(db: Database, number: int, *, version: int | None, now: datetim
         review = await _expected(db, number, version)
         if review.state is ReviewState.OPEN:
             raise Conflict(f"Review {number} is not resolved.")
+        if review.resolution is Resolution.GONE and review.resolved_by != DELETION:
+            raise Conflict("The run of the organizer that opened it was undone.")
         if review.resolution is Resolution.GONE:
             raise Conflict("One of its memories was deleted. Restore it from the trash first.")
         act = await journal.resolution(db, number)

@@ -289,6 +289,8 @@ def test_metadata_and_an_expiry_are_set_shown_and_cleared(run: Run) -> None:
 
     assert found["metadata"] == {"env": "prod"}
     assert found["expires_at"] == "2999-01-31T00:00:00.000000Z"
+    shown = run("memory", "show", "1").stdout
+    assert 'metadata {"env": "prod"}\n    expires 2999-01-31T00:00:00' in shown
     done = run("memory", "edit", "1", "--metadata", "{}", "--expires", "", "--json")
     changed = json.loads(done.stdout)
     assert (changed["metadata"], changed["expires_at"]) == ({}, None)

@@ -90,6 +90,12 @@ async def test_a_memory_is_corrected_and_withdrawn_and_a_person_can_restore_it(
     saved = await used(tools, "mem_save", **WAL)
 
     corrected = await said(tools, "mem_update", id=saved["id"], content="WAL, with a timeout.")
+    found = {"env": "prod", "note": "[LEARN:timing] x"}
+    await used(tools, "mem_update", id=saved["id"], metadata=found)
+    read = await said(tools, "read_memory", id=saved["id"])
+    found["note"] = escape_markers(found["note"])
+    assert read.endswith(f"WAL, with a timeout.\nmetadata: {json.dumps(found)}")
+    assert (await used(tools, "read_memory", id=saved["id"]))["metadata"] == found
     deleted = await said(tools, "mem_delete", id=saved["id"])
 
     assert corrected.startswith(f"Corrected: {saved['id']}. [decision] WAL mode for SQLite: WAL, ")

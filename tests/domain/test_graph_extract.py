@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.graph.entity import RATIONALE, EntityKind, RelationshipKind
-from lamplighter.domain.graph.extract import TextContext, decision_title, extract
+from lamplighter.domain.graph.extract import (
+    TextContext,
+    decision_title,
+    extract,
+    split_sentences,
+)
 from lamplighter.domain.memory.memory import Category
 
 ABOUT = TextContext(project=PROJECT)
@@ -42,6 +47,17 @@ def test_an_abbreviation_in_parentheses_is_a_name() -> None:
     found = extract("Claude Code (CC) runs here. Caddy (TLS) is fine.", ABOUT)
 
     assert found.aliases == (("Claude Code", "CC"),)
+
+
+def test_an_initial_belongs_to_its_name() -> None:
+    text = (
+        "The pool is small. A. Lovelace works on the mail service. We took plan A. Redis is slow."
+    )
+
+    [claim] = extract(text, ABOUT).claims
+
+    assert (claim.source.name, claim.source.kind) == ("A. Lovelace", EntityKind.PERSON)
+    assert split_sentences(text)[-2:] == ["We took plan A.", "Redis is slow."]
 
 
 def test_an_existing_entity_is_known_by_its_name() -> None:

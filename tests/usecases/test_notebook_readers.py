@@ -1,5 +1,6 @@
 """Readers of the notebook see what their project may read, and nothing outside the notebook."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from lamplighter.domain.search.search import NotebookText, SearchRequest
 from lamplighter.domain.sessions.home import Home
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository import Database, reading, writing
-from lamplighter.repository.memory import memories
+from lamplighter.repository.memory import knowledge, memories
 from lamplighter.usecases.clients.project_context import project_context
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.notebook.context import NotebookContext
@@ -73,6 +74,21 @@ async def test_the_index_is_in_the_project_context_for_its_project(here: Noteboo
     assert "### Index of the notebook" in block.text
     assert "[[projects/blog]]" in block.text
     assert "shop" not in block.text
+
+
+async def test_the_index_and_the_lists_of_a_project_leave_out_what_expired(
+    here: NotebookContext,
+) -> None:
+    await learn(here, "A mirror until tomorrow", project="blog", expires_at=NOON + timedelta(1))
+    await sync(here)
+
+    for now, included in ((NOON, True), (NOON + timedelta(1), False)):
+        block = await project_context(here.db, "blog", DEFAULTS.profile, now=now)
+        index = await read_page(here.db, "MEMORY", "blog", now=now)
+        assert ("A mirror" in block.text, "A mirror" in index.text) == (included, included)
+        assert f"{2 if included else 1} memor" in block.text
+        listed = await knowledge.newest(here.db, "blog", limit=9, now=now)
+        assert len(listed) == 1 + included
 
 
 @pytest.mark.parametrize("cap", [500, 2_000])

@@ -238,6 +238,11 @@ def show(number: int, *, as_json: bool) -> None:
     click.echo(escape_terminal(f"#{number}  {about}{state}"))
     for text in filter(None, (found["title"], *found["observation"].splitlines())):
         click.echo(escape_terminal(f"    {text}"))
+    if found["metadata"]:
+        metadata = json.dumps(found["metadata"], ensure_ascii=False)
+        click.echo(escape_terminal(f"    metadata {metadata}"))
+    if found["expires_at"]:
+        click.echo(escape_terminal(f"    expires {found['expires_at']}"))
     if found["page"]:
         click.echo(escape_terminal(f"    on the page {found['page']}.md"))
 

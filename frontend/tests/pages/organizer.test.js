@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { confirm } from "../../src/shared/dialogs/confirm.js"
 import { outcome, would } from "../../src/pages/organizer/outcome.js"
+import { organizerPage } from "../../src/pages/organizer/page.js"
 import { organizer } from "../../src/pages/organizer/store.js"
 import { toasts } from "../../src/shared/parts/toasts.js"
 import { fakeApi, fakeJournal, fakeTimers } from "../fakes.js"
@@ -30,6 +31,14 @@ test("what a run did is a sentence, with the plurals right", () => {
   assert.equal(outcome({ raw: 4 }), "Nothing to organize.")
   assert.equal(would({ facts: 1 }), "A run would find 1 fact.")
   assert.equal(would({}), "A run would change nothing now.")
+})
+
+test("what is left is shown only of a run that has ended", () => {
+  const page = organizerPage(() => ({}))
+  const counts = { raw: 80, raw_after: 0 }
+
+  assert.doesNotMatch(page.facts({ ...DONE, state: "running", counts }), /80/)
+  assert.match(page.facts({ ...DONE, counts }), /80 → 0/)
 })
 
 test("a run is followed until it has ended", async () => {

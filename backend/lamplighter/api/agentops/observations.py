@@ -140,6 +140,7 @@ async def recent(request: Request) -> Response:
             tags=said,
             without=[rows.TYPE] if kind in rows.CATEGORIES else [],
             limit=clamp_limit(wanted.limit, RECENT),
+            now=here.now(),
         )
         found = [each for each in found if rows.matches_type(each, kind=kind, scope=scope)]
         return answer(await rows.observations(here.db, found))

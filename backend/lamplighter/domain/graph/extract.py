@@ -36,7 +36,9 @@ MAX_CHARS: Final = 4_000
 MAX_DECISION_CHARS: Final = 150
 STATED: Final = 0.7
 
-_SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+(?=[A-Z@`\"'(\w])|\n+")
+_SENTENCE: Final = re.compile(
+    r"(?<=[.!?;])(?<!^[A-Z]\.)(?<!\. [A-Z]\.)(?<!\bby [A-Z]\.)\s+(?=[A-Z@`\"'(\w])|\n+", re.M
+)
 _LIST: Final = rf"{NAME_SIGN}(?:(?:, and |, | and | & ){NAME_SIGN})*"
 _READY: Final = "running|up|healthy|available|ready|started|reachable|online"
 _END: Final = (

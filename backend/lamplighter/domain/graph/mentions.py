@@ -22,9 +22,9 @@ MAX_NAMES: Final = 200
 NAME_SIGN: Final = f"[{chr(FIRST_SIGN)}-{chr(FIRST_SIGN + MAX_NAMES)}]"
 
 LONGEST_KNOWN: Final = 3
-_TOKEN: Final = re.compile(r"`[^`\n]{1,80}`|@?\w(?:[\w.+#/'’-]*[\w+#])?")
+_TOKEN: Final = re.compile(r"`[^`\n]{1,80}`|\b[A-Z]\.(?= [A-Z][a-z])|@?\w(?:[\w.+#/'’-]*[\w+#])?")
 _IDENTIFIER: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+|\w*[a-z][A-Z]\w*|[a-z]+\d\w*")
-_PERSON: Final = re.compile(r"[A-Z][a-z'’]+(?: [A-Z][a-z'’-]+){0,2}")
+_PERSON: Final = re.compile(r"(?:[A-Z]\. )?[A-Z][a-z'’]+(?: [A-Z][a-z'’-]+){0,2}")
 _DETERMINERS: Final = frozenset(("the", "our", "this", "a", "an"))
 
 KnownKinds = Callable[[str], EntityKind | None]

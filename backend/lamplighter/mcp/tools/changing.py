@@ -20,7 +20,7 @@ from lamplighter.usecases.verify.as_json import result_as_json
 from lamplighter.usecases.verify.verify import verify_memories
 
 _EVIDENCE = ("claim", "state", "source")
-_FIELDS = ("title", "content", "type", "tags", "topic_key", "scope")
+_FIELDS = ("title", "content", "type", "tags", "topic_key", "scope", "metadata")
 
 
 @implements(CorrectKnowledge)

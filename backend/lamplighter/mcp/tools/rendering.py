@@ -1,5 +1,6 @@
 """How the tools of clients show what they found: in words for a model, in values for a program."""
 
+import json
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -34,6 +35,11 @@ def memory_notes(memory: Memory) -> str:
     return ", ".join(marks)
 
 
+def metadata_text(memory: Memory) -> str:
+    """Show the metadata of a memory as JSON that holds no marker."""
+    return escape_markers(json.dumps(dict(memory.metadata), ensure_ascii=False))
+
+
 def line(memory: Memory) -> str:
     """Show one memory on one line, cut to size, never a marker."""
     title = f"{one_line(memory.title)}: " if memory.title else ""
@@ -63,6 +69,8 @@ def values(memory: Memory, *, whole: bool = False) -> dict[str, Any]:
         found["trust"] = memory.trust.value
     if memory.category in OPERATIONAL:
         found["confidence"] = memory.confidence
+    if whole and memory.metadata:
+        found["metadata"] = json.loads(metadata_text(memory))
     if len(text) > len(content) and not whole:
         found["cut"] = True
     if not memory.active:

@@ -20,6 +20,7 @@ from lamplighter.mcp.tools.rendering import (
     SHOWN_CHARS,
     line,
     memory_notes,
+    metadata_text,
     session_values,
     values,
 )
@@ -129,6 +130,8 @@ async def read_memory(place: SpeakerContext, arguments: ReadKnowledge) -> ToolOu
     memory = await place.knowledge.read(project, number)
     title = f" {escape_markers(one_line(memory.title))}" if memory.title else ""
     head = f"{memory.id}. [{memory.category}]{title} ({memory_notes(memory)})"
-    text = escape_markers(clean_lines(memory.observation))
+    parts = [NOTES, head, escape_markers(clean_lines(memory.observation))]
+    if memory.metadata:
+        parts.append(f"metadata: {metadata_text(memory)}")
     found = {"note": NOTES, **values(memory, whole=True)}
-    return ToolOutput(text="\n".join((NOTES, head, text)), structured=found)
+    return ToolOutput(text="\n".join(parts), structured=found)

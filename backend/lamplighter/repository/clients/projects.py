@@ -49,11 +49,12 @@ async def decisions(
     return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
 
 
-async def count_by_kind(db: Database, project: str) -> dict[str, int]:
+async def count_by_kind(db: Database, project: str, *, now: datetime) -> dict[str, int]:
     """Count the active memories of a project, and those for every one, by kind."""
     query = (
         sa.select(memories.c.kind, sa.func.count().label("number"))
         .where(memories.c.active == 1)
+        .where(lasts(now))
         .where(Reach(project).condition(memories.c))
         .group_by(memories.c.kind)
         .order_by(memories.c.kind)

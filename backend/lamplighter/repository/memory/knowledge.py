@@ -114,12 +114,13 @@ async def newest(
     tags: Sequence[str] = (),
     without: Sequence[str] = (),
     limit: int,
+    now: datetime,
 ) -> list[Memory]:
     """Return the last active knowledge of a project and the global one of all, newest first.
 
     It has all of some `tags`, and none that begins as one of `without` does.
     """
-    query = sa.select(memories).where(sa.text(ACTIVE_UNINDEXED))
+    query = sa.select(memories).where(sa.text(ACTIVE_UNINDEXED), lasts(now))
     if category is not None:
         query = query.where(memories.c.category == category)
     if scope is not None:

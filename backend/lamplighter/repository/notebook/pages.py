@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from lamplighter.domain.memory.memory import Memory, Trust
 from lamplighter.domain.notebook import INDEX
 from lamplighter.repository.feed import changes
+from lamplighter.repository.memory.knowledge import lasts
 from lamplighter.repository.memory.memories import from_row, visible_to
 from lamplighter.repository.store.database import Database, home_of
 from lamplighter.repository.store.dialect import AmongIds
@@ -239,7 +240,9 @@ class PageCount:
     newest: int
 
 
-async def counts(db: Database, project: str | None = None) -> list[PageCount]:
+async def counts(
+    db: Database, project: str | None = None, *, now: datetime | None = None
+) -> list[PageCount]:
     """Return the pages with memories that a project reads, those with the newest one first."""
     newest = sa.func.max(notebook_lines.c.memory_id)
     query = (
@@ -250,24 +253,25 @@ async def counts(db: Database, project: str | None = None) -> list[PageCount]:
     )
     if project is not None:
         query = query.join(memories, memories.c.id == notebook_lines.c.memory_id)
-        query = query.where(*_listed(project))
+        query = query.where(*_listed(project, now))
     rows = await db.fetch_all(query)
     return [PageCount(row["path"], row["many"], row["newest"]) for row in rows]
 
 
-def _listed(project: str | None) -> list[sa.ColumnElement[bool]]:
+def _listed(project: str | None, now: datetime | None) -> list[sa.ColumnElement[bool]]:
     """Return what an index names: of a project only what its sessions may receive unasked.
 
-    That is distilled and not unverified, as in the profile of the project.
+    That is distilled, not unverified and `now` not expired, as in the profile of the project.
     """
     if project is None:
         return list(visible_to(None, memories.c))
     trusted = memories.c.trust != Trust.UNVERIFIED.value
-    return [*visible_to(project, memories.c), memories.c.distilled == 1, trusted]
+    lasting = [] if now is None else [lasts(now)]
+    return [*visible_to(project, memories.c), memories.c.distilled == 1, trusted, *lasting]
 
 
 async def recent(
-    db: Database, project: str | None = None, *, limit: int
+    db: Database, project: str | None = None, *, limit: int, now: datetime | None = None
 ) -> list[tuple[str, Memory]]:
     """Return the memories that changed last, of those that a project reads, with their pages.
 
@@ -279,7 +283,7 @@ async def recent(
         sa.select(memories, notebook_lines.c.path.label("page"))
         .join(notebook_lines, notebook_lines.c.memory_id == memories.c.id)
         .where(notebook_lines.c.home == home_of(db))
-        .where(*_listed(project))
+        .where(*_listed(project, now))
         .order_by(*order)
         .limit(limit)
     )

@@ -60,9 +60,9 @@ async def project_context(
     """
     project, since = normalize_project(project), now - limits.decision_age
     async with reading(db):
-        counts = await projects.count_by_kind(db, project)
+        counts = await projects.count_by_kind(db, project, now=now)
         sessions = render_digests(digests, limits.budget)
-        index = await project_index(db, project, cap=limits.index_bytes)
+        index = await project_index(db, project, cap=limits.index_bytes, now=now)
         if not counts and not sessions:
             return MemoryBlock()
         sections = (

@@ -79,13 +79,15 @@ def index_text(facts: IndexFacts, before: str, *, cap: int) -> str:
     return render_index(facts, f"{front}\n# {TITLE}\n", notes, cap=cap)
 
 
-async def index_facts(db: Database, project: str | None = None) -> IndexFacts:
+async def index_facts(
+    db: Database, project: str | None = None, *, now: datetime | None = None
+) -> IndexFacts:
     """Return what the index is made of; call it within `reading`.
 
-    With a `project` it names only what that project may read.
+    With a `project` it names only what that project may read, `now` not expired.
     """
     by_section: dict[str, list[pages.PageCount]] = {}
-    for each in await pages.counts(db, project):
+    for each in await pages.counts(db, project, now=now):
         found = by_section.setdefault(each.path.partition("/")[0], [])
         found.append(each)
     named = [each for found in by_section.values() for each in found[:PAGES_PER_SECTION]]
@@ -98,4 +100,4 @@ async def index_facts(db: Database, project: str | None = None) -> IndexFacts:
         ]
         for section, found in by_section.items()
     }
-    return IndexFacts(summaries, await pages.recent(db, project, limit=RECENT))
+    return IndexFacts(summaries, await pages.recent(db, project, limit=RECENT, now=now))

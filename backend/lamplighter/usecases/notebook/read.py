@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
@@ -29,16 +30,19 @@ class ReadablePage:
     memories: Sequence[Memory] = ()
 
 
-async def read_page(db: Database, path: str, project: str | None = None) -> ReadablePage:
+async def read_page(
+    db: Database, path: str, project: str | None = None, *, now: datetime | None = None
+) -> ReadablePage:
     """Return a page; raises NotFound for any other path.
 
     `project` is the project that the reader is bound to: only memories of it and global ones
-    are shown, and what people wrote around them only on pages of the project.
+    are shown, and what people wrote around them only on pages of the project. The index that
+    it reads `now` names none that has expired.
     """
     path = path.strip().removesuffix(ENDING)
     async with reading(db):
         if path == INDEX:
-            return ReadablePage(INDEX, await _index(db, project))
+            return ReadablePage(INDEX, await _index(db, project, now))
         stored = (await pages.stored(db, [path])).get(path)
         found = (await pages.memories_on(db, [path]))[path] if stored else []
     if stored is None or not stored.text:
@@ -64,10 +68,10 @@ def _is_of(path: str, text: str, project: str) -> bool:
     return owner_of(path, markdown.parse(text).name) == project
 
 
-async def _index(db: Database, project: str | None) -> str:
+async def _index(db: Database, project: str | None, now: datetime | None) -> str:
     """Return the index: the whole one, or what a project may see of it."""
     if project is not None:
-        text = await project_index(db, project, cap=INDEX_BYTES)
+        text = await project_index(db, project, cap=INDEX_BYTES, now=now)
     else:
         stored = (await pages.stored(db, [INDEX])).get(INDEX)
         facts = await index_facts(db)
@@ -77,12 +81,12 @@ async def _index(db: Database, project: str | None) -> str:
     return text
 
 
-async def project_index(db: Database, project: str, *, cap: int) -> str:
+async def project_index(db: Database, project: str, *, cap: int, now: datetime | None) -> str:
     """Return the index of what a project reads, without front matter; empty without a notebook.
 
     Call it within `reading`.
     """
-    facts = await index_facts(db, project)
+    facts = await index_facts(db, project, now=now)
     return render_index(facts, "", "", cap=cap).lstrip("\n") if facts.recent else ""
 
 

@@ -27,12 +27,12 @@ export function organizerPage(store) {
     /** @param {OrganizerRun} run */
     working: ({ state }) => state !== "completed",
     /** @param {OrganizerRun} run */
-    facts({ trigger, started_at: began, ended_at: ended, undone_by: undone, counts }) {
+    facts({ state, trigger, started_at: began, ended_at: ended, undone_by: undone, counts }) {
       const took = ended ? duration(Date.parse(ended) - Date.parse(began)) : ""
       return [
         t(trigger === "schedule" ? "organizer.started_by_schedule" : "organizer.started_by_person"),
         took && t("organizer.took", { time: took }),
-        "raw_after" in counts && counts.raw !== counts.raw_after
+        state === "completed" && "raw_after" in counts && counts.raw !== counts.raw_after
           ? t("organizer.size", { before: counts.raw, after: counts.raw_after })
           : "",
         undone ? t("organizer.undone") : "",

@@ -80,9 +80,10 @@ async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None
     """
     if db.telling is None or not db.telling.tells(event.level) or await policy(db) is None:
         return
-    if event.service and event.source in OF_SESSIONS:
-        if any(map(db.telling.tells, await _open_severities(db, event.service))):
-            return
+    covered = event.service and event.source in OF_SESSIONS
+    severities = await _open_severities(db, event.service or "") if covered else []
+    if any(map(db.telling.tells, severities)):
+        return
     text = one_line(event.text)
     title = abridge(text, MAX_TITLE_CHARS)
     after = await _last_recovery(db, event.service) if event.service else 0

@@ -10,7 +10,7 @@ import pytest
 from contexts import OPEN
 from lamplighter import clock
 from lamplighter.domain.errors import LeadershipLost
-from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.check import Check, TcpCheck
 from lamplighter.domain.services.series import (
     BUCKET,
     DAY,
@@ -21,11 +21,13 @@ from lamplighter.domain.services.series import (
     span_start,
 )
 from lamplighter.domain.services.service import Service, Services
+from lamplighter.engines.checker import CheckReport
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import events, series
 from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.store.driver import OperationalError
+from lamplighter.supervisor.checks.process import CheckProcesses
 from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import changes
@@ -71,6 +73,24 @@ async def test_results_wait_in_memory_while_the_database_takes_none(db: Database
 
     assert refused > 2
     assert found[0].state is PointState.FAILED
+
+
+async def test_a_check_that_others_wait_for_runs_again_once_a_second(db: Database) -> None:
+    ran = []
+
+    class Fast(CheckProcesses):
+        async def run(self, check: Check, due: float) -> CheckReport:
+            ran.append(time.monotonic())
+            return CheckReport(len(ran), due)
+
+    running = scheduler(db)
+    running.processes = Fast()
+    await running.step(time.monotonic())
+    for _ in range(5):
+        running.check_now({"db"})
+        await asyncio.sleep(0.1)
+    await running._stop()
+    assert len(ran) == 1
 
 
 async def test_an_interval_of_0_runs_no_checks_until_it_changes(db: Database) -> None:

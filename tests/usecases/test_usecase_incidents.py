@@ -38,6 +38,7 @@ from lamplighter.usecases.services.alert import AlertContext
 from lamplighter.usecases.services.incidents import view as incident_view
 from lamplighter.usecases.services.incidents.follow import follow
 from lamplighter.usecases.services.incidents.learn import learn
+from lamplighter.usecases.services.incidents.steps import open_incident
 from lamplighter.usecases.sessions import chain
 from lamplighter.usecases.sessions.sessions import SessionEnd, finish
 from lamplighter.usecases.system import incident_changes as acts
@@ -424,6 +425,30 @@ async def test_what_a_round_reported_first_is_notified_of_once(db: Database, *, 
         (first, Level.CRITICAL),
         (NoticeKind.INCIDENT, Level.INFO),
     ]
+
+
+async def test_what_an_incident_does_not_say_is_notified_of_beside_it(db: Database) -> None:
+    """What a person reported, and a critical report while only a warning is open."""
+    db.telling = NoticePolicy()
+    by = await session(db)
+    async with writing(db):
+        for service, severity in (("mail", Level.CRITICAL), ("web", Level.WARNING)):
+            about = {"title": service, "severity": severity, "started_at": NOON, "now": NOON}
+            await open_incident(db, IncidentSource.CHECK, service, {service: "slow"}, **about)
+        by_person = {"service": "mail", "source": "operator", "now": NOON}
+        await events.insert(db, Level.CRITICAL, "its disk fails", **by_person)
+        by_round = {"service": "web", "source": "marker", "session_id": by.id, "now": NOON}
+        await events.insert(db, Level.CRITICAL, "refused", **by_round)
+
+    await follow(db, SERVICES, now=NOON + SECOND)
+    await follow(db, SERVICES, now=NOON + 11 * SECOND)
+
+    found = await told(db)
+    assert [text for kind, _, text in found if kind is NoticeKind.EVENT] == [
+        "its disk fails",
+        "refused",
+    ]
+    assert [text for *_, text in found if text.startswith("mail")]
 
 
 async def test_following_twice_changes_nothing(db: Database) -> None:

@@ -159,6 +159,26 @@ async def test_a_session_is_removed_by_indexes(sqlite: str) -> None:
                     assert plan["detail"].startswith("SEARCH"), (table.name, column)
 
 
+async def test_what_nothing_names_is_found_without_a_search_for_each_row(
+    sqlite: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few columns that name a request or an action have an index: there may be very many."""
+    asked: list[Any] = []
+
+    async def note(db: Database, query: Any) -> list[Any]:
+        asked.append(query)
+        return []
+
+    async with Database(sqlite) as db:
+        with monkeypatch.context() as noted:
+            noted.setattr(Database, "fetch_all", note)
+            await pruning._ids(db, tables.requests, tables.requests.c.id > 0)
+        (query,) = asked
+        text = str(query.compile(compile_kwargs={"literal_binds": True}))
+        plan = await db.fetch_all(sa.text(f"EXPLAIN QUERY PLAN {text}"))
+    assert not [row["detail"] for row in plan if "CORRELATED" in row["detail"]]
+
+
 BOUNDED = {
     "its memory": "aliases analyses embeddings entities graph_evidence history imports"
     " learned_facts links memories memory_checks memory_periods memory_views relationships"

@@ -104,6 +104,19 @@ async def test_what_is_known_to_help_comes_first_or_alone(
     assert len(restarts) == (not alone)
 
 
+async def test_a_known_fix_waits_for_no_check_that_it_does_not_repair(db, tmp_path, web) -> None:
+    shut = TcpCheck(name="cert", host="127.0.0.1", port=1, **QUICK)
+    job = PushCheck(name="nightly", ok=False, detail="no signal")
+    service = await web("web", replace(mending(tmp_path / "web"), repairs=("http",), wait=1.0))
+    service = replace(service, checks=(*service.checks, shut, job))
+    facts = {"known_fix": {"web": "restart"}, "failed": {"web/http": "answered 503"}}
+
+    told = await mended(db, tmp_path, service, fix_only=True, **facts)
+
+    assert told.words[0] == "[COOLDOWN:restart:web] success - Healthy again after N s"
+    assert "cert: connection refused" in told.words[-1]
+
+
 async def test_a_job_reports_itself_whether_an_action_helped(db, tmp_path) -> None:
     job = PushCheck(name="nightly", ok=False, detail="no signal")
     action = replace(mending(tmp_path / "job"), repairs=("push",))

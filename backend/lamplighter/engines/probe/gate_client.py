@@ -15,7 +15,7 @@ class GateAnswer(msgspec.Struct, frozen=True):
     """Answer of the gate: the outcome of the request as text, and the number of its use.
 
     Where a person was asked, `asked` is what that came to. `repairs` are the failing checks that
-    the action is declared to repair.
+    the action is declared to repair, `others` those that it is not.
     """
 
     outcome: UseOutcome
@@ -25,6 +25,7 @@ class GateAnswer(msgspec.Struct, frozen=True):
     exit_code: int | None = None
     asked: ApprovalState | None = None
     repairs: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     @property
     def turned_down(self) -> bool:

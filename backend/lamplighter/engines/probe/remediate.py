@@ -46,7 +46,6 @@ class Repair:
     dry: bool = False
     turned_down: bool = False
     awaited: bool = False
-    outcomes: Sequence[CheckOutcome] = ()
     left: Sequence[CheckOutcome] = ()
 
     @property
@@ -97,7 +96,6 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
         repair.repaired = True
         watch.emit_text(f"[EVENT:info:{service.name}] Already healthy; no action taken")
         return repair
-    repair.outcomes = outcomes
     repair.why = failing(outcomes)[0].detail
     if ill := [each.name for each, found in below if failing(found)]:
         repair.tried.append(f"its dependencies must be healthy first: {', '.join(ill)}")
@@ -196,20 +194,16 @@ async def _act(repair: Repair, action: Action) -> None:
 
 def _repairable(repair: Repair, verdict: GateAnswer) -> Service:
     """Return the service without the failing checks that an action does not repair."""
-    service = repair.service
-    failed = {each.check.name for each in failing(repair.outcomes)}
-    others = failed - set(verdict.repairs) if verdict.repairs else set()
-    return replace(
-        service, checks=tuple(each for each in service.checks if each.name not in others)
-    )
+    own = tuple(each for each in repair.service.checks if each.name not in verdict.others)
+    return replace(repair.service, checks=own)
 
 
 def _awaited_jobs(repair: Repair, verdict: GateAnswer) -> list[str]:
     """Return the failing checks that the action repairs and that only their jobs can report."""
     return [
-        each.check.name
-        for each in failing(repair.outcomes)
-        if each.check.name in verdict.repairs and isinstance(each.check, PushCheck)
+        each.name
+        for each in repair.service.checks
+        if each.name in verdict.repairs and isinstance(each, PushCheck)
     ]
 
 

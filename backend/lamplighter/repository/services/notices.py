@@ -75,11 +75,14 @@ async def insert(
 async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None:
     """Put a notice of an event into the outbox, unless one was sent recently.
 
-    Of what sessions and monitors report of a service with an incident, the incident notifies.
+    Of what sessions and monitors report of a service with an incident, the incident notifies,
+    unless it is too mild for that.
     """
     if db.telling is None or not db.telling.tells(event.level) or await policy(db) is None:
         return
-    if event.service and event.source in OF_SESSIONS and await _has_incident(db, event.service):
+    covered = event.service and event.source in OF_SESSIONS
+    severities = await _open_severities(db, event.service or "") if covered else []
+    if any(map(db.telling.tells, severities)):
         return
     text = one_line(event.text)
     title = abridge(text, MAX_TITLE_CHARS)
@@ -100,7 +103,7 @@ async def insert_recovery(
     `uses` are what was done to it lately; one that succeeded since is the repair. Of a service
     with an incident, the end of the incident notifies.
     """
-    if await policy(db) is None or await _has_incident(db, service):
+    if await policy(db) is None or await _open_severities(db, service):
         return
     alarms = (
         sa.select(notices)
@@ -132,7 +135,7 @@ async def insert_recovery(
 async def was_alarmed(
     db: Database, services: Sequence[str], by: Sequence[int], *, since: datetime
 ) -> bool:
-    """Whether people were notified of an event of one of some services.
+    """Whether people were notified of what a session or a monitor reported of some services.
 
     It happened since a moment, or one of the sessions `by` reported it.
     """
@@ -152,12 +155,16 @@ async def leave_to_incident(
 def _alarms(
     services: Sequence[str], by: Sequence[int], since: datetime
 ) -> Sequence[sa.ColumnElement[bool]]:
-    reported = sa.select(events.c.id).where(events.c.session_id.in_(by))
+    reported = sa.exists().where(
+        events.c.id == notices.c.event_id,
+        events.c.source.in_(OF_SESSIONS),
+        (notices.c.created_at >= since) | events.c.session_id.in_(by),
+    )
     return (
         notices.c.kind == NoticeKind.EVENT,
         notices.c.service.in_(list(services)),
         notices.c.level != Level.INFO,
-        (notices.c.created_at >= since) | notices.c.event_id.in_(reported),
+        reported,
     )
 
 
@@ -245,16 +252,15 @@ async def _last_recovery(db: Database, service: str) -> int:
     return int(await db.fetch_val(query) or 0)
 
 
-async def _has_incident(db: Database, service: str) -> bool:
-    """Whether a service belongs to an open incident: that notifies people itself."""
+async def _open_severities(db: Database, service: str) -> list[Level]:
+    """Return the severities of the open incidents of a service."""
     query = (
-        sa.select(incidents.c.id)
+        sa.select(incidents.c.severity)
         .join(incident_members, incident_members.c.incident_id == incidents.c.id)
         .where(incidents.c.resolved_at.is_(None))
         .where(sa.func.lower(incident_members.c.service) == service.lower())
-        .limit(1)
     )
-    return await db.fetch_val(query) is not None
+    return [Level(row["severity"]) for row in await db.fetch_all(query)]
 
 
 async def _was_sent(

@@ -149,6 +149,8 @@ class Gate:
     using: int = 0
     failed: dict[tuple[str, str], Set[str]] = field(default_factory=dict)
     """The checks that failed before an action of a service: they confirm it once they pass."""
+    others: dict[tuple[str, str], Set[str]] = field(default_factory=dict)
+    """The checks that failed before an action of a service and that it does not repair."""
     ending: bool = False
     """Whether its session is being brought to its end: nothing begins any more."""
     _work: set[asyncio.Future[ProgramResult]] = field(default_factory=set)

@@ -53,7 +53,9 @@ async def objection(gate: "Gate", name: str, action: Action) -> str:
         if each.name not in useless
     )
     failing = repairs.repairable_checks(action, results)
-    gate.failed[service.name, action.name] = {each.name for each in failing}
+    repaired = gate.failed[service.name, action.name] = {each.name for each in failing}
+    failed = {each.name for each in results if not each.ok}
+    gate.others[service.name, action.name] = failed - repaired
     if not why and action.name in useless and action.approve is not ApprovalPolicy.ALWAYS:
         why = useless[action.name]
     elif not why:

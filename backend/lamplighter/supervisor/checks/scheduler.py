@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Set
 from contextlib import suppress
@@ -36,6 +37,7 @@ PROGRAMS_AT_ONCE: Final = 16
 
 TICK_SECONDS: Final = 1.0
 FLUSH_SECONDS: Final = 0.5
+AGAIN_SECONDS: Final = 1.0
 HALT_SECONDS: Final = 1.0
 FOLD_SECONDS: Final = 20.0
 HOURS_AFTER: Final = timedelta(minutes=2)
@@ -51,7 +53,8 @@ CheckName = tuple[str, str]
 class ScheduledCheck:
     """A declared check, when it is due by the steady clock, and whether it runs now.
 
-    `failing` is its last result that is pending or stored; None where it is awaited.
+    `failing` is its last result that is pending or stored; None where it is awaited. `asked` is
+    when it was last run out of turn.
     """
 
     service: str
@@ -60,6 +63,7 @@ class ScheduledCheck:
     due: float
     running: bool = False
     failing: bool | None = None
+    asked: float = -math.inf
 
 
 @dataclass(slots=True)
@@ -149,11 +153,15 @@ class CheckScheduler:
         return count
 
     def check_now(self, services: Set[str]) -> None:
-        """Let checks of some services run at once; afterwards they keep their own time."""
+        """Let checks of some services run at once; afterwards they keep their own time.
+
+        One that did so just before waits: another one that hangs must not make it run all the time.
+        """
         for each in self._checks.values():
             if each.service in services and not each.running:
                 each.running, each.failing = True, None
-                self._start(each, time.monotonic())
+                each.asked = max(time.monotonic(), each.asked + AGAIN_SECONDS)
+                self._start(each, each.asked)
 
     def _start(self, each: ScheduledCheck, due: float) -> None:
         task = asyncio.create_task(self._run_check(each, due))
@@ -208,6 +216,7 @@ class CheckScheduler:
     async def _run_check(self, scheduled: ScheduledCheck, due: float) -> None:
         check = scheduled.check
         try:
+            await asyncio.sleep(scheduled.asked - time.monotonic())
             async with self._programs if isinstance(check, CommandCheck) else self._slots:
                 report = await self.processes.run(check, due)
         except (CheckProcessEnded, OSError) as error:

@@ -97,8 +97,9 @@ async def _respond(toolbox: Toolbox, line: bytes) -> dict[str, Any]:
             again = again if isinstance(again, int) else None
             reason = str(asked.get("reason") or "")
             verdict = await _verdict(toolbox.gate, service, action, again, reason)
-            failed = toolbox.gate.failed.get((service, action), ())
-            return {**_verdict_fields(verdict), "repairs": sorted(failed)}
+            found = {"repairs": toolbox.gate.failed, "others": toolbox.gate.others}
+            names = {key: sorted(each.get((service, action), ())) for key, each in found.items()}
+            return {**_verdict_fields(verdict), **names}
     return _verdict_fields(
         _refusal("the request must name a tool and its input, or a service and an action")
     )

@@ -143,9 +143,6 @@ async def _follow_one(db: Database, incident: Incident, *, now: datetime) -> Non
     if incident.live:
         incident = await closing.close_if_over(db, incident, now=now)
     if incident.live:
-        if incident.notified_at is None:
-            since = incident.started_at
-            await notices.leave_to_incident(db, incident.services, ids, since=since, now=now)
         await _notify(db, incident, ids, now=now)
 
 
@@ -204,6 +201,9 @@ async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: 
     rules = await notices.policy(db)
     if rules is None:
         return
+    if incident.notified_at is None and rules.tells(incident.severity):
+        since = incident.started_at
+        await notices.leave_to_incident(db, incident.services, ids, since=since, now=now)
     if person and incident.person_notified_at is None and rules.tells(Level.CRITICAL):
         reason = await _reason(db, incident)
         text = f"{incident.service} needs a person: {reason}"

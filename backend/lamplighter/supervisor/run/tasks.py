@@ -66,6 +66,12 @@ async def task(
             },
             known_fix=await known_fixes_of(db, opened.session, services, now=now),
             failed=await _just_failed(db, around, results, now=now),
+            passed={
+                f"{name}/{check}": at
+                for (name, check), at in (
+                    await series.last_passed(db, [each.name for each in around])
+                ).items()
+            },
             commands=opened.session.tier in active.shell_tiers,
             handoff=opened.handoff,
         )

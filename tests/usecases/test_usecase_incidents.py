@@ -374,6 +374,33 @@ async def test_an_escalation_joins_the_incident_of_what_it_depends_on(db: Databa
     assert await incidents.session_ids(db, incident.id) == [by.id]
 
 
+@pytest.mark.parametrize("checked_first", [True, False])
+async def test_a_round_that_hands_on_two_failures_leaves_them_two_incidents(
+    db: Database, *, checked_first: bool
+) -> None:
+    incident = await failing(db, "db")
+    if checked_first:
+        await checked(db, FAILED, NOON, "mail")
+    by = await answered(db, incident)
+    async with writing(db):
+        for name in ("mail", "Web", "db"):
+            await escalations.insert(
+                db, by.id, 2, name, "refused", state=EscalationState.ACCEPTED, now=NOON
+            )
+    if not checked_first:
+        await checked(db, FAILED, NOON + SECOND, "mail")
+
+    await follow(db, SERVICES, now=NOON + SECOND)
+
+    found = sorted((each.service, each.services) for each in await incidents.live(db))
+    assert found == [("db", ("db", "Web")), ("mail", ("mail",))]
+    [mail] = [each for each in await incidents.live(db) if each.service == "mail"]
+    await acted(db, by, service="mail", now=NOON + 2 * SECOND)
+    await well(db, "mail", at=NOON + MINUTE, since=LASTS)
+    ended_mail = await now_of(db, mail)
+    assert (ended_mail.outcome, ended_mail.action) == (IncidentOutcome.REPAIRED, "restart")
+
+
 async def test_a_check_takes_over_the_incident_of_a_session(db: Database) -> None:
     by = await session(db)
     async with writing(db):

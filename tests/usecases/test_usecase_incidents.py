@@ -375,7 +375,7 @@ async def test_an_escalation_joins_the_incident_of_what_it_depends_on(db: Databa
 
 
 @pytest.mark.parametrize("checked_first", [True, False])
-async def test_a_round_that_hands_on_two_failures_leaves_them_two_incidents(
+async def test_unconnected_failures_of_one_round_are_two_incidents(
     db: Database, *, checked_first: bool
 ) -> None:
     incident = await failing(db, "db")

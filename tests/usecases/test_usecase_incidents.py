@@ -31,7 +31,7 @@ from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.session import RequestState, Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
-from lamplighter.repository.services import events, incidents, notices, outcomes
+from lamplighter.repository.services import events, incidents, notices, outcomes, series
 from lamplighter.repository.sessions import escalations, requests, sessions
 from lamplighter.usecases.services import act, alert, check_runs
 from lamplighter.usecases.services.alert import AlertContext
@@ -373,6 +373,33 @@ async def test_an_escalation_joins_the_incident_of_what_it_depends_on(db: Databa
     [found] = await incidents.live(db)
     assert (found.id, found.services) == (incident.id, ("db", "Web"))
     assert await incidents.session_ids(db, incident.id) == [by.id]
+
+
+@pytest.mark.parametrize("checked_first", [True, False])
+async def test_unconnected_failures_of_one_round_are_two_incidents(
+    db: Database, *, checked_first: bool
+) -> None:
+    incident = await failing(db, "db")
+    if checked_first:
+        await checked(db, FAILED, NOON, "mail")
+    by = await answered(db, incident)
+    async with writing(db):
+        for name in ("mail", "Web", "db"):
+            await escalations.insert(
+                db, by.id, 2, name, "refused", state=EscalationState.ACCEPTED, now=NOON
+            )
+    if not checked_first:
+        await checked(db, FAILED, NOON + SECOND, "mail")
+
+    await follow(db, SERVICES, now=NOON + SECOND)
+
+    found = sorted((each.service, each.services) for each in await incidents.live(db))
+    assert found == [("db", ("db", "Web")), ("mail", ("mail",))]
+    [mail] = [each for each in await incidents.live(db) if each.service == "mail"]
+    await acted(db, by, service="mail", now=NOON + 2 * SECOND)
+    await well(db, "mail", at=NOON + MINUTE, since=LASTS)
+    ended_mail = await now_of(db, mail)
+    assert (ended_mail.outcome, ended_mail.action) == (IncidentOutcome.REPAIRED, "restart")
 
 
 async def test_a_check_takes_over_the_incident_of_a_session(db: Database) -> None:
@@ -788,6 +815,38 @@ async def test_its_timeline_is_in_order_and_quotes_the_evidence(db: Database) ->
         each["at"] for each in shown["timeline"]
     )
     assert shown["same_root"] == {"week": 1, "month": 1}
+
+
+async def test_a_failing_check_passed_last_at_its_last_stored_success(db: Database) -> None:
+    await well(db, "db", "mail", at=NOON)
+    for number in (1, 2):
+        await checked(db, FAILED, NOON + number * MINUTE, "db", "shop")
+
+    assert await series.last_passed(db, ["db", "mail", "shop"]) == {("db", "tcp"): NOON}
+
+
+async def test_events_of_a_round_about_other_services_are_not_in_its_timeline(
+    db: Database,
+) -> None:
+    incident = await failing(db, "db")
+    by = await answered(db, incident)
+    async with writing(db):
+        for name in ("db", "mail", "unheard-of"):
+            await events.insert(
+                db,
+                Level.WARNING,
+                f"{name} is slow",
+                service=name,
+                session_id=by.id,
+                source="session",
+                now=NOON,
+            )
+    await follow(db, SERVICES, now=NOON + SECOND)
+
+    shown = await incident_view.read(db, incident.id, now=NOON)
+
+    texts = [each["text"] for each in shown["timeline"] if each["kind"] == "event"]
+    assert texts == ["db is slow"]
 
 
 @settings(

@@ -61,6 +61,18 @@ async def test_signals_that_came_while_no_supervisor_ran_count_in_their_order(db
     assert await count_requests(db) == 0
 
 
+async def test_a_session_gets_no_push_check_without_a_result(db: Database) -> None:
+    [before] = await push_checks.with_results(db, SERVICES)
+    key = await push_checks.create_key(context(db), SERVICES, "backup", "nightly")
+    [keyed] = await push_checks.with_results(db, SERVICES)
+    await push_checks.receive(context(db), SERVICES, key, SUCCESS)
+    await push_checks.evaluate(context(db), SERVICES)
+    [reported] = await push_checks.with_results(db, SERVICES)
+
+    assert (before.checks, keyed.checks) == ((), ())
+    assert [each.name for each in reported.checks] == ["nightly"]
+
+
 async def test_a_failed_run_is_recorded_with_what_it_sent_redacted(db: Database) -> None:
     here = context(db, redact=Redactor({"s3cret-of-a-job": "secret"}))
     key = await push_checks.create_key(here, SERVICES, "backup", "nightly")

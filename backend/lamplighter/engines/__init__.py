@@ -69,7 +69,8 @@ class Task:
     newest first, by "service/check"; `uses` and `findings` the last of each
     service, newest first. `waiting` tells since when a service waits for a
     person. `known_fix` is the action that is known to repair a service now. `failed` are the
-    checks that failed a moment ago, as "service/check", with the reason. `commands` says whether
+    checks that failed a moment ago, as "service/check", with the reason; `passed` says
+    when checks that fail by the schedule passed last. `commands` says whether
     the session may run commands that only read. `gate` is the socket that a session asks to act
     by, `tools` where its tools are over MCP, `scratch` a directory that is its own. `model`,
     `max_turns` and `budget_usd` (None: no limit) bound an engine that has a model; `resumed` says
@@ -90,6 +91,7 @@ class Task:
     parked: Mapping[str, datetime] = field(default_factory=dict)
     known_fix: Mapping[str, str] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    passed: Mapping[str, datetime] = field(default_factory=dict)
     commands: bool = False
     handoff: Handoff | None = None
     gate: str = ""

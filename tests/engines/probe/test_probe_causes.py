@@ -168,6 +168,29 @@ def test_the_root_failure_and_its_time_are_reported(
     assert (str(found), found.cause) == (words, None if "failed before it" in words else B)
 
 
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ([], "last healthy at 11:59:30 UTC"),
+        (looked(True, since=30), "last healthy at 11:59:30 UTC, usually in 20 ms"),
+        (looked(False, False), "last healthy at 11:59:30 UTC"),
+        (looked(True, since=0), "last healthy at 12:00:00 UTC, usually in 20 ms"),
+    ],
+)
+def test_a_check_was_healthy_last_when_it_passed_by_the_schedule(
+    own: list[PastResult], words: str
+) -> None:
+    now = seen("a", "b c")
+    asked = request({"a/tcp": own})
+    passed = {"a/tcp": NOON - MINUTE / 2}
+
+    found = findings.find_cause(
+        A, now["a"][0], replace(asked, facts=replace(asked.facts, passed=passed)), now
+    )
+
+    assert str(found).endswith(f"(b, c); {words}")
+
+
 def test_healthy_dependencies_are_reported() -> None:
     now = seen("a", "b c")
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.check import HttpCheck, TcpCheck
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
@@ -358,6 +359,13 @@ def test_no_words_of_a_service_make_a_marker(text: str) -> None:
 )
 def test_words_are_made_harmless(text: str, words: str) -> None:
     assert harmless(text) == words
+
+
+def test_a_masked_secret_stays_as_it_is_when_it_is_masked_again() -> None:
+    text = harmless(f"[token=ghp_{'a1' * 18}] {'b ' * 300}")
+
+    assert text.startswith("(token=[REDACTED:token]) b b")
+    assert Redactor()(text) == text
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ class ProbeEngine:
             "known_fix": task.known_fix,
             "fix_only": task.session.trigger is Trigger.KNOWN_FIX,
             "failed": task.failed,
+            "passed": {key: serialize.format_moment(at) for key, at in task.passed.items()},
         }
         env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         argv = (sys.executable, "-m", "lamplighter.engines.probe")

@@ -99,8 +99,8 @@ class RoundFacts:
 
     `history` is by "service/check". `waiting` tells since when a person was asked
     for a service, `known_fix` which action repairs it now, `failed` which checks failed a moment
-    ago, `parked` since when a session waits for approval to act on it, `needs` all that a service
-    depends on, by whatever way.
+    ago, `passed` when checks that fail by the schedule passed last, `parked` since when a session
+    waits for approval to act on it, `needs` all that a service depends on, by whatever way.
     """
 
     now: datetime
@@ -112,6 +112,7 @@ class RoundFacts:
     parked: Mapping[str, datetime] = field(default_factory=dict)
     known_fix: Mapping[str, str] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    passed: Mapping[str, datetime] = field(default_factory=dict)
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def has_failed(self, service: Service, check: Check) -> bool:

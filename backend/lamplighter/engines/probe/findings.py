@@ -283,7 +283,8 @@ def find_cause(
     """Return the root cause, and since when this service fails."""
     facts = request.facts
     cause = root_failure(service, request, outcomes)
-    history = _history(facts.history_of(service, outcome.check), facts.now)
+    passed = facts.passed.get(f"{service.name}/{outcome.check.name}")
+    history = _history(facts.history_of(service, outcome.check), passed, facts.now)
     if cause is None:
         needed = [each.name for each in request.needs(service)]
         well = f"its dependencies are healthy ({', '.join(needed)}); " if needed else ""
@@ -344,13 +345,15 @@ def _order(own: PastResult | None, other: PastResult | None, now: datetime) -> s
     return f"failed first, at {format_time(other.at, now, seconds=True)}" if other else "fails too"
 
 
-def _history(earlier: Sequence[PastResult], now: datetime) -> str:
-    if not earlier:
-        return "not checked before"
-    failed = len(list(takewhile(lambda each: not each.ok, earlier)))
-    usual = [each.latency_ms for each in earlier if each.ok and each.latency_ms is not None]
-    used_to = f", usually in {median(usual):.0f} ms" if usual else ""
-    if failed == len(earlier):
+def _history(earlier: Sequence[PastResult], passed: datetime | None, now: datetime) -> str:
+    """Return since when a check fails; it `passed` last by the schedule, if that is known."""
+    times = [each.at for each in earlier if each.ok] + ([passed] if passed else [])
+    if not times:
+        if not earlier:
+            return "not checked before"
         return f"failing since {format_time(earlier[-1].at, now, seconds=True)} or longer"
+    failed = sum(each.at > max(times) for each in earlier)
+    usual = [each.latency_ms for each in earlier if each.ok and each.latency_ms]
+    used_to = f", usually in {median(usual):.0f} ms" if usual else ""
     history = f", {failed} failed checks since" if failed > 1 else ""
-    return f"last healthy at {format_time(earlier[failed].at, now, seconds=True)}{used_to}{history}"
+    return f"last healthy at {format_time(max(times), now, seconds=True)}{used_to}{history}"

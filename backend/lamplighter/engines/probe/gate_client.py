@@ -36,9 +36,10 @@ class GateAnswer(msgspec.Struct, frozen=True):
 async def run_action(
     gate: str, service: str, action: str, *, again: int | None = None, reason: str = ""
 ) -> GateAnswer:
-    """Ask the gate to run a declared action; an answer that does not come is a refusal.
+    """Ask the gate to run a declared action; a gate that cannot be reached is a refusal.
 
-    It may take as long as a person takes to agree.
+    It may take as long as a person takes to agree. A gate that ends meanwhile ends with its
+    supervisor: that says nothing about the action, so BrokenPipeError ends the session.
     """
     if not gate:
         return GateAnswer(UseOutcome.REFUSED, "this session has no gate")
@@ -50,8 +51,12 @@ async def run_action(
         try:
             writer.write(asked + b"\n")
             await writer.drain()
-            return msgspec.json.decode(await reader.readline(), type=GateAnswer)
+            if not (line := await reader.readline()):
+                raise BrokenPipeError("the supervisor ended")
+            return msgspec.json.decode(line, type=GateAnswer)
         finally:
             writer.close()
+    except (BrokenPipeError, ConnectionResetError):
+        raise
     except (OSError, ValueError) as error:
         return GateAnswer(UseOutcome.REFUSED, f"the gate does not answer: {error}")

@@ -173,6 +173,7 @@ class _Wire:
     known_fix: Mapping[str, str] = field(default_factory=dict)
     fix_only: bool = False
     failed: Mapping[str, str] = field(default_factory=dict)
+    passed: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
 
 
 def read(raw: bytes) -> ProbeRequest:
@@ -201,6 +202,7 @@ def read(raw: bytes) -> ProbeRequest:
             parked=wire.parked,
             known_fix=wire.known_fix,
             failed=wire.failed,
+            passed=wire.passed,
         ),
     )
     needs = {each.name: [name.name for name in request.needs(each)] for each in request.services}

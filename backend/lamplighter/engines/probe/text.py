@@ -16,13 +16,19 @@ READ_CHARACTERS: Final = 16_384
 _MARKER: Final = re.compile(r"\[(?!REDACTED:)(?=[\s*_]*[A-Za-z]+[\s*_]*:)")
 # without [ there is no marker, without a back-tick no code that hides one of ours
 _HARMLESS: Final = str.maketrans({"[": "(", "]": ")", "`": "'"})
+_MASKED: Final = re.compile(r"(\[REDACTED:[\w:-]{1,64}\])")
 _BREAK: Final = re.compile(r"""[\s"'{}\[\](),;<>|]""")
 
 
 def harmless(text: str, limit: int = CHARACTERS) -> str:
-    """Return what a service said as one short line in which nothing can be a marker."""
+    """Return what a service said as one short line in which nothing can be a marker.
+
+    Masked secrets stay as they are: the supervisor, which masks again, must recognize them.
+    """
     plain = unicodedata.normalize("NFKC", mask(text[:READ_CHARACTERS], longer_than=limit))
-    return _cut(one_line(plain).translate(_HARMLESS), limit)
+    parts = _MASKED.split(one_line(plain))
+    parts[::2] = [each.translate(_HARMLESS) for each in parts[::2]]
+    return _cut("".join(parts), limit)
 
 
 def inline(text: str, limit: int = CHARACTERS) -> str:

@@ -191,6 +191,23 @@ async def just_failed(
     }
 
 
+async def last_passed(db: Database, services: Sequence[str]) -> dict[SeriesKey, datetime]:
+    """Return when the failing checks of some services passed last, as far as results are stored."""
+    failing_ids = {
+        each.id: (each.service, each.check)
+        for each in await of_services(db, services)
+        if each.failing
+    }
+    query = (
+        sa.select(check_points.c.series_id, sa.func.max(check_points.c.at).label("at"))
+        .where(check_points.c.series_id.in_(list(failing_ids)))
+        .where(check_points.c.state == PointState.PASSED)
+        .group_by(check_points.c.series_id)
+    )
+    rows = await db.fetch_all(query) if failing_ids else []
+    return {failing_ids[row["series_id"]]: row["at"] for row in rows}
+
+
 async def failing(db: Database) -> list[CheckSeries]:
     """Return the series whose last conclusive result is a failure."""
     return [_series(row) for row in await db.fetch_all(_FAILING(failed=PointState.FAILED))]

@@ -66,6 +66,7 @@ async def task(
             },
             known_fix=await known_fixes_of(db, opened.session, services, now=now),
             failed=await _just_failed(db, around, results, now=now),
+            passed=await _last_passed(db, around),
             commands=opened.session.tier in active.shell_tiers,
             handoff=opened.handoff,
         )
@@ -125,6 +126,12 @@ async def _just_failed(
         if not last.ok and last.at and last.at >= since
     }
     return of_sessions | {f"{name}/{check}": why for (name, check), why in measured.items()}
+
+
+async def _last_passed(db: Database, services: Sequence[Service]) -> dict[str, datetime]:
+    """Return when failing checks passed last by the schedule, by "service/check"."""
+    found = await series.last_passed(db, [each.name for each in services])
+    return {f"{name}/{check}": at for (name, check), at in found.items()}
 
 
 async def _recent_results(

@@ -75,8 +75,15 @@ def _checks_answer(
         lines.append(
             f"- {_describe_check(each)}{_describe_previous(context, before.get(each.name, ()))}"
         )
+    have = {each.name for each in results}
+    lines += [
+        f"- {each.name} ({each.kind}) has no result yet: its job has reported no run."
+        for each in service.checks
+        if each.name not in have
+    ]
     values = [_values(each, before.get(each.name, ())) for each in results]
-    found = {"service": service.name, "healthy": well == len(results), "checks": values}
+    healthy = bool(results) and well == len(results)
+    found = {"service": service.name, "healthy": healthy, "checks": values}
     return ToolOutput(text="\n".join(lines), structured=found)
 
 

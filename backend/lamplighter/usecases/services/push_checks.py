@@ -116,7 +116,10 @@ async def evaluate(here: Context, services: Services, *, repairs: bool = False) 
 
 
 async def with_results(db: Database, services: Iterable[Service]) -> tuple[Service, ...]:
-    """Return services whose push checks have their stored results: an engine cannot know them."""
+    """Return services whose push checks have their stored results: an engine cannot know them.
+
+    A push check that has no result yet is left out: it neither passes nor fails.
+    """
     found = tuple(services)
     keys = [
         (service.name, check.name)
@@ -124,16 +127,18 @@ async def with_results(db: Database, services: Iterable[Service]) -> tuple[Servi
         for check in service.checks
         if isinstance(check, PushCheck)
     ]
-    stored = await series.find(db, keys)
+    found_series = await series.find(db, keys)
+    stored = {key: each for key, each in found_series.items() if each.checked_at}
     bodies = {key: await _failed_body(db, *key) for key, each in stored.items() if each.failing}
     return tuple(
         replace(
             service,
             checks=tuple(
-                _with_result(check, stored.get((service.name, check.name)), bodies)
+                _with_result(check, stored[service.name, check.name], bodies)
                 if isinstance(check, PushCheck)
                 else check
                 for check in service.checks
+                if not isinstance(check, PushCheck) or (service.name, check.name) in stored
             ),
         )
         for service in found
@@ -141,10 +146,8 @@ async def with_results(db: Database, services: Iterable[Service]) -> tuple[Servi
 
 
 def _with_result(
-    check: PushCheck, stored: CheckSeries | None, bodies: Mapping[tuple[str, str], str]
+    check: PushCheck, stored: CheckSeries, bodies: Mapping[tuple[str, str], str]
 ) -> PushCheck:
-    if stored is None or stored.checked_at is None:
-        return check
     printed = bodies.get((stored.service, stored.check), "")
     return replace(check, ok=not stored.failing, detail=stored.detail, printed=printed)
 

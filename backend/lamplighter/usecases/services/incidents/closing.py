@@ -24,6 +24,8 @@ from lamplighter.repository import Database
 from lamplighter.repository.services import cooldowns, incidents, notices
 from lamplighter.repository.sessions import escalations, requests, sessions
 
+SHARED_USES: Final = 10
+
 REPAIRS: Final = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)
 """Outcomes of an action that count as the repair once the service is healthy again."""
 
@@ -113,9 +115,15 @@ async def notify(
 async def _repair(
     db: Database, incident: Incident, members: Sequence[IncidentMember]
 ) -> dict[str, Any]:
-    """Return the action after which the services were well, and when; empty without one."""
+    """Return the action after which the services were well, and when; empty without one.
+
+    A session that works on two incidents at once is part of one, and may repair both.
+    """
     folded = {normalize_service_name(each.service) for each in members}
     uses = await cooldowns.of_sessions(db, await incidents.session_ids(db, incident.id))
+    for each in members:
+        shared = await cooldowns.recent(db, each.service, limit=SHARED_USES)
+        uses += [use for use in shared if use.created_at >= incident.started_at]
     repairs = [
         use
         for use in uses
@@ -123,7 +131,7 @@ async def _repair(
     ]
     if not repairs:
         return {}
-    last = repairs[-1]
+    last = max(repairs, key=lambda use: use.id)
     named = last.name or str(last.action)
     where = "" if last.service == incident.service else f" of {last.service}"
     return {"action": f"{named}{where}", "repaired_at": last.settled_at}

@@ -73,17 +73,25 @@ async def _adopt(
     *,
     now: datetime,
 ) -> None:
-    """Make sessions with escalations part of their incident; open one where none is."""
+    """Make sessions with escalations part of their incident; open one where none is.
+
+    A round hands on all that fails: what has nothing to do with the incident stays out of it.
+    """
     linked = await incidents.incident_of(db, by_session)
+    failing = {each.service for each in await series.failing(db)} if by_session else set()
     for number, handed in by_session.items():
         own = {each.service: each for each in handed}
         live = await incidents.live(db)
         incident = _incident_of(live, linked.get(number), own, services)
         if incident is None and number in linked:
             continue  # its incident is over
+        seeds = incident.services if incident else [_root_of(own, services)]
+        others = [each for each in live if incident is None or each.id != incident.id]
+        apart = _apart(own, seeds, services, failing, others)
+        own = {name: each for name, each in own.items() if name not in apart}
         if incident is None:
             incident = await _open_for(db, own, services, now=now)
-        joining = [each for each in handed if not is_member(incident, each.service)]
+        joining = [each for each in own.values() if not is_member(incident, each.service)]
         for each in joining:
             await incidents.add_entry(
                 db, incident.id, EntryKind.JOINED, each.reason, service=each.service, now=now
@@ -96,6 +104,31 @@ async def _adopt(
             await incidents.link(db, incident.id, await _chain_of(db, number))
 
 
+def _apart(
+    own: Iterable[str],
+    seeds: Sequence[str],
+    services: Services,
+    failing: Iterable[str],
+    others: Sequence[Incident],
+) -> set[str]:
+    """Return services that are not connected to the seeds, and have an incident of their own.
+
+    What fails by the schedule has one, or opens it with its next result.
+    """
+    near = [*seeds]
+    left = {normalize_service_name(name): name for name in own}
+    while joined := left.keys() & {
+        normalize_service_name(name) for name in (*near, *services.neighbors(near))
+    }:
+        near += [left.pop(each) for each in joined]
+    watched = set(map(normalize_service_name, failing))
+    return {
+        name
+        for key, name in left.items()
+        if key in watched or any(is_member(each, name) for each in others)
+    }
+
+
 def _incident_of(
     live: Sequence[Incident], linked: int | None, names: Iterable[str], services: Services
 ) -> Incident | None:
@@ -106,10 +139,14 @@ def _incident_of(
     return next((each for each in live if any(is_member(each, name) for name in near)), None)
 
 
+def _root_of(own: Mapping[str, Escalation], services: Services) -> str:
+    return root_of(services, {name: each.created_at for name, each in own.items()})
+
+
 async def _open_for(
     db: Database, own: Mapping[str, Escalation], services: Services, *, now: datetime
 ) -> Incident:
-    root = root_of(services, {name: each.created_at for name, each in own.items()})
+    root = _root_of(own, services)
     return await incident_steps.open_incident(
         db,
         IncidentSource.SESSION,

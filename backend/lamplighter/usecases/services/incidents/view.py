@@ -9,7 +9,8 @@ from lamplighter.domain.actions.approval import Approval, ApprovalState
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
-from lamplighter.domain.services.incident import Incident
+from lamplighter.domain.services.incident import Incident, is_member
+from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.domain.sessions.session import TIERS, Session
 from lamplighter.formats import serialize
 from lamplighter.formats.incidents import incident as as_incident
@@ -84,10 +85,14 @@ async def _timeline(db: Database, incident: Incident, own: list[Session]) -> lis
     ]
     found += [item for each in own for item in _session_items(each)]
     found += [item for use in await cooldowns.of_sessions(db, ids) for item in _use_items(use)]
-    for number in ids:
-        for each in await approvals.of_session(db, number):
+    for session in own:
+        for each in await approvals.of_session(db, session.id):
             found += _approval_items(each)
-        found += await _event_items(db, EventSelection(session=number))
+        found += [
+            item
+            for item in await _event_items(db, EventSelection(session=session.id))
+            if item.service is None or _concerns(incident, session, item.service)
+        ]
     for name in incident.services:
         chosen = EventSelection(service=name, since=incident.started_at, until=incident.resolved_at)
         found += [
@@ -96,6 +101,14 @@ async def _timeline(db: Database, incident: Incident, own: list[Session]) -> lis
             if item.session_id is None  # what a session of another incident said is not ours
         ]
     return sorted(found, key=lambda item: item.at)
+
+
+def _concerns(incident: Incident, session: Session, service: str) -> bool:
+    """Whether an event of a session is about an incident; a round reports other services too."""
+    name = normalize_service_name(service)
+    scope = session.services
+    others = scope is None or name in map(normalize_service_name, scope)
+    return is_member(incident, service) or name == GENERAL or not others
 
 
 def _session_items(each: Session) -> Iterable[TimelineItem]:

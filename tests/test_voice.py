@@ -128,6 +128,40 @@ def test_parameters_and_variables_are_words_of_the_trade() -> None:
     assert found == []
 
 
+MAX_LINES: Final = 5
+
+
+def _long_lived(tree: ast.AST, banned: frozenset[str], prefix: str = "") -> Iterator[str]:
+    """Yield the banned names that a function uses over more than five lines."""
+    for node in ast.iter_child_nodes(tree):
+        name = prefix + (getattr(node, "name", None) or "")
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines: dict[str, list[int]] = {}
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Name) and inner.id in banned:
+                    lines.setdefault(inner.id, []).append(inner.lineno)
+            arguments = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+            for argument in arguments & banned:
+                lines.setdefault(argument, []).append(node.lineno)
+            own = arguments | {each.id for each in ast.walk(node) if _is_stored(each)}
+            for each, at in sorted(lines.items()):
+                if each in own and max(at) - min(at) > MAX_LINES:
+                    yield f"{name} {each}"
+        nested = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        yield from _long_lived(node, banned, f"{name}." if nested else prefix)
+
+
+def test_vague_names_are_used_within_five_lines() -> None:
+    banned = frozenset((PHRASES / "short_names.txt").read_text(encoding="utf-8").split())
+    found = [
+        f"{path.relative_to(BACKEND).as_posix()} {name}"
+        for path in sorted(BACKEND.rglob("*.py"))
+        for name in _long_lived(ast.parse(path.read_text(encoding="utf-8")), banned)
+    ]
+
+    assert found == _left("short_names_left.txt")
+
+
 def test_test_names_are_words_of_the_trade() -> None:
     banned = "|".join((PHRASES / "test_names.txt").read_text(encoding="utf-8").split())
     pattern = re.compile(rf"def (test_(?:\w+_)?(?:{banned})(?:_\w+)?)\(")

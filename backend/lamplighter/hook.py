@@ -104,14 +104,16 @@ def _transcript(event: Mapping[str, Any]) -> bytes:
     with Path(event["transcript_path"]).open("rb") as file:
         start = max(0, file.seek(0, os.SEEK_END) - FILE_BYTES)
         file.seek(start)
-        found = [each for each in file.read().split(b"\n")[1 if start else 0 :] if _is_text(each)]
+        raw_lines = [
+            each for each in file.read().split(b"\n")[1 if start else 0 :] if _is_text(each)
+        ]
     size = 0
-    for at in range(len(found) - 1, -1, -1):
-        size += len(found[at])
+    for at in range(len(raw_lines) - 1, -1, -1):
+        size += len(raw_lines[at])
         if size > LINES_BYTES:
-            found = found[at + 1 :]
+            raw_lines = raw_lines[at + 1 :]
             break
-    lines = [json.loads(each) for each in found]
+    lines = [json.loads(each) for each in raw_lines]
     return json.dumps({"session_id": event["session_id"], "lines": lines}).encode()
 
 

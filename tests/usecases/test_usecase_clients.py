@@ -177,14 +177,14 @@ async def test_sessions_of_clients_are_none_of_ours(db: Database) -> None:
         ours = await sessions.insert(db, plan, model=None, epoch=0, now=NOON)
     await begun(db)
 
-    seen = await overview.overview(db, Services(), since=NOON - DAY, now=LATER)
+    seen = await overview.overview(db, Services(), start=NOON - DAY, now=LATER)
 
     assert await sessions.running(db) == [ours]
     assert seen.running == ours
     assert seen.activity.runs.by_tier == {2: 1}
     with pytest.raises(Conflict):
         await lifecycle.stop(db, (await client_sessions.get(db, "s1")).id, now=LATER)
-    asked = statistics.activity_fetch(since=NOON, recent=NOON, first=NOON.date(), limit=1)
+    asked = statistics.activity_fetch(start=NOON, recent=NOON, first=NOON.date(), limit=1)
     activity = (await db.fetch(asked)).activity
     assert [(each.tier, each.count) for each in activity.days] == [(2, 1)]
 

@@ -134,7 +134,7 @@ async def test_an_incident_follows_its_sessions_to_its_outcome(db: Database) -> 
     assert await incidents.session_ids(db, incident.id) == [first.id, third.id]
     assert not await follow(db, SERVICES, now=NOON + 2 * MINUTE)
     for later, shown in ((timedelta(hours=24), [incident.id]), (timedelta(hours=25), [])):
-        seen = await overview.overview(db, SERVICES, since=NOON, now=NOON + later)
+        seen = await overview.overview(db, SERVICES, start=NOON, now=NOON + later)
         assert [each.id for each in seen.repaired] == shown
 
 
@@ -296,15 +296,15 @@ async def test_a_service_that_is_healthy_again_needs_no_person(db: Database) -> 
     by = await answered(db, incident)
     await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)
     await ended(db, by)
-    asked = await overview.overview(db, SERVICES, since=NOON, now=NOON)
+    asked = await overview.overview(db, SERVICES, start=NOON, now=NOON)
     assert [each.service for each in asked.people] == ["mail"]
 
     await well(db, "mail")
-    over = await overview.overview(db, SERVICES, since=NOON, now=NOON)
+    over = await overview.overview(db, SERVICES, start=NOON, now=NOON)
     assert (over.people, over.incidents) == ((), ())
 
     await checked(db, FAILED, NOON + 10 * MINUTE, "mail")
-    again = await overview.overview(db, SERVICES, since=NOON, now=NOON)
+    again = await overview.overview(db, SERVICES, start=NOON, now=NOON)
     assert [each.service for each in again.people] == ["mail"]
 
 

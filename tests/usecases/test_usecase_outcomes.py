@@ -37,7 +37,7 @@ async def test_a_repair_is_named_with_its_time_and_listed_in_the_overview(db: Da
     ended = await finished(db, by)
 
     assert (ended.outcome, ended.outcome_state) == ("repaired Web in 4 s", "repaired")
-    shown = await overview(db, SERVICES, since=NOON, now=NOON)
+    shown = await overview(db, SERVICES, start=NOON, now=NOON)
     assert [each.outcome for each in shown.outcomes] == ["repaired Web in 4 s"]
 
 

@@ -30,7 +30,7 @@ async def test_sessions_are_counted_by_day_tier_and_status(db: Database) -> None
     await ran(db, tier=2, days=29)
     await ran(db, tier=3, days=30)
 
-    found = (await overview.overview(db, Services(), since=NOON - DAY, now=NOON)).run
+    found = (await overview.overview(db, Services(), start=NOON - DAY, now=NOON)).run
 
     assert len(found.days) == 30
     assert found.days[-1] == (NOON.date(), {1: 2, 2: 0, 3: 0})
@@ -45,12 +45,12 @@ async def test_sessions_are_counted_by_day_tier_and_status(db: Database) -> None
 async def test_unreported_values_are_not_zero(db: Database) -> None:
     late = NOON + 20 * DAY
     await ran(db)
-    before = await overview.overview(db, Services(), since=NOON, now=late)
+    before = await overview.overview(db, Services(), start=NOON, now=late)
     await ran(db, days=-20, cost_usd=0.25, turns=3)
     await ran(db, days=-3, cost_usd=0.5, turns=4)
     await ran(db, days=1, cost_usd=64.0, turns=900)  # last month
 
-    after = await overview.overview(db, Services(), since=NOON, now=late)
+    after = await overview.overview(db, Services(), start=NOON, now=late)
 
     assert (before.run.today, before.run.month) == (
         RunSpending(None, None),
@@ -65,7 +65,7 @@ async def test_many_of_one_cause_do_not_hide_the_others(db: Database) -> None:
     for number in range(9):
         await said(db, await session(db), observation="Needs the network", now=NOON + number * DAY)
 
-    found = await overview.overview(db, Services(), since=NOON - DAY, now=NOON + 9 * DAY)
+    found = await overview.overview(db, Services(), start=NOON - DAY, now=NOON + 9 * DAY)
 
     causes = [each.cause for each in found.activity.changes]
     assert (causes.count("reinforced"), causes.count("learned")) == (5, 1)
@@ -76,9 +76,9 @@ async def test_what_was_learned_is_read_in_pages_to_its_end(db: Database) -> Non
     for number in range(3):
         await believed(db, await session(db), observation=f"Fact number {number}")
 
-    first = await statistics.page(db, ["learned"], since=NOON, limit=2)
-    rest = await statistics.page(db, ["learned"], since=NOON, limit=2, position=first.position)
+    first = await statistics.page(db, ["learned"], start=NOON, limit=2)
+    rest = await statistics.page(db, ["learned"], start=NOON, limit=2, position=first.position)
 
     said_so = [each.memory.observation[-1] for each in [*first.items, *rest.items]]
     assert (said_so, rest.position) == (["2", "1", "0"], None)
-    assert (await statistics.page(db, ["faded"], since=NOON, limit=2)).items == []
+    assert (await statistics.page(db, ["faded"], start=NOON, limit=2)).items == []

@@ -127,7 +127,7 @@ async def test_an_external_alert_about_a_silent_service_is_only_recorded(db: Dat
 async def test_the_overview_shows_the_silence_and_leaves_it_out_of_the_state(db: Database) -> None:
     await fail(db, PAUSED, NOON)
 
-    found = await overview(db, PAUSED, since=NOON - HOUR, now=NOON)
+    found = await overview(db, PAUSED, start=NOON - HOUR, now=NOON)
 
     [condition] = found.conditions
     assert condition.silence is not None

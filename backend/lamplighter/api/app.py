@@ -184,14 +184,14 @@ def _answers() -> dict[Any, ExceptionHandler]:
 
 def api_routes() -> list[BaseRoute]:
     """Return one route per path for all methods, to name the allowed ones in a 405."""
-    found: list[BaseRoute] = [
+    entries: list[BaseRoute] = [
         Route(path, _by_method(ops), methods=METHODS) for path, ops in by_path().items()
     ]
-    found.append(Route(DOCUMENT, openapi.document))
-    found.append(Route(DOCS, openapi.docs))
-    found.append(Route(LOGIN, login.enter))
-    found.append(Route(LOGIN, login.redeem, methods=["POST"]))
-    return found
+    entries.append(Route(DOCUMENT, openapi.document))
+    entries.append(Route(DOCS, openapi.docs))
+    entries.append(Route(LOGIN, login.enter))
+    entries.append(Route(LOGIN, login.redeem, methods=["POST"]))
+    return entries
 
 
 def _mcp_routes(mcp: ASGIApp | None) -> list[BaseRoute]:

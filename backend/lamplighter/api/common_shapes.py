@@ -85,13 +85,13 @@ def public_shape(
     Fields named in `without` are left out. `behind` are further ones as `defstruct` takes
     them, by the field that each stands behind.
     """
-    found: list[tuple[Any, ...]] = []
+    fields: list[tuple[Any, ...]] = []
     for each in declared_fields(entity).values():
         if each.declared.public and each.name not in without:
-            found.append((each.declared.json or each.name, _json_type(each, each.name in inline)))
+            fields.append((each.declared.json or each.name, _json_type(each, each.name in inline)))
         if each.name in behind:
-            found.append(behind[each.name])
-    return lambda shape: _with_fields(shape, found)
+            fields.append(behind[each.name])
+    return lambda shape: _with_fields(shape, fields)
 
 
 def history_shape(entity: type[Any], always: Collection[str]) -> Callable[[type[S]], type[S]]:

@@ -169,15 +169,15 @@ class Hub:
     async def _read(self) -> None:
         full = True
         while full:
-            found = await changes.list_after(self._db, self.seq)
-            full = len(found) == changes.PAGE  # else all was read: the next commit wakes again
-            if not found:
+            batch = await changes.list_after(self._db, self.seq)
+            full = len(batch) == changes.PAGE  # else all was read: the next commit wakes again
+            if not batch:
                 return
-            self._ring.extend((change.seq, frame(change)) for change in found)
-            for change in found:
+            self._ring.extend((change.seq, frame(change)) for change in batch)
+            for change in batch:
                 for watch in self.watchers:
                     watch(change)
-            self.seq = found[-1].seq
+            self.seq = batch[-1].seq
             self.wake()
 
 
@@ -188,7 +188,7 @@ def frame(change: Change) -> bytes:
     return head + _encode(body) + b"\n\n"
 
 
-def results_frame(found: Sequence[CheckSeries]) -> bytes:
+def results_frame(series: Sequence[CheckSeries]) -> bytes:
     """Encode check results as a server-sent event without a number: it is not sent again."""
     items = [
         {
@@ -198,7 +198,7 @@ def results_frame(found: Sequence[CheckSeries]) -> bytes:
             "at": serialize.format_moment(each.checked_at),
             "latency_ms": each.latency_ms,
         }
-        for each in found
+        for each in series
     ]
     return b"event: check_results\ndata: " + _encode({"items": items}) + b"\n\n"
 

@@ -79,7 +79,7 @@ def operation(
     """Declare the route that a handler answers; its docstring's first paragraph is `about`."""
 
     def declare(handler: Handler) -> Handler:
-        found = Operation(
+        op = Operation(
             method=method,
             path=below + path,
             scope=scope,
@@ -88,7 +88,7 @@ def operation(
             gives=gives,
             **more,
         )
-        _DECLARED.setdefault(handler.__module__, []).append(found)
+        _DECLARED.setdefault(handler.__module__, []).append(op)
         return handler
 
     return declare

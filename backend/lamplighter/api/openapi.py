@@ -67,7 +67,7 @@ def openapi() -> dict[str, Any]:
 
 def _operation(op: Operation, components: dict[str, Any]) -> dict[str, Any]:
     words = re.sub("[^a-zA-Z]+", "_", op.path.replace(":int", ""))
-    found: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": f"{op.method.lower()}{words}",
         "summary": op.about,
         "parameters": _parameters(op, components),
@@ -77,24 +77,24 @@ def _operation(op: Operation, components: dict[str, Any]) -> dict[str, Any]:
     if op.body:
         schema = {"$ref": _REF.format(name=op.body.__name__)}
         content = {"application/json": {"schema": schema}}
-        found["requestBody"] = {"required": True, "content": content}
+        operation["requestBody"] = {"required": True, "content": content}
     if op.deprecated:
-        found["deprecated"] = True
-    return found
+        operation["deprecated"] = True
+    return operation
 
 
 def _parameters(op: Operation, components: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    parameters: list[dict[str, Any]] = []
     for name, kind in _IN_PATH.findall(op.path):
         schema = _ID if kind else {"type": "string"}
-        found.append({"name": name, "in": "path", "required": True, "schema": schema})
+        parameters.append({"name": name, "in": "path", "required": True, "schema": schema})
     if op.query:
         form = components[op.query.__name__]
         for name, schema in form["properties"].items():
-            found.append({"name": name, "in": "query", "required": False, "schema": schema})
+            parameters.append({"name": name, "in": "query", "required": False, "schema": schema})
         for old, new in params.deprecated_names(op.query).items():
             about = f"The earlier name of `{new}`."
-            found.append(
+            parameters.append(
                 {
                     "name": old,
                     "in": "query",
@@ -107,8 +107,10 @@ def _parameters(op: Operation, components: dict[str, Any]) -> list[dict[str, Any
     if op.matches:
         about = "The expected version, from the ETag."
         schema = {"type": "string"}
-        found.append({"name": "If-Match", "in": "header", "description": about, "schema": schema})
-    return found
+        parameters.append(
+            {"name": "If-Match", "in": "header", "description": about, "schema": schema}
+        )
+    return parameters
 
 
 def _responses(op: Operation) -> dict[str, Any]:

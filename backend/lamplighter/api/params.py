@@ -56,31 +56,31 @@ async def body(request: Request, form: type[S], also: Rules = lambda _: []) -> S
             415, "The body must be JSON. Send it with Content-Type: application/json."
         )
     try:
-        given = msgspec.json.decode(await request.body())
+        payload = msgspec.json.decode(await request.body())
     except RecursionError as error:
         raise HTTPException(400, "The body is nested too deeply.") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HTTPException(400, f"The body is not valid JSON: {error}") from error
-    if not isinstance(given, dict):
+    if not isinstance(payload, dict):
         raise Invalid(InvalidField("body", "must be a JSON object"))
-    return _read(given, form, strict=True, also=also)
+    return _read(payload, form, strict=True, also=also)
 
 
 def query(request: Request, form: type[S]) -> S:
     """Read the query; Invalid names each parameter that is unknown, repeated or wrong."""
     lists = _lists(form)
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     wrong: list[InvalidField] = []
     renamed = deprecated_names(form)
     for sent, value in request.query_params.multi_items():
         name = renamed.get(sent, sent)
         if name in lists:
-            given.setdefault(name, []).append(value)
-        elif name in given:
+            values.setdefault(name, []).append(value)
+        elif name in values:
             wrong.append(InvalidField(sent, "appears more than once"))
         else:
-            given[name] = value
-    return _read(given, form, strict=False, wrong=wrong)
+            values[name] = value
+    return _read(values, form, strict=False, wrong=wrong)
 
 
 def deprecated_names(form: type[msgspec.Struct]) -> dict[str, str]:

@@ -37,14 +37,14 @@ class RequestLog:
             return
         headers = Headers(scope=scope)
         given = headers.get(ID, "")
-        known = given if _VALID_ID.fullmatch(given) else token_hex(16)
-        scope.setdefault("state", {})[REQUEST] = known
+        request_id = given if _VALID_ID.fullmatch(given) else token_hex(16)
+        scope.setdefault("state", {})[REQUEST] = request_id
         method = scope["method"] if scope["method"] in METHODS else UNKNOWN
         with (
-            telemetry.about(request=known),
+            telemetry.about(request=request_id),
             telemetry.span(method, kind="server", parent=_trace_context(headers)) as span,
         ):
-            answered = RequestRecord(scope, method, span, known)
+            answered = RequestRecord(scope, method, span, request_id)
             try:
                 await self._app(scope, receive, answered.sending(send))
             except BaseException:

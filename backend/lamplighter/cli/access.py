@@ -81,13 +81,13 @@ def create(
     from lamplighter.formats import serialize
     from lamplighter.serve.commands import access
 
-    words = [word for scope in scopes for word in scope.split(",")]
-    if not words and agent is None:
+    scope_names = [word for scope in scopes for word in scope.split(",")]
+    if not scope_names and agent is None:
         exit_with_error(
             "--scope is missing. Pass --scope SCOPE, or --agent NAME for an agent's token."
         )
-    words = words or [AGENT_SCOPE]
-    made, secret = access.create(load_settings(), name, words, days=days, agent=agent)
+    scope_names = scope_names or [AGENT_SCOPE]
+    made, secret = access.create(load_settings(), name, scope_names, days=days, agent=agent)
     if as_json:
         print_json({**serialize.token(made), "token": secret})
     else:

@@ -23,7 +23,7 @@ def mcp(agent: str, project: str, *, words: bool) -> None:
 
     settings = load_settings()
     token = os.environ.get(TOKEN, "").strip()
-    clients.serve(settings, token=token, agent=agent, project=project, words=words)
+    clients.serve(settings, token=token, agent=agent, project=project, text_only=words)
 
 
 @click.command("memory-service")

@@ -48,16 +48,16 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
     """
     if context.invoked_subcommand:
         return
-    found = read("approvals.list_approvals", whole=whole)["items"]
+    items = read("approvals.list_approvals", whole=whole)["items"]
     if as_json:
-        print_json([each["approval"] for each in found])
+        print_json([each["approval"] for each in items])
         return
-    for each in found:
+    for each in items:
         _print(_lines(each))
-    if not found:
+    if not items:
         click.echo("No approvals waiting.")
     elif not whole:
-        first = found[0]["approval"]["id"]
+        first = items[0]["approval"]["id"]
         click.echo(f"Decide: lamplighter approvals approve {first} (or deny, edit).")
 
 
@@ -67,13 +67,13 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 @report_errors
 def show(number: int, *, as_json: bool) -> None:
     """Show an approval and its evidence."""
-    found = read("approvals.get_approval", number=number)
+    answer = read("approvals.get_approval", number=number)
     if as_json:
-        included = found["told"]
-        print_json({**found["approval"], "told": included})
+        included = answer["told"]
+        print_json({**answer["approval"], "told": included})
         return
-    _print(_lines(found))
-    _print(_evidence(found))
+    _print(_lines(answer))
+    _print(_evidence(answer))
 
 
 @approvals.command()

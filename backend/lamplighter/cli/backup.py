@@ -78,14 +78,14 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
     restored = restoring.restore(settings, path, replace=replace, report=_progress(quiet=as_json))
     aside = str(restored.replaced) if restored.replaced else None
     if as_json:
-        found = {
+        result = {
             "home": str(settings.home),
             "backup": str(path),
             "made_at": restored.manifest.made_at,
             "revision": restored.revision,
             "replaced": aside,
         }
-        click.echo(json.dumps(found))
+        click.echo(json.dumps(result))
     elif aside:
         click.echo(f"The previous data was moved to {escape_terminal(aside)}.", err=True)
 

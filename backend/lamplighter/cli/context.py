@@ -43,7 +43,7 @@ def context(
     as_json_: bool,
 ) -> None:
     """Print the memories that the next prompt would include."""
-    found = read(
+    preview = read(
         "prompt.preview",
         services=services,
         budget=budget,
@@ -52,11 +52,11 @@ def context(
         against=against,
     )
     if as_json_:
-        print_json(found)
-    elif "diff" in found:
-        _print(found["diff"]["text"], otherwise="No difference.")
+        print_json(preview)
+    elif "diff" in preview:
+        _print(preview["diff"]["text"], otherwise="No difference.")
     else:
-        _print(found["text"], otherwise="The next prompt would include no memories.")
+        _print(preview["text"], otherwise="The next prompt would include no memories.")
 
 
 @click.command()
@@ -67,14 +67,14 @@ def context(
 def audit(topic: str, *, whole: bool, as_json_: bool) -> None:
     """Show the memories about a service or a word, and their evidence."""
     limit = None if whole else MAX_BELIEFS
-    found = read("audit.audit_topic", topic=topic, limit=limit)
+    report = read("audit.audit_topic", topic=topic, limit=limit)
     if as_json_:
-        print_json(found)
+        print_json(report)
         return
-    for line in _lines(found, now=clock.now()):
+    for line in _lines(report, now=clock.now()):
         click.echo(escape_terminal(line))
-    if found["more"]:
-        click.echo(f"\n{found['more']:,} more: --all")
+    if report["more"]:
+        click.echo(f"\n{report['more']:,} more: --all")
 
 
 def _print(text: str, *, otherwise: str) -> None:
@@ -84,13 +84,13 @@ def _print(text: str, *, otherwise: str) -> None:
         click.echo(otherwise, err=True)
 
 
-def _lines(found: dict[str, Any], *, now: datetime) -> Iterator[str]:
-    if not found["items"]:
-        yield f"No memories about {found['topic']}."
+def _lines(report: dict[str, Any], *, now: datetime) -> Iterator[str]:
+    if not report["items"]:
+        yield f"No memories about {report['topic']}."
         return
-    states = found["states"]
-    yield f"{found['topic']}: {states['active']:,} active, {states['inactive']:,} inactive"
-    for each in found["items"]:
+    states = report["states"]
+    yield f"{report['topic']}: {states['active']:,} active, {states['inactive']:,} inactive"
+    for each in report["items"]:
         yield ""
         yield from _belief(each, now)
 
@@ -154,15 +154,15 @@ def _link_lines(each: dict[str, Any]) -> Iterator[str]:
     links, reviews = each["links"], each["reviews"]
     for link in links["items"]:
         gone, number = link["observation"] is None, link["memory_id"]
-        words = "deleted" if gone else one_line(link["observation"])
+        text = "deleted" if gone else one_line(link["observation"])
         inward = link["direction"] == "from"
         way = f"#{number} {link['what']} it" if inward else f"{link['what']} #{number}"
         aside = "" if link["active"] or gone else ", inactive"
-        yield _row("link", f"{way}: {shorten(words, LINKED_CHARS)} ({_day(link['at'])}{aside})")
+        yield _row("link", f"{way}: {shorten(text, LINKED_CHARS)} ({_day(link['at'])}{aside})")
     for case in reviews["items"]:
-        words = shorten(one_line(case["said"]), LINKED_CHARS)
+        text = shorten(one_line(case["said"]), LINKED_CHARS)
         about = f"{case['id']} is open, {case['kind']} with #{case['memory_id']}"
-        yield _row("review", f"{about}: {words}")
+        yield _row("review", f"{about}: {text}")
     for what, found in (("links", links), ("open reviews", reviews)):
         left = found["count"] - len(found["items"])
         if left > 0:

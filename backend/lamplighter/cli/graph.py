@@ -18,17 +18,17 @@ from lamplighter.domain.text import escape_terminal
 @report_errors
 def graph(name: str, depth: int, project: str | None, *, as_json: bool) -> None:
     """Show the entities around one, and how they are related."""
-    found = read("graph.graph", name=name, depth=depth, project=project)
+    view = read("graph.graph", name=name, depth=depth, project=project)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        click.echo(json.dumps(view, ensure_ascii=False))
         return
-    nodes = {each["id"]: f"{each['kind']} {each['name']}" for each in found["nodes"]}
-    click.echo(escape_terminal(nodes[found["center"]]))
-    for each in found["edges"]:
+    nodes = {each["id"]: f"{each['kind']} {each['name']}" for each in view["nodes"]}
+    click.echo(escape_terminal(nodes[view["center"]]))
+    for each in view["edges"]:
         ends = nodes[each["source_id"]], nodes[each["target_id"]]
         line = f"  {ends[0]} {each['kind'].replace('_', ' ')} {ends[1]}"
         click.echo(escape_terminal(f"{line} (confidence: {each['confidence']:g})"))
-    if found["more"]:
+    if view["more"]:
         click.echo("More entities are related; show one of these for the others.")
 
 
@@ -40,17 +40,17 @@ def graph(name: str, depth: int, project: str | None, *, as_json: bool) -> None:
 def why(question: Sequence[str], project: str | None, *, as_json: bool) -> None:
     """Explain why something was decided. Exit status 1: no decision matches."""
     asked = " ".join(question)
-    found = read("graph.why", question=asked, project=project)
+    cases = read("graph.why", question=asked, project=project)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
-        sys.exit(0 if found else 1)
-    for case in found:
+        click.echo(json.dumps(cases, ensure_ascii=False))
+        sys.exit(0 if cases else 1)
+    for case in cases:
         by = ", ".join(each["name"] for each in case["decided_by"])
         ids = ", ".join(str(each["id"]) for each in case["memories"])
         head = f"{case['decision']['name']}{f' (decided by {by})' if by else ''}"
         click.echo(escape_terminal(head))
         click.echo(escape_terminal(f"  Rationale: {case['rationale'] or 'not recorded'}"))
         click.echo(f"  Memories: {ids or 'none'}")
-    if not found:
+    if not cases:
         click.echo("No decision matches.")
-    sys.exit(0 if found else 1)
+    sys.exit(0 if cases else 1)

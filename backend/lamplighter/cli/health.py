@@ -31,14 +31,14 @@ def health(*, last: bool, compare: bool, as_json: bool) -> None:
     if last and compare:
         raise click.UsageError("--last and --compare exclude each other.")
     settings = load_settings()
-    found = command.read(settings) if last else command.measure(settings, compare=compare)
-    measured = found["measurement"]
+    report = command.read(settings) if last else command.measure(settings, compare=compare)
+    measured = report["measurement"]
     if as_json:
-        print_json(found)
+        print_json(report)
     elif measured is None:
         click.echo("The memory has not been measured yet.")
     else:
-        _print_measurement(found)
+        _print_measurement(report)
     sys.exit(EXIT_FAILED if measured and measured["state"] == "failing" else 0)
 
 

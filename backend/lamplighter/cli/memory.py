@@ -82,13 +82,13 @@ SORTS: Final = ("confidence", "updated", "created", "service", "category", "stat
 @report_errors
 def list_(*, as_json: bool, **request: Any) -> None:
     """List memories, highest confidence first."""
-    found = read("memories.list_memories", **request)
+    page = read("memories.list_memories", **request)
     if as_json:
-        print_json(found)
+        print_json(page)
         return
-    for line in _table(found["items"]):
+    for line in _table(page["items"]):
         click.echo(line)
-    _print_rest(found, otherwise="No memories match.")
+    _print_rest(page, otherwise="No memories match.")
 
 
 @click.command()
@@ -214,13 +214,13 @@ def restore(number: int, *, as_json: bool) -> None:
 @report_errors
 def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
-    found = read("trash.list_trash", q=q, limit=limit)
+    page = read("trash.list_trash", q=q, limit=limit)
     if as_json:
-        print_json(found)
+        print_json(page)
         return
-    for line in _table([each["memory"] for each in found["items"] if each["memory"] is not None]):
+    for line in _table([each["memory"] for each in page["items"] if each["memory"] is not None]):
         click.echo(line)
-    _print_rest(found, otherwise="The trash is empty." if not q else "No memories match.")
+    _print_rest(page, otherwise="The trash is empty." if not q else "No memories match.")
 
 
 @click.command()
@@ -229,22 +229,22 @@ def trash(q: str, limit: int, *, as_json: bool) -> None:
 @report_errors
 def show(number: int, *, as_json: bool) -> None:
     """Show a memory in full, and its page of the notebook."""
-    found = read("memories.read_memory", memory_id=number)
+    row = read("memories.read_memory", memory_id=number)
     if as_json:
-        print_json(found)
+        print_json(row)
         return
-    state = "" if found["active"] else f"  {found['inactive_reason'] or 'inactive'}"
-    about = f"{_where(found)}/{found['category']}  {found['confidence']:.2f}  {found['trust']}"
+    state = "" if row["active"] else f"  {row['inactive_reason'] or 'inactive'}"
+    about = f"{_where(row)}/{row['category']}  {row['confidence']:.2f}  {row['trust']}"
     click.echo(escape_terminal(f"#{number}  {about}{state}"))
-    for text in filter(None, (found["title"], *found["observation"].splitlines())):
+    for text in filter(None, (row["title"], *row["observation"].splitlines())):
         click.echo(escape_terminal(f"    {text}"))
-    if found["metadata"]:
-        metadata = json.dumps(found["metadata"], ensure_ascii=False)
+    if row["metadata"]:
+        metadata = json.dumps(row["metadata"], ensure_ascii=False)
         click.echo(escape_terminal(f"    metadata {metadata}"))
-    if found["expires_at"]:
-        click.echo(escape_terminal(f"    expires {found['expires_at']}"))
-    if found["page"]:
-        click.echo(escape_terminal(f"    on the page {found['page']}.md"))
+    if row["expires_at"]:
+        click.echo(escape_terminal(f"    expires {row['expires_at']}"))
+    if row["page"]:
+        click.echo(escape_terminal(f"    on the page {row['page']}.md"))
 
 
 @click.command()
@@ -272,13 +272,13 @@ def history(number: int, *, as_json: bool) -> None:
 @report_errors
 def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:
     """Show whether the next prompt includes a memory, why, and what would include it."""
-    found = read("inclusion.explain", memory_id=number, services=services, budget=budget)
+    explanation = read("inclusion.explain", memory_id=number, services=services, budget=budget)
     if as_json:
-        print_json(found)
+        print_json(explanation)
         return
-    line, ways = found["line"], found["ways"]
+    line, ways = explanation["line"], explanation["ways"]
     state = "In" if line else "Not in"
-    click.echo(escape_terminal(f"{state} the next prompt: {found['words']}"))
+    click.echo(escape_terminal(f"{state} the next prompt: {explanation['words']}"))
     if line:
         click.echo(escape_terminal(line))
     if ways:
@@ -440,19 +440,19 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
             yield line
 
 
-def _answer(line: bytes, words: "Lexicon") -> dict[str, Any]:
+def _answer(line: bytes, vocabulary: "Lexicon") -> dict[str, Any]:
     from lamplighter.domain.relate import relate as related
     from lamplighter.formats import serialize
 
-    given: Any = None
+    request: Any = None
     try:
-        given = json.loads(_decode(line))
-        old, new, service = (_text(given, name) for name in ("old", "new", "service"))
+        request = json.loads(_decode(line))
+        old, new, service = (_text(request, name) for name in ("old", "new", "service"))
     except (ValueError, RecursionError) as error:
-        mark = given.get("id") if isinstance(given, dict) else None
+        mark = request.get("id") if isinstance(request, dict) else None
         return {"id": mark, "error": one_line(str(error))}
-    found = related(new or "", old or "", service=service, lexicon=words)
-    return {"id": given.get("id"), **serialize.verdict(found)}
+    found = related(new or "", old or "", service=service, lexicon=vocabulary)
+    return {"id": request.get("id"), **serialize.verdict(found)}
 
 
 def _decode(line: bytes) -> str:

@@ -28,19 +28,19 @@ def reviews(*, as_json: bool) -> None:
 
     settings = load_settings()
     answer = read("reviews.list_open_reviews", settings)
-    found, total = answer["items"], answer["total"]
+    items, total = answer["items"], answer["total"]
     if as_json:
-        print_json(found)
-    for each in [] if as_json else found:
+        print_json(items)
+    for each in [] if as_json else items:
         click.echo(_lines(each))
-    if total > len(found):
-        click.echo(f"{total - len(found):,} more open.", err=True)
+    if total > len(items):
+        click.echo(f"{total - len(items):,} more open.", err=True)
     if not as_json:
         here = f"Review them at {web_url(settings)}/reviews"
         if pages := answer["pages"]:
             noun = "page" if pages == 1 else "pages"
             click.echo(f"{pages:,} notebook {noun} to review: `lamplighter notebook list`.")
-        click.echo(here if found or pages else "No open reviews.")
+        click.echo(here if items or pages else "No open reviews.")
 
 
 def _lines(each: dict[str, Any]) -> str:
@@ -81,8 +81,8 @@ def verify(ids: Sequence[int], *, dry_run: bool, as_json: bool) -> None:
     sys.exit(EXIT_FAILED if any(each["state"] == "failed" for each in found) else 0)
 
 
-def _print_results(found: Sequence[dict[str, Any]], *, listed: bool) -> None:
-    for each in found:
+def _print_results(results: Sequence[dict[str, Any]], *, listed: bool) -> None:
+    for each in results:
         if each["state"] == "untested" and not listed:
             continue
         words = escape_terminal(" ".join(each["observation"].split()))
@@ -96,7 +96,7 @@ def _print_results(found: Sequence[dict[str, Any]], *, listed: bool) -> None:
             click.echo(escape_terminal(f"    not tested  {part}"))
         for number in each["reviews"]:
             click.echo(f"    review {number} is open")
-    counts = Counter(each["state"] for each in found)
+    counts = Counter(each["state"] for each in results)
     states = ("passed", "failed", "partial", "untested")
     click.echo(", ".join(f"{counts[state]:,} {state}" for state in states))
 
@@ -130,13 +130,13 @@ def add(
     cadence = parse_duration(every)
     if cadence is None:
         exit_with_error("--every is not a duration such as 30m, 6h or 1d")
-    found = verification.attach(
+    attached_check = verification.attach(
         load_settings(), memory_id, service=service, check=check, command=line, cadence=cadence
     )
     if as_json:
-        print_json(found)
+        print_json(attached_check)
     else:
-        click.echo(f"Attached check {found['id']} to memory {memory_id}.")
+        click.echo(f"Attached check {attached_check['id']} to memory {memory_id}.")
 
 
 @memory_check.command("list")
@@ -147,15 +147,15 @@ def list_checks(memory_id: int, *, as_json: bool) -> None:
     """List the checks attached to a memory."""
     from lamplighter.serve.commands import verify as verification
 
-    found = verification.list_checks(load_settings(), memory_id)
+    checks = verification.list_checks(load_settings(), memory_id)
     if as_json:
-        print_json(found)
+        print_json(checks)
         return
-    for each in found:
+    for each in checks:
         what = each["command"] or f"{each['service']}/{each['check']}"
         line = f"{each['id']}  {each['state']:<8} {what}  {each['detail']}"
         click.echo(escape_terminal(line.rstrip()))
-    if not found:
+    if not checks:
         click.echo("No checks are attached to this memory.")
 
 

@@ -45,7 +45,7 @@ def search(
     Put -- before words that begin with a minus. Exit status 1: no results.
     """
     wanted = _layers(layers)
-    found = read(
+    answer = read(
         "search.search",
         query=" ".join(words),
         layers=wanted,
@@ -53,11 +53,11 @@ def search(
         inactive_too=inactive_too,
         **narrowed,
     )
-    results = found["results"]
+    results = answer["results"]
     if as_json:
         print_json(results)
     else:
-        for line in _lines(found, why=why):
+        for line in _lines(answer, why=why):
             click.echo(line)
     sys.exit(0 if results["items"] else 1)
 
@@ -69,11 +69,11 @@ def _layers(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _lines(found: dict[str, Any], *, why: bool) -> Iterator[str]:
-    items = found["results"]["items"]
+def _lines(answer: dict[str, Any], *, why: bool) -> Iterator[str]:
+    items = answer["results"]["items"]
     if not items:
         yield "No results."
-    if found["holds_no_word"]:
+    if answer["holds_no_word"]:
         yield "No keyword matches. Closest semantic matches:"
     for each in items:
         yield f"{each['rank']:>2}. {escape_terminal(_head(each))}"
@@ -81,8 +81,8 @@ def _lines(found: dict[str, Any], *, why: bool) -> Iterator[str]:
         if why:
             parts = (f"{reason['what']} {reason['score']:.2f}" for reason in each["reasons"])
             yield escape_terminal(f"    {each['score']:.2f} = {' + '.join(parts) or 'newest'}")
-    if found["results"]["partial"]:
-        yield found["left_out"]
+    if answer["results"]["partial"]:
+        yield answer["left_out"]
 
 
 def _head(each: dict[str, Any]) -> str:

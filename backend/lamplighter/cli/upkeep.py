@@ -47,20 +47,20 @@ def organize(ctx: click.Context, *, dry_run: bool, as_json: bool) -> None:
         return
     from lamplighter.serve.commands import organize as command
 
-    found = command.organize(load_settings(), dry_run=dry_run, progress=_progress(as_json))
+    report = command.organize(load_settings(), dry_run=dry_run, progress=_progress(as_json))
     if as_json:
-        print_json(found)
+        print_json(report)
         return
-    _print_counts(found["counts"])
+    _print_counts(report["counts"])
     if dry_run:
-        for what, texts in found["examples"].items():
+        for what, texts in report["examples"].items():
             for text in texts:
                 click.echo(escape_terminal(f"  {what}: {shorten(text, _LINE_CHARS)}"))
         click.echo("Nothing was changed.")
-    elif found["act_id"] is None:
+    elif report["act_id"] is None:
         click.echo("There was nothing to do.")
     else:
-        click.echo(f"Undo it with `lamplighter organize undo {found['id']}`.")
+        click.echo(f"Undo it with `lamplighter organize undo {report['id']}`.")
 
 
 @organize.command(name="runs")
@@ -71,11 +71,11 @@ def list_runs(limit: int, *, as_json: bool) -> None:
     """List the runs, newest first."""
     from lamplighter.serve.commands import organize as command
 
-    found = command.list_runs(load_settings(), limit=limit)
+    runs = command.list_runs(load_settings(), limit=limit)
     if as_json:
-        print_json(found)
+        print_json(runs)
         return
-    for each in found:
+    for each in runs:
         counts = each["counts"]
         state = f"undone by act {each['undone_by']}" if each["undone_by"] else each["state"]
         click.echo(
@@ -83,7 +83,7 @@ def list_runs(limit: int, *, as_json: bool) -> None:
             f"  {counts.get('duplicates', 0):,} duplicates, {counts.get('compressed', 0):,}"
             f" compressed, {counts.get('facts', 0):,} facts  {state}"
         )
-    if not found:
+    if not runs:
         click.echo("The organizer has not run yet.")
 
 
@@ -95,19 +95,19 @@ def show(number: int, *, as_json: bool) -> None:
     """Show what a run changed."""
     from lamplighter.serve.commands import organize as command
 
-    found = command.show(load_settings(), number)
+    run = command.show(load_settings(), number)
     if as_json:
-        print_json(found)
+        print_json(run)
         return
-    _print_counts(found["counts"])
-    for each in found["replacements"]:
+    _print_counts(run["counts"])
+    for each in run["replacements"]:
         memory = each["memory"]
         text = "deleted" if memory is None else memory["observation"]
         origin = _ids(each["replaced"]) or (memory or {}).get("source_ref", "").partition(", ")[2]
         head = f"{each['id']} {each['what'].replace('_', ' ')} {origin}"
         click.echo(escape_terminal(f"{head}: {shorten(text, _LINE_CHARS)}"))
-    if found["undone_by"]:
-        click.echo(f"Undone by act {found['undone_by']}.")
+    if run["undone_by"]:
+        click.echo(f"Undone by act {run['undone_by']}.")
 
 
 @organize.command()

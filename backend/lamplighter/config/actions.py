@@ -45,24 +45,24 @@ def read_actions(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> 
 
 
 def _action(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> Action | None:
-    given = sheet.mapping(node, "an action", _KEYS)
-    kinds = [kind for kind in ActionKind if kind in given]
+    nodes = sheet.mapping(node, "an action", _KEYS)
+    kinds = [kind for kind in ActionKind if kind in nodes]
     if len(kinds) != 1:
         if isinstance(node, yaml.MappingNode):
             either = f"either {' or '.join(ActionKind)}"
             sheet.wrong(node, f"an action is {either}" if kinds else f"missing key: {either}")
         return None
     return Action(
-        name=names.read_name(sheet, given["name"], "an action's name") or ""
-        if "name" in given
+        name=names.read_name(sheet, nodes["name"], "an action's name") or ""
+        if "name" in nodes
         else "",
         kind=kinds[0],
-        argv=values.argv(sheet, given[kinds[0]]),
-        directory=values.path(sheet, given["directory"]) if "directory" in given else None,
-        timeout=_seconds(sheet, given["timeout"]) if "timeout" in given else ACTION_SECONDS,
-        wait=_seconds(sheet, given["wait"], LONGEST_WAIT) if "wait" in given else WAIT_SECONDS,
-        approve=values.approve(sheet, given["approve"]) if "approve" in given else None,
-        repairs=_repairs(sheet, given["for"], checks) if "for" in given else (NO_ANSWER,),
+        argv=values.argv(sheet, nodes[kinds[0]]),
+        directory=values.path(sheet, nodes["directory"]) if "directory" in nodes else None,
+        timeout=_seconds(sheet, nodes["timeout"]) if "timeout" in nodes else ACTION_SECONDS,
+        wait=_seconds(sheet, nodes["wait"], LONGEST_WAIT) if "wait" in nodes else WAIT_SECONDS,
+        approve=values.approve(sheet, nodes["approve"]) if "approve" in nodes else None,
+        repairs=_repairs(sheet, nodes["for"], checks) if "for" in nodes else (NO_ANSWER,),
     )
 
 
@@ -71,16 +71,16 @@ def _repairs(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> tupl
     nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
     if not nodes:
         sheet.wrong(node, f"for is empty; remove it for the default, {NO_ANSWER}")
-    known = dict.fromkeys([NO_ANSWER, *(each.name for each in checks)])
+    check_names = dict.fromkeys([NO_ANSWER, *(each.name for each in checks)])
     kinds = {each.kind for each in checks}
     names = [(sheet.string(each, "the name of a check"), each) for each in nodes]
     for name, at in names:
         if name and normalize_service_name(name) not in {
-            *map(normalize_service_name, known),
+            *map(normalize_service_name, check_names),
             *kinds,
         }:
-            hint = sheet.hint(name, [*known, *kinds])
-            listed = ", ".join([*known, *sorted(kinds - {*known})])
+            hint = sheet.hint(name, [*check_names, *kinds])
+            listed = ", ".join([*check_names, *sorted(kinds - {*check_names})])
             sheet.wrong(at, f"for: no check is named {name!r}{hint}. Choose from: {listed}")
     return tuple(normalize_service_name(name) for name, _ in names if name)
 

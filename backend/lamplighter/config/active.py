@@ -55,25 +55,25 @@ def setting_line(name: str, text: str | None) -> tuple[str, str | None]:
 
     Without a text there is no line: the default applies.
     """
-    found = next((each for each in SETTINGS if name in (each.name, each.variable)), None)
-    if found is None:
+    setting = next((each for each in SETTINGS if name in (each.name, each.variable)), None)
+    if setting is None:
         raise Invalid(InvalidField("name", "is not a setting"))
-    if found.name == "home":
-        variable = found.variable
+    if setting.name == "home":
+        variable = setting.variable
         raise Invalid(
             InvalidField(
                 "name", f"can only be set by {variable}, because that directory contains this file"
             )
         )
     if text is None:
-        return found.name, None
+        return setting.name, None
     if not text.replace("\t", " ").isprintable():
         raise Invalid(InvalidField("value", "must not contain control characters"))
     try:
-        found.read(text)
+        setting.read(text)
     except ValueError as error:
         raise Invalid(InvalidField("value", str(error))) from error
-    return found.name, f"{found.name} = {_toml_value(found, text)}"
+    return setting.name, f"{setting.name} = {_toml_value(setting, text)}"
 
 
 def _toml_value(setting: Setting, text: str) -> str:
@@ -90,18 +90,18 @@ def _effective_value(found: SettingValue, settings: Settings) -> str:
 
 
 def _describe(
-    found: SettingValue, lines: Mapping[str, int], later: Mapping[str, SettingValue], *, whole: str
+    value: SettingValue, lines: Mapping[str, int], later: Mapping[str, SettingValue], *, whole: str
 ) -> dict[str, Any]:
-    setting = found.setting
-    text = later.get(setting.name, found).text
+    setting = value.setting
+    text = later.get(setting.name, value).text
     control, choices = control_of(setting.read)
     return {
         "name": setting.name,
         "variable": setting.variable,
-        "value": setting.masked(found.text or whole),
+        "value": setting.masked(value.text or whole),
         "default": setting.default,
-        "source": found.source,
-        "line": lines.get(setting.name) if found.source == FILE else None,
+        "source": value.source,
+        "line": lines.get(setting.name) if value.source == FILE else None,
         "about": setting.about,
         "range": range_of(setting.read),
         "group": group_of(setting),
@@ -110,7 +110,7 @@ def _describe(
         "secret": setting.secret,
         "command": setting.command,
         "live": setting.live,
-        "next": None if text == found.text else setting.masked(text),
+        "next": None if text == value.text else setting.masked(text),
     }
 
 
@@ -146,19 +146,19 @@ def _ignored_values(
     settings: Settings, environ: Mapping[str, str], lines: Mapping[str, int]
 ) -> list[str]:
     """Say which values were given and not used, and what is used instead."""
-    said: list[str] = []
+    warnings: list[str] = []
     for each in settings.values:
         variable = each.setting.variable
         given = environ.get(variable)
         if given is not None and is_orchestrator_value(given):
-            said.append(f"{variable} was set by an orchestrator, not by you; it is ignored.")
+            warnings.append(f"{variable} was set by an orchestrator, not by you; it is ignored.")
         elif given is not None and not given.strip():
-            said.append(f"{variable} is empty and counts as not set.")
+            warnings.append(f"{variable} is empty and counts as not set.")
         if each.setting.name in lines and each.source not in (FILE, "default"):
             where = each.source if each.source != "environment" else variable
             line = lines[each.setting.name]
-            said.append(f"{FILE}, line {line}: {each.setting.name} is overridden by {where}.")
-    return said
+            warnings.append(f"{FILE}, line {line}: {each.setting.name} is overridden by {where}.")
+    return warnings
 
 
 def _lines(settings: Settings) -> dict[str, int]:

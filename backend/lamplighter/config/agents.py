@@ -25,15 +25,15 @@ def read_agents(
     path: Path, text: str, values: Mapping[str, Any], wrong: list[InvalidField]
 ) -> tuple[Agent, ...]:
     """Return the agents of a file; what is wrong with them is added to `wrong`, with its line."""
-    sheet, found = TomlSheet(path, text.splitlines(), wrong), values.get(TABLE, {})
-    if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+    sheet, tables = TomlSheet(path, text.splitlines(), wrong), values.get(TABLE, {})
+    if not isinstance(tables, dict) or not all(isinstance(each, dict) for each in tables.values()):
         wrong.append(InvalidField(f"{path}: {TABLE}", f"must be written as [{TABLE}.NAME]"))
         return ()
-    if len(found) > MOST_AGENTS:
+    if len(tables) > MOST_AGENTS:
         wrong.append(InvalidField(f"{path}: {TABLE}", f"contains more than {MOST_AGENTS:,} agents"))
         return ()
     read: dict[str, Agent] = {}
-    for name, settings in found.items():
+    for name, settings in tables.items():
         table = TomlTable(sheet, (TABLE, name), 0, settings)
         agent = _agent(table, name)
         if agent.name in read:
@@ -43,12 +43,12 @@ def read_agents(
 
 
 def find_loops(
-    found: Iterable[Agent], host: str, port: int, names: Iterable[str]
+    agents: Iterable[Agent], host: str, port: int, names: Iterable[str]
 ) -> list[InvalidField]:
     """Return what is wrong with agents whose memory service would be this web process."""
     here = {*LOOPBACK, host, *names}
     wrong = []
-    for agent in found:
+    for agent in agents:
         at = urlsplit(agent.memory_url)
         usual = {"http": 80, "https": 443}.get(at.scheme)
         if agent.memory_url and at.hostname in here and (at.port or usual) == port:
@@ -59,10 +59,10 @@ def find_loops(
 
 def _agent(table: TomlTable, name: str) -> Agent:
     project = _project(table)
-    kept = _name(table, name)
+    agent_name = _name(table, name)
     table.keys.update(TABLES)
     read = Agent(
-        name=kept,
+        name=agent_name,
         project=project,
         context_limit=table.number_of("context_limit", MOST_CONTEXT, CONTEXT_LIMIT, least=0),
         auto_summarize=table.flag("auto_summarize", default=True),
@@ -71,7 +71,7 @@ def _agent(table: TomlTable, name: str) -> Agent:
         memory_url=_url(table),
         memory_token=_token(table),
         hooks=read_hook_table(
-            table.sheet, table.values, below=table.table, project=project or kept
+            table.sheet, table.values, below=table.table, project=project or agent_name
         ),
     )
     table.end()
@@ -98,23 +98,23 @@ def _project(table: TomlTable) -> str:
 
 def _url(table: TomlTable) -> str:
     """Return the address of a memory service, without a slash at its end; empty for none."""
-    said = table.text("memory_url").strip()
-    if not said:
+    url = table.text("memory_url").strip()
+    if not url:
         return ""
     try:
-        parts = urlsplit(said)
+        parts = urlsplit(url)
         whole = bool(parts.hostname) and parts.port != 0
     except ValueError:
         parts, whole = urlsplit(""), False
-    if parts.scheme not in ("http", "https") or not whole or len(said) > URL_CHARS:
+    if parts.scheme not in ("http", "https") or not whole or len(url) > URL_CHARS:
         table.refuse("memory_url", "is not a URL such as http://memory.lan:7437")
     elif parts.username is not None or parts.query or parts.fragment:
         table.refuse(
             "memory_url", "must not contain a password, ? or #; put a token in memory_token"
         )
-    elif not said.isprintable() or " " in said:
+    elif not url.isprintable() or " " in url:
         table.refuse("memory_url", "contains a character that is not valid in a URL")
-    return said.rstrip("/")
+    return url.rstrip("/")
 
 
 def _token(table: TomlTable) -> str:

@@ -33,14 +33,14 @@ def read_checks(sheet: YamlSheet, node: yaml.Node, programs: Collection[str]) ->
 
 def _check(sheet: YamlSheet, node: yaml.Node, programs: Collection[str]) -> Check | None:
     kinds = _kinds(node)
-    known = _KINDS[kinds[0]].keys if len(kinds) == 1 else _ALL
-    given = sheet.mapping(node, "a check", tuple(known))
+    keys = _KINDS[kinds[0]].keys if len(kinds) == 1 else _ALL
+    nodes = sheet.mapping(node, "a check", tuple(keys))
     if len(kinds) != 1:
         if isinstance(node, yaml.MappingNode):
             sheet.wrong(node, _not_one_kind(kinds))
         return None
-    check = _KINDS[kinds[0]].make(**_fields(sheet, known, given))
-    _check_consistency(sheet, check, given, programs)
+    check = _KINDS[kinds[0]].make(**_fields(sheet, keys, nodes))
+    _check_consistency(sheet, check, nodes, programs)
     return check
 
 

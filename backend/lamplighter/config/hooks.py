@@ -124,17 +124,17 @@ class TomlTable:
 
     def pattern(self, key: str) -> str:
         """Return a pattern in RE2."""
-        said = self.text(key)
-        if len(said) > PATTERN_CHARS:
+        expression = self.text(key)
+        if len(expression) > PATTERN_CHARS:
             self.refuse(key, f"is longer than {PATTERN_CHARS:,} characters")
             return ""
         try:
-            re2.compile(said, _QUIET)
+            re2.compile(expression, _QUIET)
         except re2.error as error:
             why = error.args[0].decode(errors="replace") if error.args else "not understood"
-            self.refuse(key, f"{said!r} is not a pattern (RE2): {why}")
+            self.refuse(key, f"{expression!r} is not a pattern (RE2): {why}")
             return ""
-        return said
+        return expression
 
     def one_of(self, key: str, choices: tuple[str, ...], default: str = "") -> str:
         """Return one of some words."""
@@ -173,16 +173,16 @@ class TomlTable:
 def _read_tables(
     sheet: TomlSheet, table: tuple[str, ...], values: Mapping[str, Any]
 ) -> list[TomlTable]:
-    found, name = values.get(table[-1], []), ".".join(table)
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+    tables, name = values.get(table[-1], []), ".".join(table)
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
         sheet.wrong.append(InvalidField(f"{sheet.path}: {name}", f"must be written as [[{name}]]"))
         return []
-    if len(found) > MOST_RULES:
+    if len(tables) > MOST_RULES:
         sheet.wrong.append(
             InvalidField(f"{sheet.path}: {name}", f"contains more than {MOST_RULES:,} rules")
         )
         return []
-    return [TomlTable(sheet, table, number, each) for number, each in enumerate(found, 1)]
+    return [TomlTable(sheet, table, number, each) for number, each in enumerate(tables, 1)]
 
 
 def _save_rule(rule: TomlTable, usual: str) -> SaveRule:

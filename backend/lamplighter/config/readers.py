@@ -221,13 +221,13 @@ def split_words(text: str) -> tuple[str, ...]:
 
 def displayed(text: str) -> tuple[tuple[str, str], ...]:
     """Read names of services, each with the name that it is shown by: web=Shop,mail."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for each in filter(str.strip, text.split(",")):
         name, _, shown = (part.strip() for part in each.partition("="))
         if not re.fullmatch(r"[\w-]{1,64}", name, re.ASCII):
             raise ValueError(f"contains {name!r}, which is not the name of a service")
-        found[name] = shown or name
-    return tuple(found.items())
+        names[name] = shown or name
+    return tuple(names.items())
 
 
 def model(text: str) -> str:

@@ -102,23 +102,23 @@ def _service(
     programs: Collection[str],
     declared: "Groups | None",
 ) -> tuple[Service, Depends]:
-    given = sheet.mapping(node, f"what {name} is", (*_KEYS, *_BESIDE))
-    if isinstance(node, yaml.MappingNode) and "checks" not in given:
+    nodes = sheet.mapping(node, f"what {name} is", (*_KEYS, *_BESIDE))
+    if isinstance(node, yaml.MappingNode) and "checks" not in nodes:
         sheet.wrong(key, f"missing key 'checks' in {name}")
-    about = sheet.string(given["description"], "text") if "description" in given else None
-    others = sheet.list(given["depends_on"], "a list of names") if "depends_on" in given else []
+    about = sheet.string(nodes["description"], "text") if "description" in nodes else None
+    others = sheet.list(nodes["depends_on"], "a list of names") if "depends_on" in nodes else []
     named = [(names.read_name(sheet, other, "a service's name"), other) for other in others]
-    checks = read_checks(sheet, given["checks"], programs) if "checks" in given else ()
+    checks = read_checks(sheet, nodes["checks"], programs) if "checks" in nodes else ()
     service = Service(
         name=name,
         description=one_line(about or ""),
         checks=checks,
-        actions=read_actions(sheet, given["actions"], checks) if "actions" in given else (),
-        approve=values.approve(sheet, given["approve"])
-        if "approve" in given
+        actions=read_actions(sheet, nodes["actions"], checks) if "actions" in nodes else (),
+        approve=values.approve(sheet, nodes["approve"])
+        if "approve" in nodes
         else ApprovalPolicy.NEVER,
         line=key.start_mark.line + 1,
-        **_beside_checks(sheet, given, declared),
+        **_beside_checks(sheet, nodes, declared),
     )
     return service, tuple((other, at) for other, at in named if other)
 
@@ -132,26 +132,26 @@ def _groups(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> "Groups | None":
 
 
 def _beside_checks(
-    sheet: YamlSheet, given: Mapping[str, yaml.Node], declared: "Groups | None"
+    sheet: YamlSheet, nodes: Mapping[str, yaml.Node], declared: "Groups | None"
 ) -> dict[str, Any]:
     """Return the group and the tags of a service, when it is silent, and who is notified."""
-    if not given.keys() & set(_BESIDE):
+    if not nodes.keys() & set(_BESIDE):
         return {}
     # late: most services have none of these keys, and every command that reads the file loads this
     from lamplighter.config.services_keys.groups import read_declared
 
-    return read_declared(sheet, given, declared)
+    return read_declared(sheet, nodes, declared)
 
 
 def _programs(sheet: YamlSheet, node: yaml.Node) -> frozenset[str]:
     """Return the programs that command checks may run, just as they are written."""
-    said = [
+    programs = [
         (sheet.string(each, "a program"), each) for each in sheet.list(node, "a list of programs")
     ]
-    for program, at in said:
+    for program, at in programs:
         if program is not None and (not program.isprintable() or _is_relative(program)):
             sheet.wrong(at, f"{program!r} is neither a name nor an absolute path")
-    return frozenset(program for program, _ in said if program)
+    return frozenset(program for program, _ in programs if program)
 
 
 def _is_relative(program: str) -> bool:

@@ -142,9 +142,9 @@ def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = No
     wrong, warnings = _unknown_variables(environ)
     home = _find_home(environ)
     given, tables = _read_file(home / FILE, wrong, file)
-    found = tuple(_find_value(setting, environ, given, home) for setting in SETTINGS)
+    setting_values = tuple(_find_value(setting, environ, given, home) for setting in SETTINGS)
     values: dict[str, Any] = {}
-    for each in found:
+    for each in setting_values:
         try:
             values[each.setting.name] = each.setting.read(each.text)
         except ValueError as error:
@@ -157,7 +157,7 @@ def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = No
     if wrong:
         raise Invalid(*wrong)
     values |= {"agents": tables.agents, "hooks": tables.hooks}
-    return Settings(**_fill_defaults(values, home), values=found, warnings=tuple(warnings))
+    return Settings(**_fill_defaults(values, home), values=setting_values, warnings=tuple(warnings))
 
 
 def describe_settings(settings: Settings) -> list[dict[str, str]]:
@@ -253,9 +253,9 @@ def _read_tables(
     """Return the tables of the file, and report what it may not contain."""
     from lamplighter.config import agents, hooks
 
-    known = [setting.name for setting in SETTINGS if setting.name != "home"]
+    setting_names = [setting.name for setting in SETTINGS if setting.name != "home"]
     tables = (*hooks.TABLES, agents.TABLE)
-    found = FileTables(
+    file_tables = FileTables(
         hooks.read_hooks(path, text, read, wrong), agents.read_agents(path, text, read, wrong)
     )
     for name in read:
@@ -266,10 +266,10 @@ def _read_tables(
                     f"can only be set by {PREFIX}HOME, because that directory contains this file",
                 )
             )
-        elif name not in known and name not in tables:
-            near = _hint(name, [*known, *tables])
+        elif name not in setting_names and name not in tables:
+            near = _hint(name, [*setting_names, *tables])
             wrong.append(InvalidField(f"{path}: {name}", f"is not a setting{near}"))
-    return found
+    return file_tables
 
 
 def _as_text(value: object) -> str:
@@ -277,13 +277,13 @@ def _as_text(value: object) -> str:
 
 
 def _unknown_variables(environ: Mapping[str, str]) -> tuple[list[InvalidField], list[str]]:
-    known = [setting.variable for setting in SETTINGS]
+    variables = [setting.variable for setting in SETTINGS]
     wrong: list[InvalidField] = []
     warnings: list[str] = []
     for name in sorted(environ):
-        if not name.startswith(PREFIX) or name in known or name in _NOT_SETTINGS:
+        if not name.startswith(PREFIX) or name in variables or name in _NOT_SETTINGS:
             continue
-        if hint := _hint(name, known):
+        if hint := _hint(name, variables):
             wrong.append(InvalidField(name, f"is not a setting{hint}"))
         else:
             warnings.append(f"{name} is not a setting of Lamplighter; it is ignored.")

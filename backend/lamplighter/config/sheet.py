@@ -185,15 +185,15 @@ class YamlSheet:
         self, node: yaml.Node, bounds: tuple[float, float], such_as: str = "500ms, 2s or 1m"
     ) -> float:
         """Return a duration in seconds, within its bounds."""
-        said = str(node.value) if isinstance(node, yaml.ScalarNode) else ""
-        read = parse_duration(said)
+        text = str(node.value) if isinstance(node, yaml.ScalarNode) else ""
+        read = parse_duration(text)
         if read is None:
             self.wrong(node, f"found {describe_node(node)}, wanted a duration such as {such_as}")
             return bounds[0]
         seconds = round(read, 6)
         if not bounds[0] <= seconds <= bounds[1]:
             self.wrong(
-                node, f"{said} is not between {_duration(bounds[0])} and {_duration(bounds[1])}"
+                node, f"{text} is not between {_duration(bounds[0])} and {_duration(bounds[1])}"
             )
         return seconds
 

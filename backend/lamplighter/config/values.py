@@ -40,14 +40,14 @@ _TIMES: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 def url(sheet: YamlSheet, node: yaml.Node) -> str:
     """Return a URL that a check may ask."""
-    said = sheet.string(node, "a URL")
-    if said is None:
+    text = sheet.string(node, "a URL")
+    if text is None:
         return ""
-    if problem := rules.url_problem(said):
+    if problem := rules.url_problem(text):
         sheet.wrong(node, problem)
     else:
-        _check_header(sheet, node, urlsplit(said).hostname or "")
-    return said
+        _check_header(sheet, node, urlsplit(text).hostname or "")
+    return text
 
 
 def host(sheet: YamlSheet, node: yaml.Node) -> str:
@@ -104,14 +104,14 @@ def host_and_port(sheet: YamlSheet, node: yaml.Node) -> tuple[str, int]:
 
 def server(sheet: YamlSheet, node: yaml.Node) -> tuple[str, int]:
     """Return the address of a name server and its port."""
-    said = sheet.string(node, "the address of a name server")
-    if said is None:
+    text = sheet.string(node, "the address of a name server")
+    if text is None:
         return "127.0.0.1", DNS_PORT
-    if _is_address(said):
-        _check_header(sheet, node, said)
-        return said, DNS_PORT
-    if not _is_address(said.rpartition(":")[0].strip("[]")):
-        sheet.wrong(node, f"{said!r} is not an address such as 10.0.0.1 or 10.0.0.1:53")
+    if _is_address(text):
+        _check_header(sheet, node, text)
+        return text, DNS_PORT
+    if not _is_address(text.rpartition(":")[0].strip("[]")):
+        sheet.wrong(node, f"{text!r} is not an address such as 10.0.0.1 or 10.0.0.1:53")
         return "127.0.0.1", DNS_PORT
     return host_and_port(sheet, node)
 
@@ -161,29 +161,29 @@ def method(sheet: YamlSheet, node: yaml.Node) -> HttpMethod:
 
 def approve(sheet: YamlSheet, node: yaml.Node) -> ApprovalPolicy:
     """Return whether a person is asked before an action."""
-    wanted = ", ".join(ApprovalPolicy)
-    said = sheet.string(node, wanted)
+    choices = ", ".join(ApprovalPolicy)
+    text = sheet.string(node, choices)
     for each in ApprovalPolicy:
-        if said == each:
+        if text == each:
             return each
-    if said is not None:
-        hint = sheet.hint(said, map(str, ApprovalPolicy))
-        sheet.wrong(node, f"approve is one of {wanted}, not {said}{hint}")
+    if text is not None:
+        hint = sheet.hint(text, map(str, ApprovalPolicy))
+        sheet.wrong(node, f"approve is one of {choices}, not {text}{hint}")
     return ApprovalPolicy.ALWAYS
 
 
 def pattern(sheet: YamlSheet, node: yaml.Node) -> str:
     """Return a pattern in RE2."""
-    said = sheet.string(node, "a pattern") or ""
-    if len(said) > PATTERN_CHARACTERS:
+    text = sheet.string(node, "a pattern") or ""
+    if len(text) > PATTERN_CHARACTERS:
         sheet.wrong(node, f"the pattern is longer than {PATTERN_CHARACTERS} characters")
         return ""
     try:
-        re2.compile(said, _QUIET)
+        re2.compile(text, _QUIET)
     except re2.error as error:
         why = error.args[0].decode(errors="replace") if error.args else "not understood"
         sheet.wrong(node, f"not a pattern (RE2): {why}")
-    return said
+    return text
 
 
 def json_query(sheet: YamlSheet, node: yaml.Node) -> str:
@@ -191,16 +191,16 @@ def json_query(sheet: YamlSheet, node: yaml.Node) -> str:
     import jmespath  # late: few files have one
     from jmespath.exceptions import JMESPathError
 
-    said = sheet.string(node, "a JMESPath expression") or "@"
-    if len(said) > PATTERN_CHARACTERS:
+    text = sheet.string(node, "a JMESPath expression") or "@"
+    if len(text) > PATTERN_CHARACTERS:
         sheet.wrong(node, f"the expression is longer than {PATTERN_CHARACTERS} characters")
         return "@"
     try:
-        jmespath.compile(said)
+        jmespath.compile(text)
     except JMESPathError as error:
         why = str(error).partition("\n")[0].rstrip(":")
         sheet.wrong(node, f"not a JMESPath expression such as status == 'ok': {why}")
-    return said
+    return text
 
 
 def statuses(sheet: YamlSheet, node: yaml.Node) -> tuple[range, ...]:
@@ -247,14 +247,14 @@ def size(sheet: YamlSheet, node: yaml.Node) -> int:
 
 def disk_space(sheet: YamlSheet, node: yaml.Node) -> DiskSpace:
     """Return a part of a disk."""
-    said = _scalar_text(node)
-    if (read := _bytes(said)) is not None:
+    text = _scalar_text(node)
+    if (read := _bytes(text)) is not None:
         return DiskSpace(size=read)
-    percent = _PERCENT.fullmatch(said)
+    percent = _PERCENT.fullmatch(text)
     if not percent:
         sheet.wrong(node, f"found {describe_node(node)}, wanted free space such as 5% or 2GB")
     elif float(percent[1]) > 100:
-        sheet.wrong(node, f"{said} is more than 100%")
+        sheet.wrong(node, f"{text} is more than 100%")
     else:
         return DiskSpace(percent=float(percent[1]))
     return DiskSpace(percent=0.0)
@@ -302,14 +302,14 @@ def _argument(sheet: YamlSheet, node: yaml.Node) -> str:
 
 def _span(sheet: YamlSheet, node: yaml.Node, bounds: tuple[int, int], expected: str) -> range:
     digits = r"[0-9]{3}" if bounds[0] == 100 else r"[0-9]{1,5}"
-    said = _scalar_text(node)
-    read = re.fullmatch(rf"({digits}) ?(?:- ?({digits}))?", said)
+    text = _scalar_text(node)
+    read = re.fullmatch(rf"({digits}) ?(?:- ?({digits}))?", text)
     if not read:
         sheet.wrong(node, f"found {describe_node(node)}, wanted {expected}")
         return range(bounds[0], bounds[0] + 1)
     low, high = int(read[1]), int(read[2] or read[1])
     if not bounds[0] <= low <= high <= bounds[1]:
-        sheet.wrong(node, f"{said} is not between {bounds[0]} and {bounds[1]}, the lower first")
+        sheet.wrong(node, f"{text} is not between {bounds[0]} and {bounds[1]}, the lower first")
         return range(bounds[0], bounds[0] + 1)
     return range(low, high + 1)
 

@@ -154,21 +154,21 @@ class VectorCodes:
         return weighed
 
     def _among(self, only: VectorFilter) -> NDArray[np.bool_]:
-        held = {name: column[: self._count] for name, column in self._columns.items()}
-        found = np.ones(self._count, np.bool_)
+        columns = {name: column[: self._count] for name, column in self._columns.items()}
+        mask = np.ones(self._count, np.bool_)
         if only.active is not None:
-            found &= held["active"] == only.active
+            mask &= columns["active"] == only.active
         if only.project is not None:
             own = self._names.find(only.project.casefold())
-            found &= (held["project"] == own) | held["everywhere"]
+            mask &= (columns["project"] == own) | columns["everywhere"]
         if only.service is not None:
             own = self._names.find(only.service.casefold())
-            of_all = held["service"] == GENERAL
-            found &= (held["service"] == own) | (of_all if only.general else False)
+            of_all = columns["service"] == GENERAL
+            mask &= (columns["service"] == own) | (of_all if only.general else False)
         if only.categories:
             numbers = [self._names.find(each) for each in only.categories]
-            found &= np.isin(held["category"], numbers)
-        return found
+            mask &= np.isin(columns["category"], numbers)
+        return mask
 
     def _grow(self, count: int) -> None:
         if count <= self._bits.shape[1]:

@@ -121,9 +121,9 @@ def _load() -> LoadedModel:
     import onnxruntime
     from tokenizers import Tokenizer
 
-    words = Tokenizer.from_buffer(files.read_verified(files.TOKENIZER))
-    words.no_padding()
-    words.enable_truncation(TOKENS)
+    tokenizer = Tokenizer.from_buffer(files.read_verified(files.TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(TOKENS)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
@@ -131,7 +131,7 @@ def _load() -> LoadedModel:
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     del model
     _release_memory()
-    return LoadedModel(words, session)
+    return LoadedModel(tokenizer, session)
 
 
 def _lower_priority() -> None:

@@ -30,18 +30,18 @@ class PendingLines:
 
     def ready(self, lines: Sequence[Line]) -> list[Line]:
         """Return the lines that can be read now; a marker that was cut off is noted on its line."""
-        found: list[Line] = []
+        ready_lines: list[Line] = []
         for line in lines:
             items = [] if line.problem else stream.parse(line.content)
             if self._lines and not any(isinstance(each, _DECIDES) for each in items):
                 self._lines.append(line)
                 continue
-            found += self._decided(items)
+            ready_lines += self._decided(items)
             if _ends_in_marker(items):
                 self._lines = [line]
             else:
-                found.append(line)
-        return found
+                ready_lines.append(line)
+        return ready_lines
 
     def rest(self) -> list[Line]:
         """Return what is still held: the session printed nothing more."""

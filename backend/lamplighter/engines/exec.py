@@ -43,7 +43,7 @@ class ExecEngine:
     def command(self, task: Task) -> Command:
         """Return the operator's command; it has their environment, but not our settings."""
         session = task.session
-        given = {
+        payload = {
             "session": session.id,
             "tier": session.tier,
             "dry_run": session.dry_run,
@@ -57,4 +57,4 @@ class ExecEngine:
             name: value for name, value in self._environ.items() if not name.startswith(OWN_PREFIX)
         }
         argv = tuple(shlex.split(self._command))
-        return Command(argv=argv, stdin=json.dumps(given).encode(), env=env)
+        return Command(argv=argv, stdin=json.dumps(payload).encode(), env=env)

@@ -51,15 +51,15 @@ def _orphans() -> list[int]:
     What we start is in our session, or a warden, or about to become one: then its words are
     still ours. Nothing of an engine is ever in our session, since a warden gives it another.
     """
-    ours, words, found = os.getsid(0), _command_line(os.getpid()), []
+    ours, own_command, pids = os.getsid(0), _command_line(os.getpid()), []
     for child, parent in warden.parents():
         if parent == os.getpid():
             with contextlib.suppress(OSError, IndexError):
                 elsewhere = int(warden.stat_fields(child)[3]) != ours
                 theirs = _command_line(child)
-                if elsewhere and theirs != words and SCRIPT not in theirs.split(b"\0")[:6]:
-                    found.append(child)
-    return found
+                if elsewhere and theirs != own_command and SCRIPT not in theirs.split(b"\0")[:6]:
+                    pids.append(child)
+    return pids
 
 
 def _command_line(pid: int) -> bytes:

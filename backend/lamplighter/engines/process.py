@@ -94,21 +94,21 @@ async def start(
         _write(scratch / name, content)
     mark = process_mark(session_id)
     errors = output.with_suffix(".err")
-    ours, control = socket.socketpair()
-    ours.setblocking(False)
+    parent_socket, control = socket.socketpair()
+    parent_socket.setblocking(False)
     with (
         control,
-        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as stdin,
         os.fdopen(_append_only(output), "wb") as out,
         os.fdopen(_append_only(errors), "wb") as err,
     ):
-        given.write(command.stdin)
-        given.seek(0)
+        stdin.write(command.stdin)
+        stdin.seek(0)
         orphans.become_subreaper()
         try:
             process = await asyncio.create_subprocess_exec(
                 *warden_command(command.argv, control.fileno(), largest, command.alone),
-                stdin=given,
+                stdin=stdin,
                 stdout=out,
                 stderr=err,
                 env={**command.env, MARK: mark},
@@ -117,9 +117,9 @@ async def start(
                 start_new_session=True,
             )
         except BaseException:
-            ours.close()
+            parent_socket.close()
             raise
-    return EngineProcess(mark, errors, process, ours)
+    return EngineProcess(mark, errors, process, parent_socket)
 
 
 async def start_server(argv: Sequence[str], env: Mapping[str, str]) -> asyncio.subprocess.Process:
@@ -156,7 +156,7 @@ async def sweep(mark: str | None = None) -> int:
 
     Returns how many processes there were; none of them runs when it returns.
     """
-    found = 0
+    count = 0
     for turn in range(SWEEPS):
         left = [
             each
@@ -165,7 +165,7 @@ async def sweep(mark: str | None = None) -> int:
         ]
         if not left:
             break
-        found = max(found, len(left))
+        count = max(count, len(left))
         wardens = [each for each in left if _is_warden(each)]
         # a warden ends its whole tree, even what has lost the mark: it is not killed but told to
         if wardens and turn < SWEEPS // 2:
@@ -174,7 +174,7 @@ async def sweep(mark: str | None = None) -> int:
             below = [each for one in wardens for each in _children(one)]
             _signal([*below, *left], signal.SIGKILL)
         await asyncio.sleep(SWEEP_SECONDS)
-    return found
+    return count
 
 
 def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:

@@ -117,14 +117,14 @@ def _block_text(block: dict[str, Any]) -> str:
 
 
 def _user(message: dict[str, Any]) -> Iterator[TranscriptItem]:
-    found = message.get("tool_use_result")
+    result = message.get("tool_use_result")
     synthetic = message.get("isSynthetic") is True
     for block in _blocks(_dict(message.get("message")).get("content")):
         if block.get("type") == "tool_result":
             yield ToolResult(
                 _join_text(block.get("content")),
                 is_error=block.get("is_error") is True,
-                structured=_clean_json(found) if isinstance(found, dict) else None,
+                structured=_clean_json(result) if isinstance(result, dict) else None,
                 use=_string(block.get("tool_use_id")),
             )
         elif synthetic and exit_reasons.is_cut_off(_string(block.get("text"))):
@@ -224,14 +224,14 @@ def _missing(message: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _usage(found: Any) -> Usage | None:
-    if not isinstance(found, dict):
+def _usage(usage: Any) -> Usage | None:
+    if not isinstance(usage, dict):
         return None
     return Usage(
-        uncached=_integer(found.get("input_tokens")) or 0,
-        output=_integer(found.get("output_tokens")) or 0,
-        cache_read=_integer(found.get("cache_read_input_tokens")) or 0,
-        cache_write=_integer(found.get("cache_creation_input_tokens")) or 0,
+        uncached=_integer(usage.get("input_tokens")) or 0,
+        output=_integer(usage.get("output_tokens")) or 0,
+        cache_read=_integer(usage.get("cache_read_input_tokens")) or 0,
+        cache_write=_integer(usage.get("cache_creation_input_tokens")) or 0,
     )
 
 

@@ -153,13 +153,13 @@ def descendants(pid: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for child, parent in parents():
         children.setdefault(parent, []).append(child)
-    found: list[int] = []
+    pids: list[int] = []
     waiting = [pid]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += below
+        pids += below
         waiting += below
-    return found
+    return pids
 
 
 def parents() -> list[tuple[int, int]]:

@@ -101,27 +101,27 @@ class MemoryRecord:
         """Return the memory that it makes where it is new."""
         if self.whole is not None:
             return replace(self.whole, session_id=session_id)
-        said, began = self.candidate, self.created_at or now
+        candidate, began = self.candidate, self.created_at or now
         return Memory(
-            **{name: getattr(said, name) for name in TEXT_FIELDS},
-            service=said.service,
+            **{name: getattr(candidate, name) for name in TEXT_FIELDS},
+            service=candidate.service,
             id=MemoryId(0),
-            confidence=said.confidence,
+            confidence=candidate.confidence,
             active=True,
-            tier=said.tier,
+            tier=candidate.tier,
             session_id=session_id,
             created_at=began,
             updated_at=self.updated_at or began,
-            kind=said.kind,
-            trust=said.trust,
-            project=said.project,
-            content_hash=content_hash(said.observation),
+            kind=candidate.kind,
+            trust=candidate.trust,
+            project=candidate.project,
+            content_hash=content_hash(candidate.observation),
             revision_count=self.revision_count,
             duplicate_count=self.duplicate_count,
-            source=said.source,
-            source_ref=said.source_ref,
+            source=candidate.source,
+            source_ref=candidate.source_ref,
             last_seen_at=self.last_seen_at,
-            distilled=said.distilled,
+            distilled=candidate.distilled,
         )
 
     def revised(self, memory: Memory, *, now: datetime) -> Memory:

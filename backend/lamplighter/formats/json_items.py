@@ -88,21 +88,21 @@ class JsonItemReader:
                 self._at += 1
                 self._ended = sign == "}"
                 return True
-            found = self._value()
-            if found is None:
+            value = self._value()
+            if value is None:
                 return False
-            self._name = str(found[0])
+            self._name = str(value[0])
             self.names.add(self._name)
         elif sign == ":":
             self._at += 1
         elif sign == "[":
             self._index, self._at = 0, self._at + 1
         else:
-            found = self._value()
-            if found is None:
+            value = self._value()
+            if value is None:
                 return False
             name, self._name = self._name, None
-            yield JsonItem(name, None, found[0])
+            yield JsonItem(name, None, value[0])
         return True
 
     def _sign(self) -> str | None:

@@ -53,13 +53,13 @@ def parse_note(
     """
     lines = text.removeprefix("\ufeff").splitlines()
     front = _read_front_matter(lines)
-    found = list(_split_sections(lines, front.lines))
+    sections = list(_split_sections(lines, front.lines))
     if by_section:
-        return _by_section(found, front, name, place=place, project=project)
+        return _by_section(sections, front, name, place=place, project=project)
     body = "\n".join(lines[front.lines :]).strip()
     if not body:
         return []
-    heading = next((each.heading for each in found if each.heading), "")
+    heading = next((each.heading for each in sections if each.heading), "")
     title = front.one("title") or heading or _stem(name)
     begins = next(
         at for at, line in enumerate(lines[front.lines :], front.lines + 1) if line.strip()
@@ -69,19 +69,19 @@ def parse_note(
 
 
 def _by_section(
-    found: Sequence[NoteSection], front: FrontMatter, name: str, *, place: str, project: str
+    sections: Sequence[NoteSection], front: FrontMatter, name: str, *, place: str, project: str
 ) -> list[MemoryRecord]:
     made: list[MemoryRecord] = []
-    seen: dict[str, int] = {}
-    for each in found:
+    counts: dict[str, int] = {}
+    for each in sections:
         if not each.text:
             continue
         trail = "/".join(_slug(part) for part in (*each.path, each.heading) if part)
-        seen[trail] = seen.get(trail, 0) + 1
-        ref = f"note:{place}#{trail}" + (f"~{seen[trail]}" if seen[trail] > 1 else "")
+        counts[trail] = counts.get(trail, 0) + 1
+        ref = f"note:{place}#{trail}" + (f"~{counts[trail]}" if counts[trail] > 1 else "")
         title = each.heading or front.one("title") or _stem(name)
         tags = [slug for part in each.path if (slug := _slug(part))]
-        key = front.one("topic_key") if len(found) == 1 else ""
+        key = front.one("topic_key") if len(sections) == 1 else ""
         said = _build_candidate(front, title, each.text, tags, project, key=key)
         made.append(_build_record(said, name, each.line, ref))
     return made
@@ -161,15 +161,15 @@ def _split_sections(lines: Sequence[str], begins: int) -> Iterator[NoteSection]:
     above: tuple[str, ...] = ()
     for number, each in enumerate(lines[begins:], begins + 1):
         fence = _open_fence(fence, each)
-        found = None if fence else _HEADING.match(each)
-        if found is None:
+        match = None if fence else _HEADING.match(each)
+        if match is None:
             text.append(each)
             continue
         yield NoteSection(heading, above, line, "\n".join(text).strip())
-        level = len(found[1])
+        level = len(match[1])
         path = [(depth, words) for depth, words in path if depth < level]
         above = tuple(words for _, words in path)
-        heading, line, text = one_line(found[2]), number, []
+        heading, line, text = one_line(match[2]), number, []
         path.append((level, heading))
     yield NoteSection(heading, above, line, "\n".join(text).strip())
 

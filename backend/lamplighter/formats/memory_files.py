@@ -50,17 +50,17 @@ def parse(text: str) -> Values:
     wrong: list[InvalidField] = []
     unknown = stated.keys() - set(_NAMES.values())
     wrong += [InvalidField(str(name), "is not a field of a memory") for name in sorted(unknown)]
-    found: dict[str, Any] = {TEXT: normalize_text("\n".join(text.split("\n")[lines:]))}
+    values: dict[str, Any] = {TEXT: normalize_text("\n".join(text.split("\n")[lines:]))}
     for name, written in _NAMES.items():
         try:
-            found[name] = _read(name, stated.get(written))
+            values[name] = _read(name, stated.get(written))
         except (ValueError, TypeError) as error:
             wrong.append(InvalidField(written, str(error)))
-    if not found[TEXT]:
+    if not values[TEXT]:
         wrong.append(InvalidField("text", "is missing; state a fact below the front matter"))
     if wrong:
         raise Invalid(*wrong)
-    return found
+    return values
 
 
 def body_line(text: str) -> int:
@@ -94,14 +94,14 @@ def _load(front: str) -> dict[Any, Any]:
             InvalidField("front matter", f"is longer than {MAX_FRONT_CHARS:,} characters")
         )
     try:
-        found = yaml.load(front, Loader=_Loader) if front else {}
+        fields = yaml.load(front, Loader=_Loader) if front else {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" (line {mark.line + 2})" if mark else ""
         raise Invalid(InvalidField("front matter", f"is not YAML{place}")) from error
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         raise Invalid(InvalidField("front matter", "must be a list of fields such as `tags: [a]`"))
-    return found
+    return fields
 
 
 def _written(value: Any) -> Any:

@@ -148,7 +148,7 @@ def _value(row: JsonFields, field: DeclaredField) -> Any:
 
 def _session(row: JsonFields) -> SessionRecord:
     name = row.text("external_id", needed=True)
-    found = SessionRecord(
+    record = SessionRecord(
         external_id=name,
         owned=True,
         project=row.text("project") or OPERATIONS,
@@ -162,7 +162,7 @@ def _session(row: JsonFields) -> SessionRecord:
         prompts=tuple(_prompts(row, name)),
     )
     row.check()
-    return found
+    return record
 
 
 def _prompts(row: JsonFields, session: str) -> Iterator[PromptRecord]:

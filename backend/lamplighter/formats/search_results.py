@@ -9,15 +9,15 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 
 
-def search_results(found: SearchResults) -> dict[str, Any]:
+def search_results(results: SearchResults) -> dict[str, Any]:
     """Return what was found as plain values."""
     return {
-        "items": [_search_result(each) for each in found.results],
-        "terms": list(found.terms),
-        "partial": found.partial,
-        "missing": list(found.missing),
-        "layers": [each.value for each in found.layers],
-        "filters": list(found.filters),
+        "items": [_search_result(each) for each in results.results],
+        "terms": list(results.terms),
+        "partial": results.partial,
+        "missing": list(results.missing),
+        "layers": [each.value for each in results.layers],
+        "filters": list(results.filters),
     }
 
 

@@ -79,7 +79,7 @@ def _observation(row: JsonFields, project: str) -> MemoryRecord:
     created, number = row.moment("created_at"), row.count("id", 0)
     sync = row.text("sync_id")
     ref = row.text("ref") or (f"{ENGRAM}{sync}" if sync else "")
-    said = Candidate(
+    candidate = Candidate(
         category=category,
         service=None,
         observation=row.text("content", needed=True),
@@ -94,9 +94,10 @@ def _observation(row: JsonFields, project: str) -> MemoryRecord:
         scope=GLOBAL if row.text("scope") in (GLOBAL, PERSONAL) else PROJECT,
         topic_key=row.text("topic_key") or None,
     )
-    found = MemoryRecord(
-        ref=ref or f"observation:{number or _hash(said)}@{serialize.format_moment(created) or ''}",
-        candidate=said,
+    record = MemoryRecord(
+        ref=ref
+        or f"observation:{number or _hash(candidate)}@{serialize.format_moment(created) or ''}",
+        candidate=candidate,
         number=number,
         session=_session_of(row.text("session_id")),
         created_at=created,
@@ -107,7 +108,7 @@ def _observation(row: JsonFields, project: str) -> MemoryRecord:
         deleted=row.values.get("deleted_at") is not None,
     )
     row.check()
-    return found
+    return record
 
 
 def _hash(candidate: Candidate) -> str:
@@ -117,7 +118,7 @@ def _hash(candidate: Candidate) -> str:
 
 def _session(row: JsonFields, project: str) -> SessionRecord | None:
     name = row.text("id", needed=True)
-    found = SessionRecord(
+    record = SessionRecord(
         external_id=name,
         project=row.text("project").strip() or project,
         directory=row.text("directory") or None,
@@ -127,7 +128,7 @@ def _session(row: JsonFields, project: str) -> SessionRecord | None:
         messages=row.count("message_count", 0) or None,
     )
     row.check()
-    return None if name == MANUAL else found
+    return None if name == MANUAL else record
 
 
 def _prompt(row: JsonFields) -> PromptRecord | None:

@@ -22,7 +22,7 @@ def parse_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> 
     """Return what was given as the tool may use it; raises Invalid naming each wrong field."""
     fields: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
     others = {name: value for name, value in arguments.items() if name not in fields}
-    found: dict[str, Any] = dict(others)
+    values: dict[str, Any] = dict(others)
     wrong: list[InvalidField] = []
     for name, field in fields.items():
         value = arguments.get(name)
@@ -35,12 +35,12 @@ def parse_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> 
         if problem:
             wrong.append(InvalidField(name, problem))
         else:
-            found[name] = value
+            values[name] = value
     if schema.get("additionalProperties") is False:
         wrong += _unknown_fields(fields, others)
     if wrong:
         raise Invalid(*wrong)
-    return found
+    return values
 
 
 def _unknown_fields(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[InvalidField]:

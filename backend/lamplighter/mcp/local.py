@@ -56,14 +56,14 @@ class LocalKnowledge:
             )
         query = self.here.redact(request.query)
         asked, here = replace(request, query=query), self.here
-        found = await session_search.find(here.db, asked, now=here.now(), near=here.near)
+        results = await session_search.find(here.db, asked, now=here.now(), near=here.near)
         # the walls between projects do not hang on how well a search keeps to them
         kept = [
             each
-            for each in found.results
+            for each in results.results
             if project_wall.is_visible(request.project or "", each.row)
         ]
-        return replace(found, results=tuple(kept[: request.limit]))
+        return replace(results, results=tuple(kept[: request.limit]))
 
     async def context(
         self, project: str, query: str, *, limit: int, budget: int | None = None
@@ -104,23 +104,23 @@ class LocalKnowledge:
     async def start(self, project: str, session_id: str, directory: str | None) -> Session:
         """Begin a session; begun twice it is the same one."""
         here, agent = self.here, self.speaker.agent
-        given = session_id or f"mcp-{self.speaker.caller.id}-{secrets.token_hex(ID_BYTES)}"
+        identifier = session_id or f"mcp-{self.speaker.caller.id}-{secrets.token_hex(ID_BYTES)}"
         opening = clients.NewSession(
-            external_id=given,
+            external_id=identifier,
             project=project,
             agent=agent.name if agent else None,
             directory=directory and here.redact(one_line(directory)),
             token_id=self._token,
         )
         async with writing(here.db):
-            held = await self._called(one_line(given))
+            held = await self._called(one_line(identifier))
             if held is not None and not self._mine(held, project):
                 raise Conflict(
-                    f"The session {one_line(given)} belongs to another client. Choose another "
+                    f"The session {one_line(identifier)} belongs to another client. Choose another "
                     f"session id."
                 )
             session, _ = await clients.start(here.db, opening, now=here.now())
-        here.open[self._key(project)] = session.external_id or given
+        here.open[self._key(project)] = session.external_id or identifier
         return session
 
     async def summarize(self, project: str, session_id: str | None, summary: str) -> Session:
@@ -160,15 +160,15 @@ class LocalKnowledge:
         """Return the session that is named, else the open one; raises NotFound."""
         if self.speaker.session is not None:
             return self.speaker.session
-        given = session_id and one_line(session_id)
-        name = given or self.here.open.get(self._key(project))
+        identifier = session_id and one_line(session_id)
+        name = identifier or self.here.open.get(self._key(project))
         if name is None:
             return await self._left_open(project)
         held = await self._called(name)
-        if held is not None and self._mine(held, project) and (given or held.running):
+        if held is not None and self._mine(held, project) and (identifier or held.running):
             return held
-        if given:
-            raise NotFound(f"You have no session {given} in the project {project}.")
+        if identifier:
+            raise NotFound(f"You have no session {identifier} in the project {project}.")
         return None
 
     async def _left_open(self, project: str) -> Session | None:

@@ -79,15 +79,15 @@ def _offer(offered: OfferedTool) -> types.Tool:
 
 def _answer(answer: ToolAnswer, *, values: bool) -> types.CallToolResult:
     found = None if answer.structured is None else dict(answer.structured)
-    return _result(answer.text, is_error=answer.is_error, found=found, values=values)
+    return _result(answer.text, is_error=answer.is_error, structured=found, values=values)
 
 
 def _result(
-    text: str, *, is_error: bool, found: dict[str, Any] | None = None, values: bool = False
+    text: str, *, is_error: bool, structured: dict[str, Any] | None = None, values: bool = False
 ) -> types.CallToolResult:
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
         is_error=is_error,
-        structured_content=found if values and not is_error else None,
-        _meta=None if values or found is None else {VALUES_KEY: found},
+        structured_content=structured if values and not is_error else None,
+        _meta=None if values or structured is None else {VALUES_KEY: structured},
     )

@@ -60,63 +60,63 @@ class MemoryDirectory:
 
     def scan(self) -> DirectoryScan:
         """Return every memory file; raises Unavailable where there is no directory."""
-        found = DirectoryScan()
+        scan = DirectoryScan()
         try:
             root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             raise Unavailable(f"Cannot read {self.root}: {error.strerror}.") from error
         try:
-            self._scan_into(found, root, "", 0)
+            self._scan_into(scan, root, "", 0)
         finally:
             os.close(root)
-        return found
+        return scan
 
-    def _scan_into(self, found: DirectoryScan, directory: int, prefix: str, depth: int) -> None:
+    def _scan_into(self, scan: DirectoryScan, directory: int, prefix: str, depth: int) -> None:
         for entry in sorted(os.listdir(directory)):
             path = f"{prefix}{entry}"
             if entry.startswith("."):
                 continue
-            if len(found.files) >= MAX_FILES:
-                found.problems[prefix or "."] = f"has more than {MAX_FILES:,} files"
+            if len(scan.files) >= MAX_FILES:
+                scan.problems[prefix or "."] = f"has more than {MAX_FILES:,} files"
                 return
             about = os.stat(entry, dir_fd=directory, follow_symlinks=False)
             if stat.S_ISDIR(about.st_mode):
-                self._scan_directory(found, directory, path, depth)
+                self._scan_directory(scan, directory, path, depth)
             elif entry.endswith(ENDING) and depth:
-                self._read(found, directory, path, depth)
+                self._read(scan, directory, path, depth)
             elif stat.S_ISLNK(about.st_mode):
-                found.problems[path] = LINK
+                scan.problems[path] = LINK
 
-    def _scan_directory(self, found: DirectoryScan, parent: int, path: str, depth: int) -> None:
+    def _scan_directory(self, scan: DirectoryScan, parent: int, path: str, depth: int) -> None:
         name = path.rpartition("/")[2]
         if not is_file_name(name):
-            found.problems[path] = "has a name that is not allowed"
+            scan.problems[path] = "has a name that is not allowed"
             return
         if depth == DEPTH:
             return  # what is deeper is no memory
         try:
             directory = os.open(name, _DIRECTORY, dir_fd=parent)
         except OSError as error:
-            found.problems[path] = (error.strerror or "cannot be opened").lower()
+            scan.problems[path] = (error.strerror or "cannot be opened").lower()
             return
         try:
-            self._scan_into(found, directory, f"{path}/", depth + 1)
+            self._scan_into(scan, directory, f"{path}/", depth + 1)
         finally:
             os.close(directory)
 
-    def _read(self, found: DirectoryScan, directory: int, path: str, depth: int) -> None:
+    def _read(self, scan: DirectoryScan, directory: int, path: str, depth: int) -> None:
         name = path.rpartition("/")[2]
         if not is_file_name(name.removesuffix(ENDING)):
-            found.problems[path] = "has a name that is not allowed"
+            scan.problems[path] = "has a name that is not allowed"
             return
         if depth != DEPTH:
             if name.lower() != "readme.md":
-                found.problems[path] = "is not in a directory of a service: PROJECT/SERVICE/NAME.md"
+                scan.problems[path] = "is not in a directory of a service: PROJECT/SERVICE/NAME.md"
             return
         try:
             file = os.open(name, _OPEN | os.O_RDONLY | os.O_NONBLOCK, dir_fd=directory)
         except OSError:
-            found.problems[path] = LINK
+            scan.problems[path] = LINK
             return
         try:
             reason = refusal(os.fstat(file))
@@ -124,12 +124,12 @@ class MemoryDirectory:
         finally:
             os.close(file)
         try:
-            found.files[path] = content.decode()
+            scan.files[path] = content.decode()
         except UnicodeDecodeError:
             reason = "it is not UTF-8 text"
         if reason:
-            found.files.pop(path, None)
-            found.problems[path] = reason
+            scan.files.pop(path, None)
+            scan.problems[path] = reason
 
     def write(self, path: str, text: str) -> None:
         """Write a file whole; raises Unavailable where it cannot be written."""

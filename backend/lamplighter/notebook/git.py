@@ -48,17 +48,17 @@ class GitHistory:
             return False
         shown = (_WHOLE_FILES, "--no-color", "--no-ext-diff", "--", *FACTS)
         message = message_of(*_lines(self._git("diff", "--cached", *shown)))
-        self._git("commit", "--quiet", "--file=-", given=message)
+        self._git("commit", "--quiet", "--file=-", stdin=message)
         return True
 
-    def _git(self, *words: str, given: str = "") -> str:
+    def _git(self, *arguments: str, stdin: str = "") -> str:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("GIT_")
         }
         try:
             done = subprocess.run(
-                ["git", *_OPTIONS, "-C", str(self.root), *words],
-                input=given,
+                ["git", *_OPTIONS, "-C", str(self.root), *arguments],
+                input=stdin,
                 env=environment,
                 capture_output=True,
                 encoding="utf-8",
@@ -67,10 +67,10 @@ class GitHistory:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise GitError(f"git {words[0]} failed: {error}") from error
+            raise GitError(f"git {arguments[0]} failed: {error}") from error
         if done.returncode:
             problem = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-            raise GitError(f"git {words[0]} failed: {problem[-1]}")
+            raise GitError(f"git {arguments[0]} failed: {problem[-1]}")
         return done.stdout
 
 

@@ -116,16 +116,16 @@ class NotebookTree:
     def scan(self) -> dict[str, PageFile]:
         """Return every page by its path. Unchanged files are not read again."""
         self.skipped = {}
-        found: dict[str, PageFile] = {}
+        pages: dict[str, PageFile] = {}
         with self._opened("") as root:
             if root is not None:
-                self._scan_into(found, root, "", lambda name: name == INDEX)
+                self._scan_into(pages, root, "", lambda name: name == INDEX)
         for section in SECTIONS:
             with self._opened(section) as directory:
                 if directory is not None:
-                    self._scan_into(found, directory, f"{section}/", is_file_name)
-        self._read = {path: each for path, each in self._read.items() if path in found}
-        return found
+                    self._scan_into(pages, directory, f"{section}/", is_file_name)
+        self._read = {path: each for path, each in self._read.items() if path in pages}
+        return pages
 
     def read(self, path: str) -> PageFile | None:
         """Return one page; None where there is none. Raises ValueError for any other path."""
@@ -183,42 +183,42 @@ class NotebookTree:
     def _recover_one(
         self, entry: str, prefix: str, expected: Callable[[str], str], directory: int
     ) -> None:
-        name, _, ours = entry[1:].rpartition(".")[0].rpartition(".")
-        if not name or not _is_page_name(prefix, name) or not _DIGEST_FORM.fullmatch(ours):
+        name, _, own_digest = entry[1:].rpartition(".")[0].rpartition(".")
+        if not name or not _is_page_name(prefix, name) or not _DIGEST_FORM.fullmatch(own_digest):
             return  # a file of a person
         if entry.endswith(PART):
             remove_file(entry, directory)
             return
-        held, file = expected(prefix + name), name + ENDING
+        expected_digest, file = expected(prefix + name), name + ENDING
         if entry.endswith(OLD):
-            _settle_old(entry, file, held, directory)
+            _settle_old(entry, file, expected_digest, directory)
             return
         aside, now = _digest(entry, directory), _digest(file, directory)
-        ours_inside = aside.startswith(ours) or aside in (held, "")
-        if not ours_inside and now.startswith(ours):
+        ours_inside = aside.startswith(own_digest) or aside in (expected_digest, "")
+        if not ours_inside and now.startswith(own_digest):
             exchange(entry, file, directory)  # what it took the place of was not read yet
-        elif not ours_inside and now != held:
+        elif not ours_inside and now != expected_digest:
             os.rename(entry, file + RECOVERED, src_dir_fd=directory, dst_dir_fd=directory)
         remove_file(entry, directory)
 
     def _scan_into(
         self,
-        found: dict[str, PageFile],
+        pages: dict[str, PageFile],
         directory: int,
         prefix: str,
-        wanted: Callable[[str], bool],
+        predicate: Callable[[str], bool],
     ) -> None:
         for entry in sorted(os.listdir(directory)):
             if not entry.endswith(ENDING) or entry.startswith("."):
                 continue
             name = entry.removesuffix(ENDING)
-            if not wanted(name):
+            if not predicate(name):
                 if prefix:
                     self.skipped[prefix + entry] = "its name is not allowed"
                 continue
             page = self._read_page(prefix + name, name, directory)
             if page is not None:
-                found[prefix + name] = page
+                pages[prefix + name] = page
 
     def _read_page(self, path: str, name: str, directory: int) -> PageFile | None:
         try:

@@ -119,10 +119,10 @@ async def _by_fields(
 ) -> list[tuple[Memory, RelationVerdict]]:
     """Compare a candidate with what outcomes taught: by its fields, never by likeness of text."""
     claim = extract_claim(candidate.service, candidate.observation)
-    found = {memory.id: (memory, verdict) for memory, verdict in related}
-    verbatim = {number for number, (_, verdict) in found.items() if verdict.word_for_word}
+    by_id = {memory.id: (memory, verdict) for memory, verdict in related}
+    verbatim = {number for number, (_, verdict) in by_id.items() if verdict.word_for_word}
     alike = {
-        number for number, (_, verdict) in found.items() if verdict.relation in _OF_ONE_SUBJECT
+        number for number, (_, verdict) in by_id.items() if verdict.relation in _OF_ONE_SUBJECT
     } - verbatim
     if candidate.service is None or (claim is None and not alike):
         return related
@@ -138,8 +138,8 @@ async def _by_fields(
     for number, memory in (await memories.by_ids(db, concerned)).items():
         fact, verdict = verdicts[number]
         if memory.active and memory.category is candidate.category and is_attached(fact, memory):
-            found[number] = memory, verdict
-    return list(found.values())
+            by_id[number] = memory, verdict
+    return list(by_id.values())
 
 
 _OF_ONE_SUBJECT: Final = (Relation.SAME, Relation.CONFLICTING)

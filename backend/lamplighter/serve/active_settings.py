@@ -41,15 +41,15 @@ class ActiveSettings:
     async def as_json(self) -> Mapping[str, Any]:
         """Return all of it as JSON, without its secrets."""
         self.live.refresh()
-        found = await asyncio.to_thread(active.describe_active, self.settings)
-        for each in found["settings"]:
+        report = await asyncio.to_thread(active.describe_active, self.settings)
+        for each in report["settings"]:
             for name in ("value", "next"):
                 each[name] = each[name] and self.redact(each[name])
-        found["warnings"] += await self._differs()
+        report["warnings"] += await self._differs()
         file = await asyncio.to_thread(self.files.settings.read)
         edit = {"policy": self.files.policy, "etag": file.etag, "obstacle": file.obstacle}
         return {
-            **found,
+            **report,
             "edit": edit,
             "files": await asyncio.to_thread(self._files),
             "about": await self._about(),
@@ -66,13 +66,13 @@ class ActiveSettings:
 
     async def _differs(self) -> list[str]:
         """Say where the supervisor runs by other settings than this process."""
-        leader, ours = await leases.get(self.db), self.settings
+        leader, settings = await leases.get(self.db), self.settings
         if leader is None or not leader.pid:
             return []
         theirs = {
-            "engine": (leader.engine, ours.engine),
-            "interval": (f"{leader.interval_seconds:g} s", f"{ours.interval:g} s"),
-            "dry_run": (_flag(leader.dry_run), _flag(ours.dry_run)),
+            "engine": (leader.engine, settings.engine),
+            "interval": (f"{leader.interval_seconds:g} s", f"{settings.interval:g} s"),
+            "dry_run": (_flag(leader.dry_run), _flag(settings.dry_run)),
         }
         return [
             f"The supervisor runs with {name} {there}, this web process with {here}."

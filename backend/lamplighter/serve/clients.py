@@ -50,12 +50,12 @@ def client_context(
 
 
 def serve(
-    settings: Settings, *, token: str, agent: str = "", project: str = "", words: bool = False
+    settings: Settings, *, token: str, agent: str = "", project: str = "", text_only: bool = False
 ) -> None:
     """Answer MCP over standard input and output until that ends; raises what hinders it.
 
     `token` says who speaks. Without one it is the reader of this home: a person, or
-    the agent that is named. With `words` answers hold no values beside them.
+    the agent that is named. With `text_only` answers hold no values beside them.
     """
     named = validate_agent_name(agent) if agent else None
     active = build_configuration(settings, lexicon.active_lexicon(settings))
@@ -77,7 +77,7 @@ def serve(
         from lamplighter.mcp import stdio
 
         async with home.tracing(settings, "mcp"):
-            await stdio.serve(here, who, project=project, values=not words)
+            await stdio.serve(here, who, project=project, values=not text_only)
 
     home.run(settings, answer)
 

@@ -16,7 +16,7 @@ from lamplighter.serve import home
 
 def build_configuration(settings: Settings, lexicon: Lexicon) -> Configuration:
     """Return the active configuration; the caller reads the lexicon, which may be broken."""
-    kept = settings.trash_retention
+    retention = settings.trash_retention
     return Configuration(
         interval=settings.interval,
         dry_run=settings.dry_run,
@@ -44,7 +44,7 @@ def build_configuration(settings: Settings, lexicon: Lexicon) -> Configuration:
         lexicon=lexicon,
         echo=EchoPolicy(settings.echo),
         duplicate_window=timedelta(seconds=settings.dedup_window),
-        trash_retention=timedelta(seconds=kept) if kept else None,
+        trash_retention=timedelta(seconds=retention) if retention else None,
         transcript_retention=build_retention(settings).transcripts,
         lifetimes=_build_lifetimes(settings),
         profile=ProfileLimits(

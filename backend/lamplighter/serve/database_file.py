@@ -45,7 +45,7 @@ def lost_database(settings: Settings) -> tuple[str, str] | None:
         return None
     state = "is empty" if path.exists() else "is missing"
     named = " and ".join(map(str, evidence))
-    words = f"The database {path} {state}, but this home has been used before: {named} exists."
+    problem = f"The database {path} {state}, but this home has been used before: {named} exists."
     copies = rescued(path)
     back = (
         f"The data is still in {copies[0]}: stop Lamplighter, move that "
@@ -53,7 +53,7 @@ def lost_database(settings: Settings) -> tuple[str, str] | None:
         if copies
         else RESTORE.format(path)
     )
-    return words, f"{back} {ON_PURPOSE.format(named)}"
+    return problem, f"{back} {ON_PURPOSE.format(named)}"
 
 
 def _has_content(path: Path) -> bool:

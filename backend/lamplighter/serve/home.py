@@ -181,16 +181,16 @@ def tools(settings: Settings) -> dict[int, tuple[str, ...]]:
     """Return the tools in the prompt of each tier's sessions, by its usual engine."""
     from lamplighter.engines import tool_names
 
-    known = {engine.name: engine for engine in engines(settings)}
+    by_name = {engine.name: engine for engine in engines(settings)}
     return {
         tier: tool_names(
-            known[name],
+            by_name[name],
             tier,
             reads=bool(settings.read_roots),
             commands=tier in settings.shell_tiers,
         )
         for tier, name in default_engines(settings).items()
-        if name in known
+        if name in by_name
     }
 
 

@@ -107,17 +107,17 @@ async def _run_in_thread(work: Callable[[], str]) -> str:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[str] = loop.create_future()
 
-    def settle(found: str) -> None:
+    def settle(result: str) -> None:
         if not done.done():
-            done.set_result(found)
+            done.set_result(result)
 
     def run() -> None:
         try:
-            found = work()
+            result = work()
         except Exception as error:
-            found = f"could not be used ({type(error).__name__})"
+            result = f"could not be used ({type(error).__name__})"
         with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(settle, found)
+            loop.call_soon_threadsafe(settle, result)
 
     threading.Thread(target=run, daemon=True, name="post").start()
     return await done

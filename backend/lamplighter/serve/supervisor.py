@@ -224,7 +224,7 @@ async def _has_escalation(db: Database, session: Session, state: EscalationState
 async def _follow(supervisor: Supervisor, session_id: int, report: Report) -> Session:
     db, files, redact = supervisor.db, supervisor.context.files, supervisor.context.redact
     tail: Tail | None = None
-    asked: set[int] = set()
+    announced: set[int] = set()
     while True:
         session = await sessions.get(db, session_id)
         assert session is not None
@@ -232,8 +232,8 @@ async def _follow(supervisor: Supervisor, session_id: int, report: Report) -> Se
         if tail:
             _report_new(tail, redact, report)
         for each in await approvals.of_session(db, session_id):
-            if each.state is ApprovalState.OPEN and each.id not in asked:
-                asked.add(each.id)
+            if each.state is ApprovalState.OPEN and each.id not in announced:
+                announced.add(each.id)
                 decide = f"lamplighter approvals approve {each.id}, or deny"
                 report(f"Session {session_id} is waiting for approval of {each.wish}: {decide}.")
         if not session.running:
@@ -291,16 +291,19 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         work = (*(sender, organizer, measuring, verifier, follower, keeper, scheduler, evaluation),)
         led = Supervisor(context, services.load, lock, beside=tuple(each.run for each in work))
 
-        def apply(found: Settings) -> None:
+        def apply(new_settings: Settings) -> None:
             """Give the parts their settings; what holds the configuration has it already."""
-            outlets.addresses.urls = found.notify
-            engines.update({each.name: each for each in home.engines(found)})
-            organizer.interval = _interval(found.organize)
-            organizer.selector = partial(home.selector, found)
-            measuring.interval = _interval(found.memory_health)
-            verifier.interval = found.verify_interval
-            keeper.retention = build_retention(found)
-            scheduler.interval, scheduler.retention = found.check_interval, check_retention(found)
+            outlets.addresses.urls = new_settings.notify
+            engines.update({each.name: each for each in home.engines(new_settings)})
+            organizer.interval = _interval(new_settings.organize)
+            organizer.selector = partial(home.selector, new_settings)
+            measuring.interval = _interval(new_settings.memory_health)
+            verifier.interval = new_settings.verify_interval
+            keeper.retention = build_retention(new_settings)
+            scheduler.interval, scheduler.retention = (
+                new_settings.check_interval,
+                check_retention(new_settings),
+            )
             scheduler.repairs = evaluation.repairs = may_repair(active)
             led.reconfigured.set()
 

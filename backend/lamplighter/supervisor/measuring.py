@@ -42,13 +42,13 @@ class HealthSchedule:
         here = self.context
         if not await is_due(here.db, self.interval, now=here.now()):
             return False
-        found = await measure(
+        measurement = await measure(
             here,
             trigger=MeasurementTrigger.SCHEDULE,
             names=self.services().folded_names,
             compare=True,
         )
-        for each in judge_figures(found.figures):
+        for each in judge_figures(measurement.figures):
             if each.state is VitalStatus.FAILING:
                 logger.warning("The memory misses a goal: %s (goal: %s).", each.text, each.goal)
         return True

@@ -142,12 +142,12 @@ class Sender:
         return wanted - self._reached.get(notice.id, set())
 
     async def _settle(
-        self, found: Sequence[Notice], problem: str, targets: Sequence[NoticeTarget]
+        self, batch: Sequence[Notice], problem: str, targets: Sequence[NoticeTarget]
     ) -> None:
         """Keep what became of each; this is tried until it is kept, or it would be sent again."""
         every = bool(targets)
-        sent = [each for each in found if every and not self._missing(each, targets)]
-        left = [each for each in found if each not in sent]
+        sent = [each for each in batch if every and not self._missing(each, targets)]
+        left = [each for each in batch if each not in sent]
         now = self.now()
         over = [each for each in left if not every or now - each.created_at > ABANDON_AFTER]
         async with writing(self.db):

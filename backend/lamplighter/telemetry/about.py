@@ -12,13 +12,13 @@ _SESSION: Final[ContextVar[int | None]] = ContextVar("lamplighter_session", defa
 @contextmanager
 def about(*, request: str | None = None, session: int | None = None) -> Iterator[None]:
     """Let what is logged meanwhile be about a request or a session."""
-    asked = None if request is None else _REQUEST.set(request)
+    request_token = None if request is None else _REQUEST.set(request)
     running = None if session is None else _SESSION.set(session)
     try:
         yield
     finally:
-        if asked is not None:
-            _REQUEST.reset(asked)
+        if request_token is not None:
+            _REQUEST.reset(request_token)
         if running is not None:
             _SESSION.reset(running)
 

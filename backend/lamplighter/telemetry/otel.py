@@ -146,7 +146,7 @@ class _Masking(SpanProcessor):
 
 
 def _resource(part: str, version: str, environ: Mapping[str, str]) -> Resource:
-    ours: dict[str, str | int] = {
+    attributes: dict[str, str | int] = {
         "service.name": NAME,
         "service.version": version,
         "process.pid": os.getpid(),
@@ -156,8 +156,8 @@ def _resource(part: str, version: str, environ: Mapping[str, str]) -> Resource:
     if environ.get("OTEL_SERVICE_NAME", "").strip() or "service.name=" in environ.get(
         "OTEL_RESOURCE_ATTRIBUTES", ""
     ):
-        ours.pop("service.name")
-    return given.merge(Resource(ours))
+        attributes.pop("service.name")
+    return given.merge(Resource(attributes))
 
 
 def _masked_attributes(attributes: Mapping[str, Value], redact: Redact) -> dict[str, Any]:

@@ -141,13 +141,13 @@ def tracing(
 
 def tracing_requested(environ: Mapping[str, str]) -> bool:
     """Whether the environment asks for traces in a way that can be had."""
-    given = {name: value.strip() for name, value in environ.items() if name.startswith("OTEL_")}
-    if not any(given.get(name) for name in ENDPOINTS):
+    variables = {name: value.strip() for name, value in environ.items() if name.startswith("OTEL_")}
+    if not any(variables.get(name) for name in ENDPOINTS):
         return False
-    off = given.get("OTEL_SDK_DISABLED", "").lower() == "true"
-    if off or given.get("OTEL_TRACES_EXPORTER", "otlp").lower() not in ("", "otlp"):
+    off = variables.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    if off or variables.get("OTEL_TRACES_EXPORTER", "otlp").lower() not in ("", "otlp"):
         return False
-    protocol = next((given[name] for name in PROTOCOLS if given.get(name)), "http/protobuf")
+    protocol = next((variables[name] for name in PROTOCOLS if variables.get(name)), "http/protobuf")
     if protocol != "http/protobuf":
         logger.warning("Traces are sent by http/protobuf only, not by %s: none are.", protocol)
         return False

@@ -83,7 +83,7 @@ class Callers:
     async def _identify(
         self,
         kind: str,
-        words: str,
+        secret: str,
         find: Callable[[Database, str], Awaitable[Token | Login | None]],
     ) -> Caller | None:
         """Return who shows these words, by what is known of them or by the database.
@@ -92,18 +92,22 @@ class Callers:
         counts while every announced change is read: a revocation is either not committed yet,
         or was heard of.
         """
-        key, moment = f"{kind} {hash_secret(words)}", time.monotonic()
+        key, moment = f"{kind} {hash_secret(secret)}", time.monotonic()
         version = self._hub.version() if self._hub and self._hub.current else -1
-        found, known_at, known_version = self._known.get(key, (None, 0.0, -1))
+        credential, known_at, known_version = self._known.get(key, (None, 0.0, -1))
         late = moment - known_at > KNOWN_SECONDS
-        if found is None or late or version < 0 or version != known_version:
+        if credential is None or late or version < 0 or version != known_version:
             sent_away = self.sent_away
-            found = await find(self._db, words)
-            if found is not None and version >= 0 and sent_away == self.sent_away:
+            credential = await find(self._db, secret)
+            if credential is not None and version >= 0 and sent_away == self.sent_away:
                 if len(self._known) >= MAX_KNOWN:
                     self._known.clear()
-                self._known[key] = found, moment, version
-        return found.caller() if found is not None and found.living(now=self._now()) else None
+                self._known[key] = credential, moment, version
+        return (
+            credential.caller()
+            if credential is not None and credential.living(now=self._now())
+            else None
+        )
 
     def _heed(self, change: Change) -> None:
         if change.entity in (tokens.ENTITY, logins.ENTITY):

@@ -72,13 +72,13 @@ def recheck_streams(request: Request) -> None:
 
 async def _redeem(request: Request, code: str, *, onward: str = "/") -> Response:
     here, agent = api_context(request), request.headers.get("user-agent", "")
-    words = await access.redeem(here.db, code, agent, now=here.now())
-    if words is None:
+    secret = await access.redeem(here.db, code, agent, now=here.now())
+    if secret is None:
         return await _redirect(request) or _refusal(request, code, onward)
     response = login_page.redirect_page(onward)
     response.set_cookie(
         cookie_name(request.scope),
-        words,
+        secret,
         max_age=round(access.LOGIN_LIFE.total_seconds()),
         httponly=True,
         samesite="strict",

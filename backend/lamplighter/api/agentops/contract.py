@@ -59,7 +59,7 @@ def contract_operation(
     """Declare the route that a handler answers; its docstring's first paragraph is `about`."""
 
     def declare(handler: Handler) -> Handler:
-        found = AgentOpsOperation(
+        op = AgentOpsOperation(
             method=method,
             path=path,
             scope=scope,
@@ -68,7 +68,7 @@ def contract_operation(
             gives=gives,
             **more,
         )
-        _DECLARED.setdefault(handler.__module__, []).append(found)
+        _DECLARED.setdefault(handler.__module__, []).append(op)
         return handler
 
     return declare

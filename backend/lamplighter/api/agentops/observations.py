@@ -67,21 +67,21 @@ async def create(request: Request) -> Response:
     """Save an observation: create, revise or count a duplicate."""
     here = service_context(request)
     _check_saves(request)
-    given = await body(request, ObservationIn, REQUIRED_FIELDS if is_strict(request) else ())
-    check_required(content=given.content)
-    session = await session_of(request, given.session_id, given.project)
-    kept = await knowledge.save(
+    payload = await body(request, ObservationIn, REQUIRED_FIELDS if is_strict(request) else ())
+    check_required(content=payload.content)
+    session = await session_of(request, payload.session_id, payload.project)
+    result = await knowledge.save(
         here,
-        _candidate(request, given, session),
+        _candidate(request, payload, session),
         window=here.active.duplicate_window,
         by=caller_name(request),
     )
     saved = {
-        "id": kept.memory.id,
-        "action": kept.outcome,
+        "id": result.memory.id,
+        "action": result.outcome,
         "status": "saved",
-        "revision_count": kept.memory.revision_count,
-        "duplicate_count": kept.memory.duplicate_count,
+        "revision_count": result.memory.revision_count,
+        "duplicate_count": result.memory.duplicate_count,
     }
     return answer(saved, 201)
 
@@ -99,14 +99,14 @@ async def capture(request: Request) -> Response:
     """Save the learnings that a report lists."""
     here = service_context(request)
     _check_saves(request)
-    given = await body(request, PassiveIn, ("session_id",) if is_strict(request) else ())
-    session = await session_of(request, given.session_id, given.project)
+    payload = await body(request, PassiveIn, ("session_id",) if is_strict(request) else ())
+    session = await session_of(request, payload.session_id, payload.project)
     captured = await knowledge.capture(
         here,
-        given.content or "",
-        project=project_in(request, given.project) or session.project,
+        payload.content or "",
+        project=project_in(request, payload.project) or session.project,
         session_id=session.id,
-        source_ref=_reference(given.source),
+        source_ref=_reference(payload.source),
         by=caller_name(request),
     )
     return answer(
@@ -126,24 +126,24 @@ async def capture(request: Request) -> Response:
 )
 async def recent(request: Request) -> Response:
     """List recent observations."""
-    here, wanted = service_context(request), query(request, ListQuery)
-    if wanted.sort not in SORTS:
+    here, parameters = service_context(request), query(request, ListQuery)
+    if parameters.sort not in SORTS:
         raise Invalid(InvalidField("sort", f"is not {SORTS[-1]}"))
-    kind, scope = rows.normalize_word(wanted.type), rows.normalize_word(wanted.scope)
-    said = rows.add_type_tags((), kind=kind or next(iter(rows.CATEGORIES)), scope=scope)
+    kind, scope = rows.normalize_word(parameters.type), rows.normalize_word(parameters.scope)
+    tags = rows.add_type_tags((), kind=kind or next(iter(rows.CATEGORIES)), scope=scope)
     async with reading(here.db):
-        found = await observations.newest(
+        memories = await observations.newest(
             here.db,
-            project_in(request, wanted.project),
+            project_in(request, parameters.project),
             category=rows.category_of(kind).value if kind else None,
             scope=rows.scope_of(scope) if scope else None,
-            tags=said,
+            tags=tags,
             without=[rows.TYPE] if kind in rows.CATEGORIES else [],
-            limit=clamp_limit(wanted.limit, RECENT),
+            limit=clamp_limit(parameters.limit, RECENT),
             now=here.now(),
         )
-        found = [each for each in found if rows.matches_type(each, kind=kind, scope=scope)]
-        return answer(await rows.observations(here.db, found))
+        memories = [each for each in memories if rows.matches_type(each, kind=kind, scope=scope)]
+        return answer(await rows.observations(here.db, memories))
 
 
 @contract_operation(
@@ -168,17 +168,17 @@ async def show(request: Request) -> Response:
 async def edit(request: Request) -> Response:
     """Edit an observation."""
     here, memory = service_context(request), await _get_memory(request)
-    given = await body(request, ObservationEdit)
-    if given == ObservationEdit():
+    payload = await body(request, ObservationEdit)
+    if payload == ObservationEdit():
         raise Invalid(InvalidField("body", "must contain at least one field"))
-    if given.project is not None and project_in(request, given.project) != memory.project:
+    if payload.project is not None and project_in(request, payload.project) != memory.project:
         raise Invalid(
             InvalidField(
                 "project", "cannot be changed for one observation; use POST /projects/migrate"
             )
         )
     changed = await knowledge.correct(
-        here, memory.id, _edit(memory, given), by=caller_name(request)
+        here, memory.id, _edit(memory, payload), by=caller_name(request)
     )
     return await _answer_memory(request, changed)
 
@@ -291,44 +291,52 @@ MAX_DISTANCE: Final = 100
 )
 async def timeline(request: Request) -> Response:
     """List the observations saved before and after an observation."""
-    here, wanted, strict = (
+    here, parameters, strict = (
         service_context(request),
         query(request, TimelineQuery),
         is_strict(request),
     )
-    if wanted.observation_id is None:
+    if parameters.observation_id is None:
         raise Invalid(InvalidField("observation_id", "is required"))
     usual = AGENTOPS if strict else ENGRAM
-    found = await knowledge.timeline(
+    memory_timeline = await knowledge.timeline(
         here.db,
-        wanted.observation_id,
-        before=_distance(wanted.before, usual),
-        after=_distance(wanted.after, usual),
+        parameters.observation_id,
+        before=_distance(parameters.before, usual),
+        after=_distance(parameters.after, usual),
     )
-    found = _filter_project(found, project_in(request, None))
+    memory_timeline = _filter_project(memory_timeline, project_in(request, None))
     return answer(
-        await (_timeline_list(request, found) if strict else _timeline_object(request, found))
+        await (
+            _timeline_list(request, memory_timeline)
+            if strict
+            else _timeline_object(request, memory_timeline)
+        )
     )
 
 
 @contract_operation("GET", "/stats", READ, shapes.AgentOpsStats, query=ProjectQuery)
 async def stats(request: Request) -> Response:
     """Count sessions, observations and prompts."""
-    here, wanted = service_context(request), query(request, ProjectQuery)
-    project = project_in(request, wanted.project)
+    here, parameters = service_context(request), query(request, ProjectQuery)
+    project = project_in(request, parameters.project)
     async with reading(here.db):
         every = await known.stats(here.db)
         prompts = await client_prompts.count(here.db, project)
         if project is None:
-            opened, held, projects = every.sessions, every.observations, list(every.projects)
+            opened, memory_count, projects = (
+                every.sessions,
+                every.observations,
+                list(every.projects),
+            )
         else:
             opened = await client_sessions.count(here.db, project)
-            held = every.by_project.get(project, 0)
+            memory_count = every.by_project.get(project, 0)
             projects = [each for each in every.projects if each == project]
     return answer(
         {
             "total_sessions": opened,
-            "total_observations": held,
+            "total_observations": memory_count,
             "total_prompts": prompts,
             "projects": projects,
         }
@@ -339,15 +347,15 @@ def _distance(value: int | None, usual: int) -> int:
     return 0 if value == 0 else clamp_limit(value, usual, MAX_DISTANCE)
 
 
-def _filter_project(found: MemoryTimeline, project: str | None) -> MemoryTimeline:
+def _filter_project(memory_timeline: MemoryTimeline, project: str | None) -> MemoryTimeline:
     """Return a timeline without what is another project's than the caller's."""
     if project is None:
-        return found
-    if found.focus.project != project:
-        raise NotFound(f"Observation {found.focus.id} not found.")
-    before = tuple(each for each in found.before if each.project == project)
-    after = tuple(each for each in found.after if each.project == project)
-    return MemoryTimeline(before, found.focus, after)
+        return memory_timeline
+    if memory_timeline.focus.project != project:
+        raise NotFound(f"Observation {memory_timeline.focus.id} not found.")
+    before = tuple(each for each in memory_timeline.before if each.project == project)
+    after = tuple(each for each in memory_timeline.after if each.project == project)
+    return MemoryTimeline(before, memory_timeline.focus, after)
 
 
 async def _timeline_list(request: Request, found: MemoryTimeline) -> list[dict[str, Any]]:
@@ -358,18 +366,18 @@ async def _timeline_list(request: Request, found: MemoryTimeline) -> list[dict[s
     ]
 
 
-async def _timeline_object(request: Request, found: MemoryTimeline) -> dict[str, Any]:
+async def _timeline_object(request: Request, memory_timeline: MemoryTimeline) -> dict[str, Any]:
     here = service_context(request)
-    [focus] = await rows.observations(here.db, [found.focus])
-    number = found.focus.session_id
+    [focus] = await rows.observations(here.db, [memory_timeline.focus])
+    number = memory_timeline.focus.session_id
     session = None if number is None else await sessions.get(here.db, number)
     opened = [session] if session is not None and session.external_id is not None else []
     return {
         "focus": focus,
-        "before": await _entries(request, found.before),
-        "after": await _entries(request, found.after),
+        "before": await _entries(request, memory_timeline.before),
+        "after": await _entries(request, memory_timeline.after),
         "session_info": next(iter(await rows.sessions(here.db, opened)), None),
-        "total_in_range": len(found.before) + 1 + len(found.after),
+        "total_in_range": len(memory_timeline.before) + 1 + len(memory_timeline.after),
     }
 
 

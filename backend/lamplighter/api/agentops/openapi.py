@@ -27,13 +27,13 @@ _JSON: Final = "application/json"
 @cache
 def openapi(*, prefix: str, strict: bool, tokens: bool) -> dict[str, Any]:
     """Return the description of a mount; `tokens` says that it wants one."""
-    given = [
+    forms = [
         form
         for each in OPERATIONS
         for form in (each.body, each.query, each.gives, each.gives_lenient)
         if form
     ]
-    kinds = list(dict.fromkeys([*given, shapes.AgentOpsFailure]))
+    kinds = list(dict.fromkeys([*forms, shapes.AgentOpsFailure]))
     _, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     for each in OPERATIONS if strict else ():
         if each.body and each.needs:
@@ -70,7 +70,7 @@ def _operation(
     each: AgentOpsOperation, components: dict[str, Any], *, strict: bool, tokens: bool
 ) -> dict[str, Any]:
     words = re.sub("[^a-zA-Z]+", "_", each.path.replace(":path", ""))
-    found: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": f"{each.method.lower()}{words}",
         "summary": each.about,
         "parameters": _parameters(each, components),
@@ -80,21 +80,21 @@ def _operation(
     if each.body:
         schema = {"$ref": _REF.format(name=each.body.__name__)}
         needed = bool(each.needs)
-        found["requestBody"] = {"required": needed, "content": {_JSON: {"schema": schema}}}
-    return found
+        operation["requestBody"] = {"required": needed, "content": {_JSON: {"schema": schema}}}
+    return operation
 
 
 def _parameters(each: AgentOpsOperation, components: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    parameters: list[dict[str, Any]] = []
     for name, path in _PART.findall(each.path):
         text = {"type": "string", "minLength": 1, "maxLength": 200}
         number = {"type": "integer", "minimum": 0, "maximum": 2**53}
         schema = text if path else number
-        found.append({"name": name, "in": "path", "required": True, "schema": schema})
+        parameters.append({"name": name, "in": "path", "required": True, "schema": schema})
     if each.query:
         for name, schema in components[each.query.__name__]["properties"].items():
-            found.append({"name": name, "in": "query", "required": False, "schema": schema})
-    return found
+            parameters.append({"name": name, "in": "query", "required": False, "schema": schema})
+    return parameters
 
 
 def _responses(each: AgentOpsOperation, *, strict: bool, tokens: bool) -> dict[str, Any]:

@@ -60,38 +60,38 @@ MORE: Final = 4
 )
 async def search(request: Request) -> Response:
     """Search observations, best match first."""
-    wanted = query(request, AgentOpsSearchQuery)
+    parameters = query(request, AgentOpsSearchQuery)
     _check_searches(request)
-    if not wanted.q.strip():
+    if not parameters.q.strip():
         if not is_strict(request):
-            check_required(q=wanted.q)
+            check_required(q=parameters.q)
         return answer([])
-    results, hits = await _hits(request, wanted)
+    results, hits = await _hits(request, parameters)
     return answer(hits, headers=_partial_header(results))
 
 
 @contract_operation("GET", "/context", READ, shapes.AgentOpsContext, query=AgentOpsContextQuery)
 async def context(request: Request) -> Response:
     """Read the context for a client: sessions and observations."""
-    here, wanted, agent = (
+    here, parameters, agent = (
         service_context(request),
         query(request, AgentOpsContextQuery),
         agent_of(request),
     )
     most = agent.context_limit if agent else CONTEXT_LIMIT
-    limit = most if wanted.limit is None or wanted.limit < 0 else wanted.limit
-    project = project_in(request, wanted.project) or DEFAULT_PROJECT
+    limit = most if parameters.limit is None or parameters.limit < 0 else parameters.limit
+    project = project_in(request, parameters.project) or DEFAULT_PROJECT
     block = await agent_context(
         here,
         project,
-        wanted.query,
+        parameters.query,
         limit=min(limit, most) if agent else limit,
         near=here.near,
-        budget=None if wanted.budget is None else max(0, wanted.budget),
+        budget=None if parameters.budget is None else max(0, parameters.budget),
     )
-    block = replace(block, text=_trim_context(block.text, wanted.max_bytes))
+    block = replace(block, text=_trim_context(block.text, parameters.max_bytes))
     await record_context(
-        here.db, block, await _context_session(request, wanted, project), now=here.now()
+        here.db, block, await _context_session(request, parameters, project), now=here.now()
     )
     return answer(_context_out(block), headers=_partial_header(block))
 
@@ -131,7 +131,7 @@ async def _hits(
         now=here.now(),
         near=here.near,
     )
-    found = [
+    pairs = [
         (each, each.row)
         for each in results.results
         if isinstance(each.row, Memory)
@@ -140,10 +140,10 @@ async def _hits(
         # the walls between projects do not hang on how well a search keeps to them
         and (project is None or is_visible(project, each.row))
     ][:limit]
-    shown = await rows.observations(here.db, [memory for _, memory in found])
+    shown = await rows.observations(here.db, [memory for _, memory in pairs])
     return results, [
         {**row, "rank": _rank(each), "method": each.method}
-        for row, (each, _) in zip(shown, found, strict=True)
+        for row, (each, _) in zip(shown, pairs, strict=True)
     ]
 
 

@@ -51,14 +51,16 @@ RECENT: int = 5
 async def create(request: Request) -> Response:
     """Start a session; the same id twice returns the same session."""
     here, agent = service_context(request), agent_of(request)
-    given = await body(request, AgentOpsSessionIn, ("id", "project") if is_strict(request) else ())
-    check_required(id=given.id)
+    payload = await body(
+        request, AgentOpsSessionIn, ("id", "project") if is_strict(request) else ()
+    )
+    check_required(id=payload.id)
     opening = NewSession(
-        external_id=given.id or "",
-        project=project_in(request, given.project) or DEFAULT_PROJECT,
+        external_id=payload.id or "",
+        project=project_in(request, payload.project) or DEFAULT_PROJECT,
         agent=None if agent is None else agent.name,
         token_id=caller_of(request).id or None,
-        directory=here.redact(given.directory or ""),
+        directory=here.redact(payload.directory or ""),
     )
     session, _ = await clients.start(here.db, opening, now=here.now())
     [shown] = await rows.sessions(here.db, [session])
@@ -71,13 +73,13 @@ async def create(request: Request) -> Response:
 async def end(request: Request) -> Response:
     """End a session with a transcript or a summary."""
     here, agent = service_context(request), agent_of(request)
-    given = await body(request, EndIn)
+    payload = await body(request, EndIn)
     session = await clients.end(
         here,
         request.path_params["id"],
-        [Message(each.role, _text(each)) for each in given.messages or ()],
+        [Message(each.role, _text(each)) for each in payload.messages or ()],
         summarize=agent is None or agent.auto_summarize,
-        summary=given.summary or "",
+        summary=payload.summary or "",
         agent=None if agent is None else agent.name,
     )
     return answer(

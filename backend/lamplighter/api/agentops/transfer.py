@@ -141,7 +141,7 @@ def _records(body: dict[str, Any], faults: list[Fault]) -> list[LocatedRecord]:
     ]
     if wrong:
         raise Invalid(*wrong)
-    found: list[LocatedRecord] = []
+    records: list[LocatedRecord] = []
     for name in LISTS:
         for number, row in enumerate(body.get(name) or ()):
             place = f"{name} {number}"
@@ -151,8 +151,8 @@ def _records(body: dict[str, Any], faults: list[Fault]) -> list[LocatedRecord]:
                 faults.append(Fault(place, str(error)))
                 continue
             if record is not None:
-                found.append(LocatedRecord(place, record))
-    return found
+                records.append(LocatedRecord(place, record))
+    return records
 
 
 def _chunks(file: tempfile.SpooledTemporaryFile[bytes]) -> Iterator[bytes]:

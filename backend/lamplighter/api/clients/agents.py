@@ -47,7 +47,7 @@ async def context(request: Request, query: context_shapes.ContextQuery) -> Respo
     if caller_of(request).agent and agent:
         project = agent.reads
     seq = await changes.last_seq(here.db)  # a search takes in what waits: in no transaction of ours
-    found = await contexts.preview(
+    block = await contexts.preview(
         here.db,
         project,
         query.query or "",
@@ -57,7 +57,7 @@ async def context(request: Request, query: context_shapes.ContextQuery) -> Respo
         budget=query.budget,
     )
     about = {"profile": "agent", "agent": agent.name if agent else None, "project": project}
-    return answer({**about, **_context(found), "seq": seq})
+    return answer({**about, **_context(block), "seq": seq})
 
 
 def _requested_agent(request: Request, query: context_shapes.ContextQuery) -> Agent | None:
@@ -67,7 +67,7 @@ def _requested_agent(request: Request, query: context_shapes.ContextQuery) -> Ag
 
 
 def _agent_out(each: AgentStatus, redact: Redactor) -> dict[str, Any]:
-    agent, seen = each.agent, each.activity
+    agent, activity = each.agent, each.activity
     return {
         "name": agent.name,
         "project": agent.reads,
@@ -79,23 +79,23 @@ def _agent_out(each: AgentStatus, redact: Redactor) -> dict[str, Any]:
         "save_rules": len(agent.hooks.save),
         "inject_rules": len(agent.hooks.inject),
         "memory_url": redact(agent.memory_url),
-        "last_seen_at": serialize.format_moment(seen.last),
-        "sessions": seen.sessions,
-        "running": seen.running,
-        "saved": seen.saved,
+        "last_seen_at": serialize.format_moment(activity.last),
+        "sessions": activity.sessions,
+        "running": activity.running,
+        "saved": activity.saved,
     }
 
 
-def _context(found: ContextBlock) -> dict[str, Any]:
+def _context(block: ContextBlock) -> dict[str, Any]:
     return {
-        "text": found.text,
-        "tokens": found.tokens,
-        "query": found.query,
-        "sessions": [_session(each) for each in found.sessions],
-        "included": [_memory_out(each, at) for at, each in enumerate(found.included)],
-        "excluded": [_excluded_out(each) for each in found.placements if not each.included],
-        "partial": found.partial,
-        "missing": list(found.missing),
+        "text": block.text,
+        "tokens": block.tokens,
+        "query": block.query,
+        "sessions": [_session(each) for each in block.sessions],
+        "included": [_memory_out(each, at) for at, each in enumerate(block.included)],
+        "excluded": [_excluded_out(each) for each in block.placements if not each.included],
+        "partial": block.partial,
+        "missing": list(block.missing),
     }
 
 

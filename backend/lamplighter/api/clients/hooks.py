@@ -83,24 +83,24 @@ async def receive(request: Request) -> Response:
         )
     if caller.session_id is not None:
         raise HTTPException(403, REFUSED_FOR_SESSIONS)
-    given = await _read_event(request)
+    payload = await _read_event(request)
     by = _interactive_context(here, caller)
     if by.agent.memory_url:  # it keeps its knowledge elsewhere
         return answer({})
     if request.headers.get(WAITS) == "0":
         by = replace(by, agent=replace(by.agent, context_limit=0))
-    opening = _opening(request, given, caller, by)
+    opening = _opening(request, payload, caller, by)
     if event in (END, TRANSCRIPT):
         held = await _find_session(here, opening)
         if held is not None and event == TRANSCRIPT:
-            lines = given.get("lines")
+            lines = payload.get("lines")
             await keep_transcript(by, held, lines if isinstance(lines, list) else ())
         if held is None or event == TRANSCRIPT:
             return answer({})
     bound = caller.agent is not None
     resumes = event in (START, PROMPT)
     session = await interactive.join(here.db, opening, bound=bound, resumes=resumes, now=here.now())
-    words = await _handle_event(by, event, session, given)
+    words = await _handle_event(by, event, session, payload)
     output = {"hookEventName": event, "additionalContext": words}
     headers = _tool_lists(by.agent) if event == START else None
     return answer({"hookSpecificOutput": output} if words else {}, headers=headers)
@@ -181,13 +181,13 @@ async def _handle_tool_use(
     output = interactive.output_text(payload.get("tool_response")) or _text(payload, "error")
     ref = _text(payload, "tool_use_id")
     asked = payload.get("tool_input")
-    words = asked if isinstance(asked, dict) else {"input": asked}
+    arguments = asked if isinstance(asked, dict) else {"input": asked}
     if event == TOOL_EVENTS[0]:
         response = _object(payload, "tool_response")
         await interactive.record_tool(
             here, session, use.tool, _object(payload, "tool_input"), response
         )
-    text = await interactive.tool_context(here, session, use.tool, words)
+    text = await interactive.tool_context(here, session, use.tool, arguments)
     await interactive.capture_tool_output(here, session, use, output, ref=ref)
     return text
 
@@ -276,11 +276,11 @@ async def _read_event(request: Request) -> Mapping[str, Any]:
     """Read an event as the agent tells it: whatever fields it has."""
     raw = await request.body()
     try:
-        given = _decode(raw)
+        payload = _decode(raw)
     except RecursionError as error:
         raise HTTPException(400, "The body is nested too deeply.") from error
     except ValueError as error:
         raise HTTPException(400, f"The body is not valid JSON: {error}") from error
-    if not isinstance(given, dict):
+    if not isinstance(payload, dict):
         raise Invalid(InvalidField("body", "must be a JSON object"))
-    return given
+    return payload

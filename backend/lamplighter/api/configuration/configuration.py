@@ -140,7 +140,7 @@ async def list_changes(request: Request) -> Response:
     """List edits made in the app with their diffs, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     position = params.position(query.cursor)
-    found = await changes.history(
+    result = await changes.history(
         here, configuration_of(request), limit=query.limit, position=position
     )
     items = [
@@ -153,9 +153,9 @@ async def list_changes(request: Request) -> Response:
             "created_at": serialize.format_moment(entry.created_at),
             "undone_by": entry.undone_by,
         }
-        for entry, file, diff in found.items
+        for entry, file, diff in result.items
     ]
-    return page(request, items, found.position, await feed.last_seq(here.db))
+    return page(request, items, result.position, await feed.last_seq(here.db))
 
 
 def configuration_of(request: Request) -> ConfigurationContext:
@@ -205,12 +205,12 @@ def _stale(error: Stale, current: Mapping[str, Any]) -> Response:
     return problem(412, str(error), headers=headers, current=current)
 
 
-def _preview_out(found: EditPreview) -> Response:
+def _preview_out(edit_preview: EditPreview) -> Response:
     return answer(
         {
-            "diff": found.diff,
-            "problems": [asdict(each) for each in found.problems],
-            "refusal": found.refusal,
-            "results": list(found.results),
+            "diff": edit_preview.diff,
+            "problems": [asdict(each) for each in edit_preview.problems],
+            "refusal": edit_preview.refusal,
+            "results": list(edit_preview.results),
         }
     )

@@ -31,13 +31,13 @@ _STATES: Final = {"current": True, "past": False, "all": None}
 @operation("GET", "/entities", "memories:read", shapes.EntityPage, query=shapes.EntityQuery)
 async def list_entities(request: Request) -> Response:
     """List entities of the knowledge graph."""
-    wanted, reach = params.query(request, shapes.EntityQuery), await _reach(request)
+    query, reach = params.query(request, shapes.EntityQuery), await _reach(request)
     selection = EntityFilter(
-        q=wanted.q,
-        kind=wanted.kind,
-        project=_project(wanted.project),
+        q=query.q,
+        kind=query.kind,
+        project=_project(query.project),
         reach=reach,
-        current=_STATES[wanted.state],
+        current=_STATES[query.state],
     )
 
     async def rows(db: Database, found: Sequence[Entity]) -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ async def list_entities(request: Request) -> Response:
             {**serialize.entity(each), "relationships": numbers.get(each.id, 0)} for each in found
         ]
 
-    return await _list(request, wanted, entities, selection, rows)
+    return await _list(request, query, entities, selection, rows)
 
 
 @operation(
@@ -162,36 +162,36 @@ async def unmerge(request: Request) -> Response:
 )
 async def list_relationships(request: Request) -> Response:
     """List relationships of the knowledge graph."""
-    wanted = params.query(request, shapes.RelationshipQuery)
+    query = params.query(request, shapes.RelationshipQuery)
     selection = RelationshipFilter(
-        kind=wanted.kind,
-        entity=wanted.entity,
-        project=_project(wanted.project),
+        kind=query.kind,
+        entity=query.entity,
+        project=_project(query.project),
         reach=await _reach(request),
-        current=_STATES[wanted.state],
+        current=_STATES[query.state],
     )
 
     async def rows(_: Database, found: Sequence[Relationship]) -> list[dict[str, Any]]:
         return [serialize.relationship(each) for each in found]
 
-    return await _list(request, wanted, relationships, selection, rows)
+    return await _list(request, query, relationships, selection, rows)
 
 
 async def _list(
     request: Request,
-    wanted: shapes.EntityQuery | shapes.RelationshipQuery,
+    query: shapes.EntityQuery | shapes.RelationshipQuery,
     table: Any,
     selection: EntityFilter | RelationshipFilter,
     rows: Callable[[Database, Sequence[Any]], Awaitable[list[dict[str, Any]]]],
 ) -> Response:
     """Answer with one page of a selection from `table`, entities or relationships."""
-    here, position = api_context(request), params.position(wanted.cursor)
+    here, position = api_context(request), params.position(query.cursor)
     async with reading(here.db):
-        found = await table.page(here.db, selection, limit=wanted.limit, position=position)
-        items = await rows(here.db, found.items)
+        result = await table.page(here.db, selection, limit=query.limit, position=position)
+        items = await rows(here.db, result.items)
         total = await table.count(here.db, selection)
         seq = await changes.last_seq(here.db)
-    return page(request, items, found.position, seq, total=total)
+    return page(request, items, result.position, seq, total=total)
 
 
 @operation(
@@ -269,20 +269,22 @@ async def delete_relationship(request: Request) -> Response:
 )
 async def graph(request: Request) -> Response:
     """Read the entities and relationships around an entity."""
-    here, wanted = api_context(request), params.query(request, shapes.GraphQuery)
+    here, query = api_context(request), params.query(request, shapes.GraphQuery)
     reach = await _reach(request)
     async with reading(here.db):
         center = await view.find_entity(
-            here.db, wanted.center, project=_project(wanted.project), reach=reach
+            here.db, query.center, project=_project(query.project), reach=reach
         )
-        found = await view.graph_around(
-            here.db, center, reach, depth=wanted.depth, limit=wanted.limit
+        graph_view = await view.graph_around(
+            here.db, center, reach, depth=query.depth, limit=query.limit
         )
         seq = await changes.last_seq(here.db)
-    nodes = [{**serialize.entity(each), "depth": found.depths[each.id]} for each in found.nodes]
-    edges = [serialize.relationship(each) for each in found.edges]
+    nodes = [
+        {**serialize.entity(each), "depth": graph_view.depths[each.id]} for each in graph_view.nodes
+    ]
+    edges = [serialize.relationship(each) for each in graph_view.edges]
     return answer(
-        {"center": center.id, "nodes": nodes, "edges": edges, "more": found.more, "seq": seq}
+        {"center": center.id, "nodes": nodes, "edges": edges, "more": graph_view.more, "seq": seq}
     )
 
 

@@ -31,23 +31,23 @@ async def index(request: Request) -> Response:
     here, query = api_context(request), params.query(request, review_shapes.AuditQuery)
     position = params.position(query.cursor)
     async with reading(here.db):
-        found = await page_on_topic(
+        result = await page_on_topic(
             here.db,
             query.topic,
             services=here.services().names,
             limit=query.limit,
             position=position,
         )
-        effects = await _effects(here, found) if query.prompt else {}
+        effects = await _effects(here, result) if query.prompt else {}
         seq = await changes.last_seq(here.db)
-    counts = {"active": found.active, "inactive": found.inactive}
-    more = {"topic": found.topic, "service": found.service, "states": counts}
+    counts = {"active": result.active, "inactive": result.inactive}
+    more = {"topic": result.topic, "service": result.service, "states": counts}
     items = [
         {**as_json(each), "prompt": None if effect is None else asdict(effect)}
-        for each in found.beliefs
+        for each in result.beliefs
         for effect in [effects.get(each.memory.id)]
     ]
-    return page(request, items, found.position, seq, **more)
+    return page(request, items, result.position, seq, **more)
 
 
 async def _effects(here: ApiContext, found: Audit) -> dict[MemoryId, AuditEffect]:

@@ -47,25 +47,25 @@ async def act(request: Request) -> Response:
 async def _preview(here: ApiContext, body: shapes.BulkIn, action: bulk.BulkAction) -> Response:
     async with reading(here.db):
         chosen = await _selection(here, body)
-        found = await bulk.preview(here.db, chosen, action, now=here.now())
+        result = await bulk.preview(here.db, chosen, action, now=here.now())
         seq = await changes.last_seq(here.db)
     examples = [
         {
             "before": serialize.memory(before),
             "after": None if after is None else serialize.memory(after),
         }
-        for before, after in found.examples
+        for before, after in result.examples
     ]
     preview = {
-        "matched": found.matched,
-        "turn_inactive": found.falling,
-        "turn_active": found.rising,
+        "matched": result.matched,
+        "turn_inactive": result.falling,
+        "turn_active": result.rising,
         "examples": examples,
     }
     return answer(
         {
-            "changed": found.changed,
-            "left": found.left,
+            "changed": result.changed,
+            "left": result.left,
             "seq": seq,
             "act": None,
             "preview": preview,

@@ -66,14 +66,14 @@ async def facets(request: Request) -> Response:
     at = _moment(query, here.now())
     async with reading(here.db):
         chosen = await _caller_filter(request, query)
-        found = await counts.facets(here.db, chosen, at=at)
+        totals = await counts.facets(here.db, chosen, at=at)
         seq = await changes.last_seq(here.db)
     return answer(
         {
-            "services": [{"service": name, "count": count} for name, count in found.services],
-            "categories": [{"category": name, "count": count} for name, count in found.categories],
-            "projects": [{"project": name, "count": count} for name, count in found.projects],
-            "states": found.states,
+            "services": [{"service": name, "count": count} for name, count in totals.services],
+            "categories": [{"category": name, "count": count} for name, count in totals.categories],
+            "projects": [{"project": name, "count": count} for name, count in totals.projects],
+            "states": totals.states,
             "seq": seq,
             **_as_of(at),
         }

@@ -42,12 +42,12 @@ async def index(request: Request) -> Response:
     async with reading(here.db):
         project = await project_bound(request)
         chosen = await _filter(here.db, query, here.services().names, project)
-        found = await reviews.page(here.db, chosen, limit=query.limit, position=position)
-        items = await reviews.as_json(here.db, found.items)
+        result = await reviews.page(here.db, chosen, limit=query.limit, position=position)
+        items = await reviews.as_json(here.db, result.items)
         total = await reviews.count(here.db, chosen)
         waiting = 0 if project is not None else (await reviews.waiting_pages(here.db))[0]
         seq = await changes.last_seq(here.db)
-    return page(request, items, found.position, seq, total=total, pages=waiting)
+    return page(request, items, result.position, seq, total=total, pages=waiting)
 
 
 @operation("GET", "/reviews/{id:int}", "reviews:read", review_shapes.ReviewCaseOut, problems=(404,))

@@ -35,7 +35,7 @@ async def create(request: Request) -> Response:
         source=Source.OPERATOR,
         trust=Trust.TRUSTED,
     )
-    found = await find_similar(
+    matches = await find_similar(
         here,
         candidate,
         here.active.lexicon,
@@ -44,7 +44,7 @@ async def create(request: Request) -> Response:
     )
     items = [
         {"memory": serialize.memory(each.memory), **serialize.verdict(each.verdict)}
-        for each in found
+        for each in matches
     ]
     return answer({"items": items})
 

@@ -32,15 +32,15 @@ async def index(request: Request) -> Response:
     here, query = api_context(request), params.query(request, journal_shapes.TrashQuery)
     position, q = params.position(query.cursor), query.q or ""
     async with reading(here.db):
-        found = await trash.page(here.db, q=q, limit=query.limit, position=position)
+        result = await trash.page(here.db, q=q, limit=query.limit, position=position)
         total = await trash.count(here.db, q=q)
-        counts = await trash.count_related(here.db, [each.id for each in found.items])
+        counts = await trash.count_related(here.db, [each.id for each in result.items])
         seq = await changes.last_seq(here.db)
     items = [
         {**_discarded_out(each, here.active.trash_retention), **counts[each.id]}
-        for each in found.items
+        for each in result.items
     ]
-    return page(request, items, found.position, seq, total=total)
+    return page(request, items, result.position, seq, total=total)
 
 
 @operation(

@@ -100,11 +100,11 @@ async def create(request: Request) -> Response:
 
 
 async def _filter(here: ApiContext, query: event_shapes.EventFilter) -> EventSelection:
-    since, until = (
+    start, until = (
         period.parse_moment(query.since, "from"),
         period.parse_moment(query.until, "to"),
     )
-    if since is not None and until is not None and since >= until:
+    if start is not None and until is not None and start >= until:
         raise Invalid(InvalidField("to", "must be later than the beginning of the range"))
     service = query.service
     if service is not None:
@@ -115,7 +115,7 @@ async def _filter(here: ApiContext, query: event_shapes.EventFilter) -> EventSel
         service=service,
         session=query.session,
         q=query.q,
-        since=since,
+        since=start,
         until=until,
         same=query.repeats_of,
     )

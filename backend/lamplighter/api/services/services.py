@@ -121,17 +121,17 @@ async def overview(request: Request) -> Response:
     """Read the overall status."""
     here, query = api_context(request), params.query(request, shapes.OverviewQuery)
     now = here.now()
-    since = period.parse_moment(query.since, "since") or now - RECENT
+    start = period.parse_moment(query.since, "since") or now - RECENT
     project = await project_wall.project_bound(request)
     async with reading(here.db):
-        found = await views.overview(
-            here.db, here.services(), since=since, now=now, project=project
+        summary = await views.overview(
+            here.db, here.services(), start=start, now=now, project=project
         )
         pulled = await here.halt_control.pulled(here.db)
         spent = await spending.spending_status(here)
         seq = await changes.last_seq(here.db)
     active_halt = halt.as_json(here, pulled) if pulled else None
-    shown = _overview(here, found, since=since, now=now)
+    shown = _overview(here, summary, start=start, now=now)
     return answer({**shown, "spending": spent, "halt": active_halt, "seq": seq})
 
 
@@ -146,58 +146,60 @@ async def list_learned(request: Request) -> Response:
     causes = [query.cause] if query.cause else statistics.CAUSES
     async with reading(here.db):
         found = await statistics.page(
-            here.db, causes, since=since, limit=query.limit, position=position
+            here.db, causes, start=since, limit=query.limit, position=position
         )
         seq = await changes.last_seq(here.db)
     return page(request, [_learned_out(each) for each in found.items], found.position, seq)
 
 
-def _person_out(asked: Escalation) -> dict[str, Any]:
+def _person_out(escalation: Escalation) -> dict[str, Any]:
     return {
-        "id": asked.id,
-        "service": asked.service,
-        "reason": asked.reason,
-        "asked_at": serialize.format_moment(asked.created_at),
-        "session_id": asked.session_id,
+        "id": escalation.id,
+        "service": escalation.service,
+        "reason": escalation.reason,
+        "asked_at": serialize.format_moment(escalation.created_at),
+        "session_id": escalation.session_id,
     }
 
 
 def _overview(
-    here: ApiContext, found: views.SystemOverview, *, since: datetime, now: datetime
+    here: ApiContext, summary: views.SystemOverview, *, start: datetime, now: datetime
 ) -> dict[str, Any]:
-    states = [each.state for each in found.conditions]
-    checked = [each.checked_at for each in found.conditions if each.checked_at]
+    states = [each.state for each in summary.conditions]
+    checked = [each.checked_at for each in summary.conditions if each.checked_at]
     recent = serialize.format_moment(now - RECENT)
     return {
-        "state": found.state,
+        "state": summary.state,
         "counts": {state: states.count(state) for state in ServiceState},
         "checked_at": serialize.format_moment(max(checked, default=None)),
         "path": here.services_path,
         "problems": here.problems(),
-        "supervisor": {**serialize.leader(found.leader, now=now), "waiting": found.parked},
-        "running": serialize.session(found.running) if found.running else None,
-        "outcomes": [serialize.session(each) for each in found.outcomes],
-        "queued": found.queued,
-        "people": [_person_out(each) for each in found.people],
-        "services": [_service_out(here, each) for each in found.conditions],
-        "learned": _learned(found, since),
+        "supervisor": {**serialize.leader(summary.leader, now=now), "waiting": summary.parked},
+        "running": serialize.session(summary.running) if summary.running else None,
+        "outcomes": [serialize.session(each) for each in summary.outcomes],
+        "queued": summary.queued,
+        "people": [_person_out(each) for each in summary.people],
+        "services": [_service_out(here, each) for each in summary.conditions],
+        "learned": _learned(summary, start),
         "events": {
             "since": recent,
-            "critical": found.activity.levels[Level.CRITICAL],
-            "warning": found.activity.levels[Level.WARNING],
+            "critical": summary.activity.levels[Level.CRITICAL],
+            "warning": summary.activity.levels[Level.WARNING],
         },
         "sessions": {
             "since": recent,
-            "total": sum(found.activity.runs.by_tier.values()),
-            "by_tier": {str(tier): found.activity.runs.by_tier.get(tier, 0) for tier in (1, 2, 3)},
-            "cost_usd": found.activity.runs.cost_usd,
+            "total": sum(summary.activity.runs.by_tier.values()),
+            "by_tier": {
+                str(tier): summary.activity.runs.by_tier.get(tier, 0) for tier in (1, 2, 3)
+            },
+            "cost_usd": summary.activity.runs.cost_usd,
         },
-        "reviews": _open_count(found.activity.reviews),
-        "pages": _open_count(found.pages),
-        "approvals": _open_count(found.approvals),
-        "incidents": [as_incident(each) for each in found.incidents],
-        "repaired": [as_incident(each) for each in found.repaired],
-        "run": _sessions_out(found.run),
+        "reviews": _open_count(summary.activity.reviews),
+        "pages": _open_count(summary.pages),
+        "approvals": _open_count(summary.approvals),
+        "incidents": [as_incident(each) for each in summary.incidents],
+        "repaired": [as_incident(each) for each in summary.repaired],
+        "run": _sessions_out(summary.run),
     }
 
 
@@ -205,26 +207,26 @@ def _open_count(counted: tuple[int, datetime | None]) -> dict[str, Any]:
     return {"open": counted[0], "oldest_at": serialize.format_moment(counted[1])}
 
 
-def _sessions_out(found: RunStatistics) -> dict[str, Any]:
+def _sessions_out(run_statistics: RunStatistics) -> dict[str, Any]:
     return {
         "days": [
             {"day": day.isoformat(), "by_tier": {str(tier): n for tier, n in by_tier.items()}}
-            for day, by_tier in found.days
+            for day, by_tier in run_statistics.days
         ],
-        "ended": {str(tier): by_status for tier, by_status in found.ended.items()},
-        "today": {"turns": found.today.turns, "cost_usd": found.today.cost_usd},
-        "month": {"turns": found.month.turns, "cost_usd": found.month.cost_usd},
+        "ended": {str(tier): by_status for tier, by_status in run_statistics.ended.items()},
+        "today": {"turns": run_statistics.today.turns, "cost_usd": run_statistics.today.cost_usd},
+        "month": {"turns": run_statistics.month.turns, "cost_usd": run_statistics.month.cost_usd},
     }
 
 
-def _learned(found: views.SystemOverview, since: datetime) -> dict[str, Any]:
+def _learned(summary: views.SystemOverview, start: datetime) -> dict[str, Any]:
     return {
-        "since": serialize.format_moment(since),
-        "learned": found.activity.causes["learned"],
-        "reinforced": found.activity.causes["reinforced"],
-        "weakened": found.activity.causes["contradicted"],
-        "faded": found.activity.causes["faded"],
-        "items": [_learned_out(each) for each in found.activity.changes],
+        "since": serialize.format_moment(start),
+        "learned": summary.activity.causes["learned"],
+        "reinforced": summary.activity.causes["reinforced"],
+        "weakened": summary.activity.causes["contradicted"],
+        "faded": summary.activity.causes["faded"],
+        "items": [_learned_out(each) for each in summary.activity.changes],
     }
 
 

@@ -28,7 +28,7 @@ from lamplighter.usecases.services import silence
 async def pause(request: Request) -> Response:
     """Pause a service: its failures are only recorded."""
     here, body = api_context(request), await params.body(request, shapes.PauseIn)
-    found = await silence.pause(
+    new_silence = await silence.pause(
         here,
         here.services(),
         request.path_params["name"],
@@ -36,7 +36,7 @@ async def pause(request: Request) -> Response:
         by=actor_name(caller_of(request)),
         until=period.parse_moment(body.until, "until"),
     )
-    return _pause_out(request, found)
+    return _pause_out(request, new_silence)
 
 
 @operation(

@@ -46,7 +46,7 @@ CLOSED: Final = "Webhooks are off. Set LAMPLIGHTER_WEBHOOK_TOKEN to receive aler
 async def receive_alerts(request: Request) -> Response:
     """Receive alerts from a monitor."""
     here, source = api_context(request), payloads.parse_source(request.path_params["source"])
-    given = payloads.parse(source, await _payload(request))
+    delivery = payloads.parse(source, await _payload(request))
     context = AlertContext(
         db=here.db,
         now=here.now,
@@ -54,7 +54,7 @@ async def receive_alerts(request: Request) -> Response:
         active=here.active,
         services=here.services(),
     )
-    taken = await alert.ingest_delivery(context, source, given)
+    taken = await alert.ingest_delivery(context, source, delivery)
     return answer(_delivery_out(taken), 202 if any(each.new for each in taken) else 200)
 
 
@@ -107,16 +107,16 @@ async def _payload(request: Request) -> Mapping[str, Any]:
         if len(body) > MAX_BYTES:
             raise HTTPException(413, f"The body is larger than {MAX_BYTES:,} bytes.")
     try:
-        given = msgspec.json.decode(bytes(body))
+        payload = msgspec.json.decode(bytes(body))
     except RecursionError as error:
         raise HTTPException(400, "The body is nested too deeply.") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HTTPException(400, f"The body is not valid JSON: {error}") from error
-    if not isinstance(given, dict):
+    if not isinstance(payload, dict):
         raise Invalid(InvalidField("body", "must be a JSON object"))
-    if _deeper(given, MAX_DEPTH):
+    if _deeper(payload, MAX_DEPTH):
         raise HTTPException(400, "The body is nested too deeply.")
-    return given
+    return payload
 
 
 def _deeper(value: Any, depth: int) -> bool:

@@ -151,7 +151,7 @@ def _cut(text: str, length: int, form: Form) -> str:
 
 def _find_start(path: Path, end: int, limit: int) -> int:
     """Return where the last `limit` lines before `end` begin; earlier lines are not read."""
-    found, at = 0, end
+    count, at = 0, end
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         while at > 0:
@@ -160,8 +160,8 @@ def _find_start(path: Path, end: int, limit: int) -> int:
             place = len(chunk)
             while (place := chunk.rfind(b"\n", 0, place)) >= 0:
                 start = at - size + place + 1
-                found += start < end
-                if found >= limit or (found and end - start >= BACK_BYTES):
+                count += start < end
+                if count >= limit or (count and end - start >= BACK_BYTES):
                     return start
             at -= size
     finally:

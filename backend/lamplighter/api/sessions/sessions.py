@@ -50,16 +50,16 @@ async def index(request: Request) -> Response:
         project=await project_wall.project_bound(request),
     )
     async with reading(here.db):
-        found = await sessions.page(here.db, chosen, limit=query.limit, position=position)
-        linked = await sessions.chain_members(here.db, found.items)
-        every = [each.id for each in (*found.items, *linked)]
+        result = await sessions.page(here.db, chosen, limit=query.limit, position=position)
+        linked = await sessions.chain_members(here.db, result.items)
+        every = [each.id for each in (*result.items, *linked)]
         waiting = await approvals.waiting_sessions(here.db)
         contradictions = await history.count_contradictions(here.db, every)
         seq = await changes.last_seq(here.db)
     return page(
         request,
-        [_row(each, waiting) for each in found.items],
-        found.position,
+        [_row(each, waiting) for each in result.items],
+        result.position,
         seq,
         linked=[_row(each, waiting) for each in linked],
         contradicted={str(number): count for number, count in contradictions.items()},
@@ -161,14 +161,14 @@ def _engines(here: ApiContext) -> list[dict[str, Any]]:
 
 def _engine(here: ApiContext, engine: Engine) -> dict[str, Any]:
     tiers = [tier for tier, name in sorted(here.active.tier_engines.items()) if name == engine.name]
-    found = engine.installed() if isinstance(engine, ExternalEngine) else None
+    installation = engine.installed() if isinstance(engine, ExternalEngine) else None
     return {
         "name": engine.name,
         "usual": 1 in tiers,
         "tiers": tiers,
         "problem": engine.probe(),
-        "program": found.path if found else None,
-        "version": found.version if found else None,
+        "program": installation.path if installation else None,
+        "version": installation.version if installation else None,
     }
 
 
@@ -190,23 +190,28 @@ async def log(request: Request) -> Response:
         session = await _session(here, params.number(request))
         seq = await changes.last_seq(here.db)
     path = here.session_files / f"{session.output}.jsonl"
-    ours = session.is_of(here.db.home.id if here.db.home else None) or path.exists()
+    is_local = session.is_of(here.db.home.id if here.db.home else None) or path.exists()
     # what is shown is what was taken in: the file itself may be further on
     until = session.log_offset if session.running else None
     times = await asyncio.to_thread(ReadTimes, path)
     read = partial(session_log.entries, form=query.form, redact=here.redact, times=times)
     if query.before is None:
-        found = await asyncio.to_thread(
+        result = await asyncio.to_thread(
             session_log.forward, path, query.after, limit=query.limit, until=until, read=read
         )
-        complete = not session.running and not found["more"]
+        complete = not session.running and not result["more"]
     else:
-        found = await asyncio.to_thread(
+        result = await asyncio.to_thread(
             session_log.backward, path, query.before, limit=query.limit, until=until, read=read
         )
-        complete = not session.running and query.before >= found["next"]
+        complete = not session.running and query.before >= result["next"]
     return answer(
-        {**found, "complete": complete, "elsewhere": None if ours else session.host, "seq": seq}
+        {
+            **result,
+            "complete": complete,
+            "elsewhere": None if is_local else session.host,
+            "seq": seq,
+        }
     )
 
 
@@ -302,18 +307,18 @@ async def chain(request: Request) -> Response:
     here, number = api_context(request), params.number(request)
     async with reading(here.db):
         await _session(here, number)
-        found = await chains.get_chain(here.db, number)
+        session_chain = await chains.get_chain(here.db, number)
         seq = await changes.last_seq(here.db)
-    last = found.sessions[-1]
+    last = session_chain.sessions[-1]
     return answer(
         {
-            "items": [serialize.session(each) for each in found.sessions],
-            "handoffs": [serialize.escalation(each) for each in found.handed],
-            "findings": [serialize.finding(each) for each in found.findings],
-            "uses": [serialize.cooldown_use(each) for each in found.uses],
+            "items": [serialize.session(each) for each in session_chain.sessions],
+            "handoffs": [serialize.escalation(each) for each in session_chain.handed],
+            "findings": [serialize.finding(each) for each in session_chain.findings],
+            "uses": [serialize.cooldown_use(each) for each in session_chain.uses],
             "status": last.status,
             "reason": last.reason or last.response,
-            "cost_usd": found.cost_usd,
+            "cost_usd": session_chain.cost_usd,
             "seq": seq,
         }
     )
@@ -383,7 +388,7 @@ def _engine_problem(here: ApiContext, name: str | None) -> list[InvalidField]:
 
 
 def _search(each: RecordedSearch, memories: Mapping[MemoryId, Memory]) -> dict[str, Any]:
-    shown = [(hit, memories.get(MemoryId(hit.memory_id))) for hit in each.hits]
+    pairs = [(hit, memories.get(MemoryId(hit.memory_id))) for hit in each.hits]
     return {
         "id": each.id,
         "tool": each.tool,
@@ -394,7 +399,7 @@ def _search(each: RecordedSearch, memories: Mapping[MemoryId, Memory]) -> dict[s
                 "rank": hit.rank,
                 "observation": memory.observation if memory else None,
             }
-            for hit, memory in shown
+            for hit, memory in pairs
         ],
         "at": serialize.format_moment(each.at),
     }

@@ -59,8 +59,8 @@ async def line(request: Request) -> Response:
     return answer({"line": api_context(request).settings.line_of(body.name, body.value)})
 
 
-def _health(found: Sequence[tuple[datetime, VitalSign]]) -> dict[str, Any]:
-    conditions = {sign.condition for _, sign in found}
+def _health(signs: Sequence[tuple[datetime, VitalSign]]) -> dict[str, Any]:
+    conditions = {sign.condition for _, sign in signs}
     return {
         "state": next(each for each in WORST_FIRST if each in conditions),
         "checks": [
@@ -72,6 +72,6 @@ def _health(found: Sequence[tuple[datetime, VitalSign]]) -> dict[str, Any]:
                 "figure": sign.figure,
                 "at": serialize.format_moment(at),
             }
-            for at, sign in found
+            for at, sign in signs
         ],
     }

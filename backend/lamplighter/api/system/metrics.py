@@ -111,50 +111,52 @@ def _process_metrics() -> "Iterator[Metric]":
         yield shown
 
 
-def _row_metrics(found: StoreFigures) -> "Iterator[Metric]":
+def _row_metrics(figures: StoreFigures) -> "Iterator[Metric]":
     yield _gauge(
         "memories",
         "Stored memories, by category and state (active, or the reason for being inactive).",
-        found.memories,
+        figures.memories,
         ("category", "state"),
     )
     yield _gauge(
         "sessions",
         "Stored sessions, by tier (0: client sessions) and status.",
-        found.sessions,
+        figures.sessions,
         ("tier", "status"),
     )
-    yield _gauge("cooldown_uses", "Actions in the last 24 hours.", found.uses, ("action",))
-    yield _gauge("session_cost_dollars", "Cost of all stored sessions.", found.dollars)
+    yield _gauge("cooldown_uses", "Actions in the last 24 hours.", figures.uses, ("action",))
+    yield _gauge("session_cost_dollars", "Cost of all stored sessions.", figures.dollars)
     yield _gauge(
-        "contexts_told", "Contexts included in the prompts of stored sessions.", found.prompts
+        "contexts_told", "Contexts included in the prompts of stored sessions.", figures.prompts
     )
     yield _gauge(
         "verification_memories",
         "Active memories by verification: verified, unverified, marked, and the last outcome.",
-        found.verification,
+        figures.verification,
         ("state",),
     )
     incidents: dict[tuple[str, ...], int] = dict.fromkeys(product(IncidentState, Level), 0)
-    incidents |= found.incidents  # a sum needs a series where there is none
+    incidents |= figures.incidents  # a sum needs a series where there is none
     yield _gauge("incidents", "Stored incidents.", incidents, ("state", "severity"))
-    if found.health is not None:
-        yield from _health_metrics(found.health)
-    yield _gauge("reviews_open", "Open reviews.", found.reviews)
-    yield _gauge("notebook_pages_waiting", "Notebook pages to review.", found.pages_waiting)
-    yield _gauge("approvals_waiting", "Approvals waiting for a decision.", found.approvals)
-    yield _gauge("requests_waiting", "Waiting session requests.", found.requests)
-    yield _gauge("outbox_notices", "Notifications not sent yet.", found.outbox)
-    yield _gauge("index_waiting", "Rows not indexed yet.", found.unindexed)
-    yield _gauge("database_size_bytes", "Size of the database.", found.bytes)
-    yield _gauge("feed_position", "Sequence number of the last change in the feed.", found.changes)
-    yield _gauge("supervisor_leading", "Whether a supervisor is the leader.", float(found.leads))
-    yield _gauge("halted", "Whether Lamplighter is halted.", float(found.halted))
-    if found.heartbeat_age is not None:
+    if figures.health is not None:
+        yield from _health_metrics(figures.health)
+    yield _gauge("reviews_open", "Open reviews.", figures.reviews)
+    yield _gauge("notebook_pages_waiting", "Notebook pages to review.", figures.pages_waiting)
+    yield _gauge("approvals_waiting", "Approvals waiting for a decision.", figures.approvals)
+    yield _gauge("requests_waiting", "Waiting session requests.", figures.requests)
+    yield _gauge("outbox_notices", "Notifications not sent yet.", figures.outbox)
+    yield _gauge("index_waiting", "Rows not indexed yet.", figures.unindexed)
+    yield _gauge("database_size_bytes", "Size of the database.", figures.bytes)
+    yield _gauge(
+        "feed_position", "Sequence number of the last change in the feed.", figures.changes
+    )
+    yield _gauge("supervisor_leading", "Whether a supervisor is the leader.", float(figures.leads))
+    yield _gauge("halted", "Whether Lamplighter is halted.", float(figures.halted))
+    if figures.heartbeat_age is not None:
         yield _gauge(
             "supervisor_heartbeat_age_seconds",
             "Time since the last heartbeat of the supervisor.",
-            found.heartbeat_age,
+            figures.heartbeat_age,
         )
 
 
@@ -182,8 +184,8 @@ def _check_metrics(checks: Sequence[CheckSeries], at: datetime) -> "Iterator[Met
     )
 
 
-def _health_metrics(found: MemoryMeasurement) -> "Iterator[Metric]":
-    findings = judge_figures(found.figures)
+def _health_metrics(measurement: MemoryMeasurement) -> "Iterator[Metric]":
+    findings = judge_figures(measurement.figures)
     yield _gauge(
         "memory_health",
         "Figures of the last measurement of the memory.",
@@ -198,19 +200,19 @@ def _health_metrics(found: MemoryMeasurement) -> "Iterator[Metric]":
     yield _gauge(
         "memory_measured_timestamp_seconds",
         "Time of the last measurement of the memory.",
-        found.at.timestamp(),
+        measurement.at.timestamp(),
     )
 
 
 def _gauge(
     name: str,
     about: str,
-    found: float | Mapping[tuple[str, ...], float],
+    samples: float | Mapping[tuple[str, ...], float],
     labels: tuple[str, ...] = (),
 ) -> "Metric":
     from prometheus_client.core import GaugeMetricFamily
 
     family = GaugeMetricFamily(f"lamplighter_{name}", about, labels=labels)
-    for values, count in found.items() if isinstance(found, Mapping) else (((), found),):
+    for values, count in samples.items() if isinstance(samples, Mapping) else (((), samples),):
         family.add_metric(values, count)
     return family

@@ -59,36 +59,36 @@ async def context(request: Request) -> Response:
 
     The functions that build a prompt build it.
     """
-    here, wanted = api_context(request), params.query(request, context_shapes.ContextQuery)
+    here, query = api_context(request), params.query(request, context_shapes.ContextQuery)
     project = await project_wall.project_bound(request)
     if project is not None:
-        wanted = msgspec.structs.replace(wanted, project=project)
-    if wanted.profile == "agent":
-        return await agents.context(request, wanted)
-    if wanted.profile == "project":
-        return await hooks.context(request, wanted)
-    known, now = here.services(), here.now()
+        query = msgspec.structs.replace(query, project=project)
+    if query.profile == "agent":
+        return await agents.context(request, query)
+    if query.profile == "project":
+        return await hooks.context(request, query)
+    services, now = here.services(), here.now()
     what_if = Hypothesis(
-        without=previews.parse_ids(wanted.exclude),
-        at=period.parse_elapsed_moment(wanted.as_of, "as_of", now=now),
+        without=previews.parse_ids(query.exclude),
+        at=period.parse_elapsed_moment(query.as_of, "as_of", now=now),
     )
     question = PreviewRequest(
         plan=SessionPlan(
-            tier=wanted.tier,
-            services=previews.parse_focus(wanted.services, known),
-            dry_run=wanted.dry_run,
-            tools=here.tools.get(wanted.tier, ()),
+            tier=query.tier,
+            services=previews.parse_focus(query.services, services),
+            dry_run=query.dry_run,
+            tools=here.tools.get(query.tier, ()),
         ),
-        budget=here.active.budget if wanted.budget is None else wanted.budget,
+        budget=here.active.budget if query.budget is None else query.budget,
         what_if=what_if,
-        against=previews.parse_comparison(wanted.compare_to),
+        against=previews.parse_comparison(query.compare_to),
     )
     async with reading(here.db):
         found = await previews.preview_prompt(
-            here.db, question, known, usual_budget=here.active.budget, now=now
+            here.db, question, services, usual_budget=here.active.budget, now=now
         )
         seq = await changes.last_seq(here.db)
-    return answer({**found.as_json(whole=wanted.sections == "all"), "seq": seq})
+    return answer({**found.as_json(whole=query.sections == "all"), "seq": seq})
 
 
 @operation(
@@ -103,15 +103,15 @@ async def context(request: Request) -> Response:
 async def inclusion(request: Request) -> Response:
     """Read whether the next prompt includes a memory, why, and what would include it."""
     here, query = api_context(request), params.query(request, memory_shapes.InclusionQuery)
-    known, now = here.services(), here.now()
+    services, now = here.services(), here.now()
     at = period.parse_elapsed_moment(query.as_of, "as_of", now=now)
-    asked = InclusionRequest(
-        services=previews.parse_focus(query.services, known),
+    question = InclusionRequest(
+        services=previews.parse_focus(query.services, services),
         budget=here.active.budget if query.budget is None else query.budget,
         what_if=Hypothesis(without=previews.parse_ids(query.exclude), at=at),
     )
     async with reading(here.db):
-        found = await explain(here.db, params.number(request), asked, known, now=now)
+        found = await explain(here.db, params.number(request), question, services, now=now)
         seq = await changes.last_seq(here.db)
     as_of = {} if at is None else {"as_of": serialize.format_moment(at)}
     return answer({**found.as_json(), **as_of, "seq": seq})

@@ -91,14 +91,14 @@ async def show(request: Request) -> Response:
         return problem(503, AWAY, headers={"Retry-After": "5"})
 
 
-def _render(found: PublicStatus) -> str:
+def _render(status: PublicStatus) -> str:
     """Fill the page; every value is escaped."""
     parts = {
-        "title": _title(found),
-        "at": _time(found.at),
-        "services": "".join(map(_service, found.services)),
-        "incidents": f"<ul>{''.join(map(_incident, found.incidents))}</ul>"
-        if found.incidents
+        "title": _title(status),
+        "at": _time(status.at),
+        "services": "".join(map(_service, status.services)),
+        "incidents": f"<ul>{''.join(map(_incident, status.incidents))}</ul>"
+        if status.incidents
         else "<p>None.</p>",
     }
     # in one pass: a name may contain what looks like a place

@@ -38,13 +38,13 @@ async def show(request: Request) -> Response:
     async with reading(here.db):
         memory = await lookup.get(here.db, number)
         outcome = await verifications.get(here.db, number)
-        found = await attached.of_memory(here.db, number)
+        checks = await attached.of_memory(here.db, number)
         opened = await reviews.open_claims(here.db, memory.id)
     return answer(
         {
             "verified_at": serialize.format_moment(memory.verified_at),
             "outcome": None if outcome is None else outcome_as_json(outcome),
-            "checks": [serialize.memory_check(each) for each in found],
+            "checks": [serialize.memory_check(each) for each in checks],
             "reviews": opened,
         }
     )
@@ -125,7 +125,7 @@ async def attach(request: Request) -> Response:
     """Attach a check to a memory."""
     here, number = api_context(request), params.number(request)
     body = await params.body(request, shapes.MemoryCheckIn)
-    found = await schedule.attach(
+    memory_check = await schedule.attach(
         here,
         number,
         here.services(),
@@ -135,7 +135,7 @@ async def attach(request: Request) -> Response:
         command=body.command,
         cadence=timedelta(seconds=body.cadence),
     )
-    return answer(serialize.memory_check(found), 201)
+    return answer(serialize.memory_check(memory_check), 201)
 
 
 @operation(

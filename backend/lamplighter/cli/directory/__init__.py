@@ -61,23 +61,23 @@ def _run(directory: Path, prefer: str | None, *, dry_run: bool, as_json: bool) -
     sys.exit(EXIT_FAILED if found["refused"] else 0)
 
 
-def _print(found: dict[str, Any], *, dry_run: bool) -> None:
-    for each in found["changes"]:
+def _print(result: dict[str, Any], *, dry_run: bool) -> None:
+    for each in result["changes"]:
         fields = f" ({', '.join(each['fields'])})" if each["action"] == "change" else ""
         click.echo(escape_terminal(f"{VERBS[each['action']]:<7} {each['path']}{fields}"))
-    for each in found["refused"]:
+    for each in result["refused"]:
         click.echo(escape_terminal(f"refused {each['path']}: {each['error']}"))
-    for each in found["effects"]:
+    for each in result["effects"]:
         click.echo(escape_terminal(f"Next prompt, {each['scope']}:"))
         for line in each["text"].splitlines():
             click.echo(escape_terminal(line))
-    if not dry_run and any(each["review"] for each in found["refused"]):
+    if not dry_run and any(each["review"] for each in result["refused"]):
         click.echo("Decide on the Reviews page, or with --prefer.")
-    count = len(found["changes"])
+    count = len(result["changes"])
     noun = "change" if count == 1 else "changes"
     if dry_run:
         click.echo(f"{count:,} {noun} to apply. Nothing was changed.")
-    elif found["act"] is None:
+    elif result["act"] is None:
         click.echo("There was nothing to apply.")
     else:
         click.echo(f"Applied {count:,} {noun}.")

@@ -27,7 +27,7 @@ def list_pages(query: str, *, as_json: bool) -> None:
     """List the pages, and those that need a review."""
     from lamplighter.serve.commands import notebook as commands
 
-    found = commands.list_pages(load_settings(), query)
+    pages = commands.list_pages(load_settings(), query)
     if as_json:
         print_json(
             [
@@ -37,11 +37,11 @@ def list_pages(query: str, *, as_json: bool) -> None:
                     "reasons": list(each.reasons),
                     "excerpt": each.excerpt,
                 }
-                for each in found
+                for each in pages
             ]
         )
         return
-    for each in found:
+    for each in pages:
         noun = "memory" if each.memories == 1 else "memories"
         many = "index" if each.path == INDEX else f"{each.memories:,} {noun}"
         click.echo(escape_terminal(f"{each.path}.md  {many}"))
@@ -49,9 +49,9 @@ def list_pages(query: str, *, as_json: bool) -> None:
             click.echo(escape_terminal(f"    {each.excerpt}"))
         for reason in each.reasons:
             click.echo(escape_terminal(f"    needs review: {reason}"))
-    if not found and query:
+    if not pages and query:
         click.echo("No page has all of these words.")
-    elif not found:
+    elif not pages:
         click.echo("The notebook has no pages yet. Run `lamplighter notebook sync` to write them.")
 
 
@@ -111,7 +111,7 @@ def _print_result(
 ) -> None:
     """Print what a run did and the pages to review, and end with status 1 if there are any."""
     if as_json:
-        found = {
+        report = {
             "edits": result.edits,
             "act": result.act,
             "written": result.written,
@@ -119,7 +119,7 @@ def _print_result(
             "for_review": {path: list(reasons) for path, reasons in reviews.items()},
             "ignored": result.ignored,
         }
-        print_json(found)
+        print_json(report)
         sys.exit(1 if reviews else 0)
     edits = "1 edit" if result.edits == 1 else f"{result.edits:,} edits"
     written = "1 page" if len(result.written) == 1 else f"{len(result.written):,} pages"

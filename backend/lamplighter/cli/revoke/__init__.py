@@ -46,15 +46,17 @@ def revoke(
         click.echo(f"Act {undo} was undone: {restored} as before.")
         return
     origin = choose_origin(session, agent, source)
-    found = command.revoke(load_settings(), origin, dry_run=not yes)
+    revocation = command.revoke(load_settings(), origin, dry_run=not yes)
     if as_json:
-        print_json(found)
+        print_json(revocation)
         return
-    for line in _lines(found):
+    for line in _lines(revocation):
         click.echo(escape_terminal(line))
-    if found["act"] is not None:
-        click.echo(f"Revoked {origin}. Undo it with `lamplighter revoke --undo {found['act']}`.")
-    elif yes or not _changes(found):
+    if revocation["act"] is not None:
+        click.echo(
+            f"Revoked {origin}. Undo it with `lamplighter revoke --undo {revocation['act']}`."
+        )
+    elif yes or not _changes(revocation):
         click.echo(f"There is nothing to revoke of {origin}.")
     else:
         click.echo("Nothing was changed. Use --yes to revoke.")
@@ -65,28 +67,30 @@ def _changes(found: dict[str, Any]) -> int:
     return int(counts["removed"] + counts["restored"] + counts["inherited"])
 
 
-def _lines(found: dict[str, Any]) -> Iterator[str]:
-    yield from _section("Removed", [_memory(each) for each in found["removed"]], found, "removed")
+def _lines(revocation: dict[str, Any]) -> Iterator[str]:
+    yield from _section(
+        "Removed", [_memory(each) for each in revocation["removed"]], revocation, "removed"
+    )
     changed = [
         f"{_memory(each['before'])}  {_value(each['before'])} -> {_value(each['after'])}"
-        for each in found["changed"]
+        for each in revocation["changed"]
     ]
-    yield from _section("Restored", changed, found, "restored")
+    yield from _section("Restored", changed, revocation, "restored")
     passed = [
         f"{each['replaces']}  {shorten(each['observation'], LINE_CHARS)}"
         f"  learned by session {each['session_id']}, confidence {each['confidence']}"
-        for each in found["inherited"]
+        for each in revocation["inherited"]
     ]
-    yield from _section("Passed to a later session", passed, found, "inherited")
+    yield from _section("Passed to a later session", passed, revocation, "inherited")
     kept = [
         f"{_memory(each['memory'])}  {each['cause']} by an operator, version {each['version']}"
-        for each in found["decisions"]
+        for each in revocation["decisions"]
     ]
-    yield from _section("Kept as an operator decided", kept, found, "decisions")
-    derived = [_memory(each) for each in found["derived"]]
+    yield from _section("Kept as an operator decided", kept, revocation, "decisions")
+    derived = [_memory(each) for each in revocation["derived"]]
     if derived:
-        yield from _section("Digests that stay; check their text", derived, found, "")
-    for each in found["effects"]:
+        yield from _section("Digests that stay; check their text", derived, revocation, "")
+    for each in revocation["effects"]:
         yield f"Next prompt, {each['scope']}:"
         yield from each["text"].splitlines()
 

@@ -52,7 +52,7 @@ def checks(
     as_json: bool,
 ) -> None:
     """Show the results of a service's scheduled checks, the newest last."""
-    found = read(
+    answer = read(
         "services.read_series",
         service=service,
         check=check,
@@ -61,15 +61,15 @@ def checks(
         limit=limit,
     )
     if as_json:
-        print_json(found)
+        print_json(answer)
         return
-    for each in found["checks"]:
+    for each in answer["checks"]:
         click.echo(escape_terminal(_head(each)))
         for point in each["points"]:
             click.echo(escape_terminal(f"  {_point(point)}"))
         for span in each["aggregates"]:
             click.echo(escape_terminal(f"  {_span(span)}"))
-    if not found["checks"]:
+    if not answer["checks"]:
         click.echo("No results yet. Start the supervisor to run the checks.")
 
 

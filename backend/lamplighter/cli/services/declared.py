@@ -28,14 +28,14 @@ def services() -> None:
 @report_errors
 def list_(group: str | None, tag: str | None, *, as_json: bool) -> None:
     """List the services with their states."""
-    found = read("services.list_services", group=group, tag=tag)["items"]
+    items = read("services.list_services", group=group, tag=tag)["items"]
     if as_json:
-        print_json(found)
+        print_json(items)
         return
-    width = max((len(each["name"]) for each in found), default=0)
-    for each in found:
+    width = max((len(each["name"]) for each in items), default=0)
+    for each in items:
         click.echo(escape_terminal(_line(each, width)))
-    if not found:
+    if not items:
         click.echo("No services match.")
 
 
@@ -92,16 +92,16 @@ def push_key(check: str, *, as_json: bool) -> None:
 def signals(check: str, limit: int, *, as_json: bool) -> None:
     """List the last signals of a push check with what the job sent, the newest first."""
     service, name = _names(check)
-    found = read("services.list_signals", service=service, check=name, limit=limit)["items"]
+    items = read("services.list_signals", service=service, check=name, limit=limit)["items"]
     if as_json:
-        print_json(found)
+        print_json(items)
         return
-    for each in found:
+    for each in items:
         status = "" if each["exit_status"] is None else f"  exit status {each['exit_status']}"
         click.echo(f"{each['at'][:10]} {each['at'][11:19]}  {each['kind']:<7}{status}".rstrip())
         for line in each["body"].splitlines():
             click.echo(escape_terminal(f"  {line}"))
-    if not found:
+    if not items:
         click.echo("No signals yet. Create the URL with `lamplighter services push-key`.")
 
 

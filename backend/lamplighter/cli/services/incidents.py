@@ -30,13 +30,13 @@ def incidents(
     """List open incidents, or show and change one."""
     if context.invoked_subcommand:
         return
-    found = read("services.list_incidents", whole=whole, service=service, limit=limit)["items"]
+    items = read("services.list_incidents", whole=whole, service=service, limit=limit)["items"]
     if as_json:
-        print_json(found)
+        print_json(items)
         return
-    for each in found:
+    for each in items:
         _echo(_line(each))
-    if not found:
+    if not items:
         click.echo("There are no incidents." if whole else "There are no open incidents.")
 
 
@@ -46,19 +46,19 @@ def incidents(
 @report_errors
 def show(number: int, *, as_json: bool) -> None:
     """Show an incident with its timeline."""
-    found = read("services.get_incident", number=number)
+    incident = read("services.get_incident", number=number)
     if as_json:
-        print_json(found)
+        print_json(incident)
         return
-    _echo(f"Incident {found['id']}, {_state(found)}: {found['title']}")
-    _echo(f"Services: {', '.join(found['services'])}")
-    if found["note"]:
-        _echo(f"Note: {found['note']}")
-    for item in found["timeline"]:
+    _echo(f"Incident {incident['id']}, {_state(incident)}: {incident['title']}")
+    _echo(f"Services: {', '.join(incident['services'])}")
+    if incident["note"]:
+        _echo(f"Note: {incident['note']}")
+    for item in incident["timeline"]:
         where = f" {item['service']}" if item["service"] else ""
         text = shorten(" ".join(f"{item['text']}".split()), LINE_CHARS)
         _echo(f"  {item['at'][11:19]}  {item['kind'].replace('_', ' ')}{where}  {text}".rstrip())
-    for each in found["memories_learned"]:
+    for each in incident["memories_learned"]:
         _echo(f"  Learned: {each['text']} (memory {each['id']})")
 
 
@@ -122,19 +122,19 @@ def separate(number: int) -> None:
 @report_errors
 def replay(number: int, *, without: tuple[int, ...], today: bool, as_json: bool) -> None:
     """Decide again on a past incident, with other memories. Changes nothing."""
-    found = read("services.replay_incident", number=number, without=list(without), today=today)
+    result = read("services.replay_incident", number=number, without=list(without), today=today)
     if as_json:
-        print_json(found)
+        print_json(result)
         return
-    incident = found["incident"]
+    incident = result["incident"]
     _echo(f"Incident {incident['id']}, {_state(incident)}: {incident['title']}")
-    _echo(f"With the memories of {'now' if today else 'then'}: {_decision(found['decision'])}")
-    for line in _refusals(found["decision"]):
+    _echo(f"With the memories of {'now' if today else 'then'}: {_decision(result['decision'])}")
+    for line in _refusals(result["decision"]):
         _echo(line)
-    if found["without"]:
+    if result["without"]:
         left = ", ".join(f"{each}" for each in without)
-        _echo(f"Without memory {left}: {_decision(found['without'])}")
-        for line in _refusals(found["without"]):
+        _echo(f"Without memory {left}: {_decision(result['without'])}")
+        for line in _refusals(result["without"]):
             _echo(line)
 
 
@@ -182,28 +182,28 @@ def _exit_status(found: Mapping[str, Any]) -> int:
     return EXIT_UNKNOWN if "unknown" in states else 0
 
 
-def _print_status(found: Mapping[str, Any], code: int) -> None:
-    services = sorted(found["services"], key=lambda each: STATES.index(each["state"]))
+def _print_status(summary: Mapping[str, Any], code: int) -> None:
+    services = sorted(summary["services"], key=lambda each: STATES.index(each["state"]))
     if code != EXIT_FAILED:
         some = "1 service" if len(services) == 1 else f"{len(services)} services"
         unknown = sum(each["state"] == "unknown" and not each["silence"] for each in services)
         unchecked = f", {unknown} not checked yet" if unknown else ""
         click.echo(f"{some}{unchecked}; no open incident, nothing needs you.")
-    for each in found["incidents"]:
+    for each in summary["incidents"]:
         _echo(_line(each))
-    for each in found["people"]:
+    for each in summary["people"]:
         _echo(f"Needs you: {each['service']}: {each['reason']}")
     used = "; its last valid version is used" if services else ""
-    for each in found["problems"]:
+    for each in summary["problems"]:
         place = f"{each['path']}:{each['line']}:{each['column']}"
         _echo(f"Needs you: {place}: {each['message']}{used}")
-    if found["approvals"]:
-        click.echo(f"Approvals waiting: {found['approvals']} (lamplighter approvals)")
+    if summary["approvals"]:
+        click.echo(f"Approvals waiting: {summary['approvals']} (lamplighter approvals)")
     for each in services:
         checked = f"checked {each['checked']}" if each["checked"] else "not checked yet"
         silence = f"  {describe_silence(each['silence'])}" if each["silence"] else ""
         _echo(f"  {each['service']:<24} {each['state']:<8} {checked}{silence}")
-    if found["supervisor"] == "away":
+    if summary["supervisor"] == "away":
         click.echo("The supervisor is not running: nothing is checked.")
 
 

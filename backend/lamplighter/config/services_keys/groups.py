@@ -39,34 +39,34 @@ def read_groups(sheet: YamlSheet, listed: yaml.Node) -> Groups:
     return Groups(declared)
 
 
-def read_declared(sheet: YamlSheet, given: Nodes, groups: Groups | None) -> dict[str, Any]:
+def read_declared(sheet: YamlSheet, nodes: Nodes, groups: Groups | None) -> dict[str, Any]:
     """Return the group and the tags of a service, when it is silent, and who is notified.
 
     Its own keys come before those of its group; maintenance windows of both hold.
     """
-    found: dict[str, Any] = {}
-    if "group" in given and (group := names.read_name(sheet, given["group"], "a group's name")):
-        shared = groups.of(sheet, given["group"], group) if groups else {}
-        found = {"group": group, **shared}
-    if "tags" in given:
-        found["tags"] = _names(sheet, given["tags"], "a tag")
-    if "paused" in given:
-        found["paused"] = sheet.boolean(given["paused"])
-    own = _shared(sheet, given)
-    windows = (*found.get("maintenance", ()), *own.get("maintenance", ()))
-    return found | own | ({"maintenance": windows} if windows else {})
+    fields: dict[str, Any] = {}
+    if "group" in nodes and (group := names.read_name(sheet, nodes["group"], "a group's name")):
+        shared = groups.of(sheet, nodes["group"], group) if groups else {}
+        fields = {"group": group, **shared}
+    if "tags" in nodes:
+        fields["tags"] = _names(sheet, nodes["tags"], "a tag")
+    if "paused" in nodes:
+        fields["paused"] = sheet.boolean(nodes["paused"])
+    own = _shared(sheet, nodes)
+    windows = (*fields.get("maintenance", ()), *own.get("maintenance", ()))
+    return fields | own | ({"maintenance": windows} if windows else {})
 
 
-def _shared(sheet: YamlSheet, given: Nodes) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if "notify" in given:
-        found["notify"] = _names(sheet, given["notify"], "the name of a notification target")
-    if "maintenance" in given:
+def _shared(sheet: YamlSheet, nodes: Nodes) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    if "notify" in nodes:
+        fields["notify"] = _names(sheet, nodes["notify"], "the name of a notification target")
+    if "maintenance" in nodes:
         # late: it loads time zones and cron expressions, and most files have no window
         from lamplighter.config.services_keys.silences import read_windows
 
-        found["maintenance"] = read_windows(sheet, given["maintenance"])
-    return found
+        fields["maintenance"] = read_windows(sheet, nodes["maintenance"])
+    return fields
 
 
 def _names(sheet: YamlSheet, node: yaml.Node, expected: str) -> tuple[str, ...]:

@@ -22,23 +22,23 @@ def read_windows(sheet: YamlSheet, node: yaml.Node) -> tuple[MaintenanceWindow, 
 
 
 def _window(sheet: YamlSheet, node: yaml.Node) -> MaintenanceWindow | None:
-    given = sheet.mapping(node, f"a maintenance window such as {_EXAMPLE}", _KEYS)
-    keys = given.keys() - {"name", "zone"}
+    nodes = sheet.mapping(node, f"a maintenance window such as {_EXAMPLE}", _KEYS)
+    keys = nodes.keys() - {"name", "zone"}
     if not isinstance(node, yaml.MappingNode):
         return None
     if keys not in ({"from", "to"}, {"cron", "for"}):
         sheet.wrong(node, "a maintenance window has from and to, or cron and for")
         return None
-    name = one_line(sheet.string(given["name"], "text") or "") if "name" in given else ""
-    place = zone(sheet, given["zone"]) if "zone" in given else UTC_NAME
-    if "cron" in given:
-        expression = cron(sheet, given["cron"])
+    name = one_line(sheet.string(nodes["name"], "text") or "") if "name" in nodes else ""
+    place = zone(sheet, nodes["zone"]) if "zone" in nodes else UTC_NAME
+    if "cron" in nodes:
+        expression = cron(sheet, nodes["cron"])
         return MaintenanceWindow(
-            name=name, zone=place, cron=expression, seconds=span(sheet, given["for"])
+            name=name, zone=place, cron=expression, seconds=span(sheet, nodes["for"])
         )
-    start, end = (_moment(sheet, given[key], place) for key in ("from", "to"))
+    start, end = (_moment(sheet, nodes[key], place) for key in ("from", "to"))
     if start >= end:
-        sheet.wrong(given["to"], "to is not after from")
+        sheet.wrong(nodes["to"], "to is not after from")
         end = start + timedelta(seconds=1)
     return MaintenanceWindow(name=name, zone=place, start=start, end=end)
 

@@ -17,16 +17,16 @@ PushTimes = tuple[float, str | None, str, float]
 
 def push_times(sheet: YamlSheet, node: yaml.Node) -> PushTimes:
     """Return when a job is expected to report: every so often, or by a cron expression."""
-    given = sheet.mapping(node, "when the job runs, such as {every: 1d, grace: 1h}", _PUSH)
-    if isinstance(node, yaml.MappingNode) and ("every" in given) == ("cron" in given):
+    nodes = sheet.mapping(node, "when the job runs, such as {every: 1d, grace: 1h}", _PUSH)
+    if isinstance(node, yaml.MappingNode) and ("every" in nodes) == ("cron" in nodes):
         sheet.wrong(node, "a push check has either every or cron")
-    if "zone" in given and "cron" not in given:
-        sheet.wrong(given["zone"], "zone is the time zone of cron; every needs none")
+    if "zone" in nodes and "cron" not in nodes:
+        sheet.wrong(nodes["zone"], "zone is the time zone of cron; every needs none")
     return (
-        span(sheet, given["every"]) if "every" in given else EVERY_SECONDS,
-        cron(sheet, given["cron"]) if "cron" in given else None,
-        zone(sheet, given["zone"]) if "zone" in given else UTC_NAME,
-        span(sheet, given["grace"]) if "grace" in given else GRACE_SECONDS,
+        span(sheet, nodes["every"]) if "every" in nodes else EVERY_SECONDS,
+        cron(sheet, nodes["cron"]) if "cron" in nodes else None,
+        zone(sheet, nodes["zone"]) if "zone" in nodes else UTC_NAME,
+        span(sheet, nodes["grace"]) if "grace" in nodes else GRACE_SECONDS,
     )
 
 

@@ -192,13 +192,13 @@ def normalize_code(typed: str) -> str:
 
 def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
     """Return every `noun:read` and `noun:write` that these scopes include."""
-    found: set[str] = set()
+    expanded: set[str] = set()
     for scope in scopes:
-        found |= _WIDE.get(scope, {scope})
+        expanded |= _WIDE.get(scope, {scope})
         noun, _, verb = scope.partition(":")
         if verb == "write":
-            found.add(f"{noun}:read")
-    return frozenset(found)
+            expanded.add(f"{noun}:read")
+    return frozenset(expanded)
 
 
 def covers(owned: Iterable[str], requested: Iterable[str]) -> bool:
@@ -208,8 +208,8 @@ def covers(owned: Iterable[str], requested: Iterable[str]) -> bool:
 
 def validate_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
     """Return scopes, each once; raises Invalid naming those that are none."""
-    words = tuple(dict.fromkeys(word.strip().lower() for word in scopes if word.strip()))
-    unknown = [word for word in words if word not in SCOPES]
+    names = tuple(dict.fromkeys(word.strip().lower() for word in scopes if word.strip()))
+    unknown = [word for word in names if word not in SCOPES]
     if unknown:
         named = ", ".join(map(repr, unknown))
         raise Invalid(
@@ -218,9 +218,9 @@ def validate_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
                 f"must contain only known scopes, not {named}; known scopes: {', '.join(SCOPES)}",
             )
         )
-    if not words:
+    if not names:
         raise Invalid(InvalidField("scopes", f"must contain at least one of {', '.join(SCOPES)}"))
-    return words
+    return names
 
 
 def validate_token_name(given: str) -> str:

@@ -195,14 +195,14 @@ def describe_request(each: Approval, *, now: datetime) -> str:
 
 def describe_result(each: Approval) -> str:
     """Return the decision on an approval, in the words its session gets."""
-    said = f": {each.note}" if each.note else ""
+    note = f": {each.note}" if each.note else ""
     match each.state:
         case ApprovalState.DENIED:
-            return f"denied by a person{said}"
+            return f"denied by a person{note}"
         case ApprovalState.EXPIRED:
             return f"no decision within {_format_duration(each.expires_at - each.created_at)}"
         case ApprovalState.WITHDRAWN:
-            return f"withdrawn{said}"
+            return f"withdrawn{note}"
     return f"approval {each.id} is {each.state}"
 
 
@@ -227,23 +227,23 @@ def validate_answer(answer: ApprovalAnswer) -> list[InvalidField]:
     return wrong
 
 
-def restore_masked(words: Sequence[str], approval: Approval) -> tuple[str, ...]:
+def restore_masked(argv: Sequence[str], approval: Approval) -> tuple[str, ...]:
     """Return words that a person wrote with what was masked in them as it is.
 
     Raises Invalid where two that look the same are masked, and which is meant
     cannot be told by their places.
     """
     pairs = [*zip(approval.masked_argv, approval.argv, strict=True)]
-    found: list[str] = []
-    for place, word in enumerate(words):
+    restored: list[str] = []
+    for place, word in enumerate(argv):
         meant = {own for shown, own in pairs if shown == word != own}
-        if len(meant) > 1 and len(words) == len(pairs) and pairs[place][0] == word:
+        if len(meant) > 1 and len(argv) == len(pairs) and pairs[place][0] == word:
             meant = {pairs[place][1]}
         if len(meant) > 1:
             wrong = f"argument {place + 1} ({word}) could mean either of two masked secrets"
             raise Invalid(InvalidField("argv", wrong))
-        found += meant or [word]
-    return tuple(found)
+        restored += meant or [word]
+    return tuple(restored)
 
 
 def _argv_problems(argv: Sequence[str]) -> list[str]:

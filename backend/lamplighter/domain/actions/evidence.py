@@ -17,18 +17,18 @@ class RecoveryTime:
     seconds: float
 
 
-def parse_evidence(found: Mapping[str, Any]) -> CheckResult | Finding | RecoveryTime | None:
+def parse_evidence(record: Mapping[str, Any]) -> CheckResult | Finding | RecoveryTime | None:
     """Return what a structured tool result tells; None when it is nothing we keep."""
-    match found:
+    match record:
         case {"service": str(service), "check": str(name), "kind": str(kind), "ok": bool(ok)}:
-            return _parse_check_result(found, service, name, kind, ok=ok)
+            return _parse_check_result(record, service, name, kind, ok=ok)
         case {"service": str(service), "stage": str(stage)}:
             return Finding(
                 service=service,
                 stage=stage,
-                check=_text(found.get("check")),
-                cause=_text(found.get("cause")) or None,
-                detail=_text(found.get("detail")),
+                check=_text(record.get("check")),
+                cause=_text(record.get("cause")) or None,
+                detail=_text(record.get("detail")),
             )
         case {"use": int(use), "healthy_after": int() | float() as seconds}:
             return RecoveryTime(use, float(seconds))
@@ -36,10 +36,10 @@ def parse_evidence(found: Mapping[str, Any]) -> CheckResult | Finding | Recovery
 
 
 def _parse_check_result(
-    found: Mapping[str, Any], service: str, name: str, kind: str, *, ok: bool
+    record: Mapping[str, Any], service: str, name: str, kind: str, *, ok: bool
 ) -> CheckResult:
-    status, latency = found.get("status"), found.get("latency_ms")
-    answered = found.get("answered")
+    status, latency = record.get("status"), record.get("latency_ms")
+    answered = record.get("answered")
     return CheckResult(
         service=service,
         name=name,
@@ -47,10 +47,10 @@ def _parse_check_result(
         ok=ok,
         status=status if isinstance(status, int) else None,
         latency_ms=latency if isinstance(latency, int | float) else None,
-        attempts=found["attempts"] if isinstance(found.get("attempts"), int) else 1,
-        flapped=found.get("flapped") is True,
-        warned=found.get("warned") is True,
-        detail=_text(found.get("detail")),
+        attempts=record["attempts"] if isinstance(record.get("attempts"), int) else 1,
+        flapped=record.get("flapped") is True,
+        warned=record.get("warned") is True,
+        detail=_text(record.get("detail")),
         answered=answered if isinstance(answered, bool) else None,
     )
 

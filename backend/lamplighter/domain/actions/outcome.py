@@ -103,14 +103,14 @@ def _planned_outcome(records: SessionRecords) -> SessionOutcome | None:
 
 
 def _last_use_outcome(
-    records: SessionRecords, outcome: UseOutcome, state: OutcomeState, words: str
+    records: SessionRecords, outcome: UseOutcome, state: OutcomeState, template: str
 ) -> SessionOutcome | None:
     """Name the last use where each of them ended in one way."""
     uses = [use for use in records.uses if use.outcome is not UseOutcome.UNNEEDED]
     if not uses or any(use.outcome is not outcome for use in uses):
         return None
     what = uses[-1].name or uses[-1].action
-    return SessionOutcome(state, words.format(what=what, service=uses[-1].service))
+    return SessionOutcome(state, template.format(what=what, service=uses[-1].service))
 
 
 def _failing_outcome(records: SessionRecords) -> SessionOutcome | None:

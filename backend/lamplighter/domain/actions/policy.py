@@ -92,15 +92,15 @@ def resolve_action(
         return Refusal(TOO_OFTEN)
     if reach.tier != MAX_TIER:
         return Refusal(f"sessions of tier {reach.tier} may not run actions")
-    found = reach.services.find(service)
-    if found is None:
+    target = reach.services.find(service)
+    if target is None:
         return Refusal(f"{quote_name(service)} is not in services.yaml")
-    if reach.scope is not None and found.name not in reach.scope:
-        return Refusal(f"{found.name} is not in the scope of this session")
-    for each in found.actions:
+    if reach.scope is not None and target.name not in reach.scope:
+        return Refusal(f"{target.name} is not in the scope of this session")
+    for each in target.actions:
         if each.name == action:
-            return RequestedAction(found, replace(each, approve=found.approval_of(each)))
-    return Refusal(f"{found.name} has no action {quote_name(action)} in services.yaml")
+            return RequestedAction(target, replace(each, approve=target.approval_of(each)))
+    return Refusal(f"{target.name} has no action {quote_name(action)} in services.yaml")
 
 
 def decide(chosen: RequestedAction, facts: PolicyFacts, *, now: datetime) -> PolicyDecision:

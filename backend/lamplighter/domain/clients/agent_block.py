@@ -87,7 +87,7 @@ def pack_block(
     ]
     texts = [_escape_tags(each.memory.observation) for each in memories]
     whole = [len(head) + len(text) + 1 for head, text in zip(heads, texts, strict=True)]
-    lines, kept = [], []
+    lines, included = [], []
     for each, head, text, share in zip(
         memories, heads, texts, allocate_chars(whole, room), strict=True
     ):
@@ -96,12 +96,12 @@ def pack_block(
             continue
         said = _escape_tags(render_excerpt(text, terms, chars))
         lines.append(f"{head}{said}")
-        kept.append(replace(each, content=said))
+        included.append(replace(each, content=said))
     if not lines and not summaries:
         return "", []
     blocks = [render_block(summaries, [])] if summaries else []
     blocks += ["\n".join(("<memory:context>", *lines, "</memory:context>", ""))] if lines else []
-    return "".join(blocks), kept
+    return "".join(blocks), included
 
 
 def _summary(session: Session) -> str:

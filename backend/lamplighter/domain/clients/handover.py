@@ -30,11 +30,11 @@ def blank_key(prompt: str) -> str:
 
 
 def read_messages(
-    lines: Iterable[Any], *, since: datetime | None = None
+    lines: Iterable[Any], *, start: datetime | None = None
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the key, role and text of each line that the user or the model wrote.
 
-    Tools, thinking, subagents, what Claude Code inserts, and lines from before `since` are left
+    Tools, thinking, subagents, what Claude Code inserts, and lines from before `start` are left
     out: a session hands over the same lines again.
     """
     for line in lines:
@@ -43,19 +43,19 @@ def read_messages(
         role, key, message = line.get("type"), line.get("uuid"), line.get("message")
         if role not in (USER, ASSISTANT) or not isinstance(key, str) or not key:
             continue
-        if since is not None and _is_before(line.get("timestamp"), since):
+        if start is not None and _is_before(line.get("timestamp"), start):
             continue
         if isinstance(message, dict) and (text := _text(message)):
             yield key[:KEY_CHARS], role, text
 
 
-def _is_before(written: Any, since: datetime) -> bool:
+def _is_before(written: Any, start: datetime) -> bool:
     """Whether a line was written before a moment; one without a time was not."""
     try:
         at = datetime.fromisoformat(written)
     except (TypeError, ValueError):
         return False
-    return at.tzinfo is not None and at < since
+    return at.tzinfo is not None and at < start
 
 
 def _text(message: Mapping[str, Any]) -> str:

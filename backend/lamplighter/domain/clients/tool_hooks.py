@@ -105,15 +105,15 @@ def arguments_text(arguments: Any) -> str:
 def match_rules(rules: Sequence[SaveRule], used: ToolCall, output: str) -> list[RuleMatch]:
     """Return every rule that matches, but each kind of knowledge only once."""
     name, output = normalize_tool_name(used.tool), _limit_output(output)
-    found: dict[tuple[Category, str, str], RuleMatch] = {}
+    matches: dict[tuple[Category, str, str], RuleMatch] = {}
     for rule in rules:
         if rule.tool != name or _search(rule.match_args, used.arguments) is None:
             continue
         at = _search(rule.match_output, output)
         if at is not None:
             said = _line_at(output, at) or one_line(used.arguments)
-            found.setdefault((rule.category, rule.scope, rule.project), RuleMatch(rule, said))
-    return list(found.values())
+            matches.setdefault((rule.category, rule.scope, rule.project), RuleMatch(rule, said))
+    return list(matches.values())
 
 
 def build_candidate(

@@ -94,16 +94,16 @@ def merge_directory(
     bound = {each.memory_id for each in base.values()}
     free = {number: each for number, each in memories.items() if number not in bound}
     for path in sorted({*base, *files}):
-        held, stated = base.get(path), files.get(path)
-        if held is None:
+        base_file, stated = base.get(path), files.get(path)
+        if base_file is None:
             assert stated is not None
             merge.add(path, stated, free)
         elif stated is None:
-            merge.remove(path, held, memories.get(held.memory_id))
-        elif (now := memories.get(held.memory_id)) is None:
-            merge.revive(path, held, stated)
+            merge.remove(path, base_file, memories.get(base_file.memory_id))
+        elif (now := memories.get(base_file.memory_id)) is None:
+            merge.revive(path, base_file, stated)
         else:
-            merge.change(path, held.memory_id, held.values, stated, now)
+            merge.change(path, base_file.memory_id, base_file.values, stated, now)
     return merge.result
 
 
@@ -139,26 +139,26 @@ class _Merge:
         now = free.pop(min(same))
         self.change(path, min(same), None, stated, now)
 
-    def remove(self, path: str, held: BaseFile, now: Values | None) -> None:
+    def remove(self, path: str, base_file: BaseFile, now: Values | None) -> None:
         """Remove the memory of a file that is gone, unless it was changed since."""
         if now is None:
             return
-        changed = [name for name in EDITABLE if now[name] != held.values[name]]
+        changed = [name for name in EDITABLE if now[name] != base_file.values[name]]
         if changed and self.prefer is None:
             self.conflict(path, REMOVED_HERE.format(_names(changed)))
         elif not changed or self.prefer is Side.DIRECTORY:
-            self.result.changes.append(FileChange(path, FileAction.REMOVE, held.memory_id))
+            self.result.changes.append(FileChange(path, FileAction.REMOVE, base_file.memory_id))
 
-    def revive(self, path: str, held: BaseFile, stated: Values) -> None:
+    def revive(self, path: str, base_file: BaseFile, stated: Values) -> None:
         """A memory that is gone stays so, unless its file was changed since."""
-        if all(stated[name] == held.values[name] for name in EDITABLE):
-            self.result.memories[path] = held.memory_id
+        if all(stated[name] == base_file.values[name] for name in EDITABLE):
+            self.result.memories[path] = base_file.memory_id
         elif self.prefer is None:
             self.conflict(path, REMOVED_THERE)
         elif self.prefer is Side.DIRECTORY:
             self.result.changes.append(FileChange(path, FileAction.CREATE, values=stated))
         else:
-            self.result.memories[path] = held.memory_id
+            self.result.memories[path] = base_file.memory_id
 
     def change(
         self, path: str, number: MemoryId, base: Values | None, stated: Values, now: Values
@@ -168,12 +168,12 @@ class _Merge:
         if fixed:
             self.conflict(path, NOT_CHANGEABLE.format(_names(fixed)))
             return
-        wanted, conflicts = _merge_fields(base, stated, now)
+        changes, conflicts = _merge_fields(base, stated, now)
         strength = _strength(base, stated, now)
         if strength is None:
             conflicts.append("confidence")
         else:
-            wanted |= strength
+            changes |= strength
         if (number, stated[TEXT]) in self.judged and TEXT in conflicts and self.prefer is None:
             conflicts.remove(TEXT)
         if conflicts and self.prefer is None:
@@ -182,10 +182,10 @@ class _Merge:
             self.result.conflicts.append(FileConflict(path, message, *both))
             return
         if self.prefer is Side.DIRECTORY:
-            wanted |= {name: stated[name] for name in conflicts}
+            changes |= {name: stated[name] for name in conflicts}
         self.result.memories[path] = number
-        if wanted:
-            self.result.changes.append(FileChange(path, FileAction.CHANGE, number, wanted))
+        if changes:
+            self.result.changes.append(FileChange(path, FileAction.CHANGE, number, changes))
 
     def conflict(self, path: str, message: str) -> None:
         """Note a file that is not applied."""
@@ -196,16 +196,16 @@ def _merge_fields(
     base: Values | None, stated: Values, now: Values
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what the file changes, and the fields that both sides changed."""
-    wanted: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     conflicts: list[str] = []
     for name in EDITABLE:
         if stated[name] == now[name] or (base is not None and stated[name] == base[name]):
             continue
         if base is not None and now[name] == base[name]:
-            wanted[name] = stated[name]
+            changes[name] = stated[name]
         else:
             conflicts.append(name)
-    return wanted, conflicts
+    return changes, conflicts
 
 
 def _strength(base: Values | None, stated: Values, now: Values) -> dict[str, Any] | None:

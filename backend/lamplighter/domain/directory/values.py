@@ -105,16 +105,18 @@ def memory_from(values: Values, admitted: Candidate, *, now: datetime) -> Memory
     )
 
 
-def assign_paths(memories: Iterable[Memory], taken: Mapping[str, int]) -> dict[MemoryId, str]:
-    """Return the path of each memory; `taken` are the paths that memories already have.
+def assign_paths(
+    memories: Iterable[Memory], existing_paths: Mapping[str, int]
+) -> dict[MemoryId, str]:
+    """Return the path of each memory; `existing_paths` are the paths that memories already have.
 
     A new path follows from the memory alone: PROJECT/SERVICE/WORDS.md. Two of one name are
     numbered in the order in which they were created.
     """
-    used = set(taken)
-    found = {MemoryId(number): path for path, number in taken.items()}
+    used = set(existing_paths)
+    paths = {MemoryId(number): path for path, number in existing_paths.items()}
     for memory in sorted(memories, key=_order):
-        if memory.id in found:
+        if memory.id in paths:
             continue
         base, number = _path(memory), 1
         path = f"{base}.md"
@@ -122,8 +124,8 @@ def assign_paths(memories: Iterable[Memory], taken: Mapping[str, int]) -> dict[M
             number += 1
             path = f"{base}-{number}.md"
         used.add(path)
-        found[memory.id] = path
-    return found
+        paths[memory.id] = path
+    return paths
 
 
 def _path(memory: Memory) -> str:

@@ -93,14 +93,14 @@ def _mentions(sentence: str, known: KnownKinds) -> Iterator[Mention]:
 
 
 def _phrase(
-    sentence: str, tokens: list[re.Match[str]], at: int, known: KnownKinds
+    sentence: str, tokens: list[re.Match[str]], at: int, lookup: KnownKinds
 ) -> tuple[Mention, int] | None:
     """Return the name that begins at a token, with how many tokens it has."""
     begin = at
     if tokens[at][0].lower() in _DETERMINERS and at + 1 < len(tokens):
         at += 1
     determined = at > begin
-    size, kind = _name_size(tokens, at, known)
+    size, kind = _name_size(tokens, at, lookup)
     if not size and determined:
         size, kind = _described_size(tokens, at)
     if not size:
@@ -118,13 +118,15 @@ def _phrase(
 
 
 def _name_size(
-    tokens: list[re.Match[str]], at: int, known: KnownKinds
+    tokens: list[re.Match[str]], at: int, lookup: KnownKinds
 ) -> tuple[int, EntityKind | None]:
     """Return how many tokens from here are one name, 0 for none, and its kind."""
     word = tokens[at][0]
     for size in range(LONGEST_KNOWN, 0, -1):
         run = [each[0] for each in tokens[at : at + size]]
-        kind = known(" ".join(run)) if len(run) == size and run[0].lower() not in NO_NAMES else None
+        kind = (
+            lookup(" ".join(run)) if len(run) == size and run[0].lower() not in NO_NAMES else None
+        )
         if kind is not None:
             return size, kind
     if word[0] == "`":

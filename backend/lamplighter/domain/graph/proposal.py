@@ -62,24 +62,26 @@ def admit_proposal(
     """Return what a model states of a sentence; None where the sentence cannot state it."""
     if kind not in set(RelationshipKind):
         return None
-    found = RelationshipProposal(one_line(source), RelationshipKind(kind), one_line(target))
-    decides = found.kind in (RelationshipKind.DECIDED_BY, RelationshipKind.CONCERNS)
-    named = _is_name(found.source, MAX_DECISION_CHARS if decides else MAX_NAME_CHARS)
-    if not (named and _is_name(found.target, MAX_NAME_CHARS) and found.is_stated_in(sentence)):
+    proposal = RelationshipProposal(one_line(source), RelationshipKind(kind), one_line(target))
+    decides = proposal.kind in (RelationshipKind.DECIDED_BY, RelationshipKind.CONCERNS)
+    named = _is_name(proposal.source, MAX_DECISION_CHARS if decides else MAX_NAME_CHARS)
+    if not (
+        named and _is_name(proposal.target, MAX_NAME_CHARS) and proposal.is_stated_in(sentence)
+    ):
         return None
-    differs = fold_name(found.source) != fold_name(found.target)
-    return found if differs and parse_proposal(found.text) == found else None
+    differs = fold_name(proposal.source) != fold_name(proposal.target)
+    return proposal if differs and parse_proposal(proposal.text) == proposal else None
 
 
 def parse_proposal(text: str) -> RelationshipProposal | None:
     """Return the relationship that a review states; None where a text can be read in two ways."""
-    found = [
+    proposals = [
         RelationshipProposal(parts[0], kind, parts[1])
         for kind in RelationshipKind
         if len(parts := text.split(f" {kind} ")) > 1
     ]
-    once = len(found) == 1 and found[0].text == text
-    return found[0] if once else None
+    once = len(proposals) == 1 and proposals[0].text == text
+    return proposals[0] if once else None
 
 
 def _is_name(name: str, most: int) -> bool:

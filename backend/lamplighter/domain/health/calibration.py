@@ -40,13 +40,13 @@ class CalibrationGroup:
         return beta_interval(self.confirmed, self.confirmed + self.contradicted)
 
 
-def calibrate(found: Iterable[Evidence]) -> tuple[CalibrationGroup, ...]:
+def calibrate(evidence: Iterable[Evidence]) -> tuple[CalibrationGroup, ...]:
     """Group evidence by the confidence before it, the lowest first; empty groups are left out.
 
     Well calibrated memories are confirmed about as often as their confidence says.
     """
     confirmed, contradicted = [0] * len(EDGES), [0] * len(EDGES)
-    for each in found:
+    for each in evidence:
         group = max(0, bisect_right(EDGES, round(each.confidence, 6)) - 1)
         confirmed[group] += each.confirmed
         contradicted[group] += each.contradicted

@@ -44,9 +44,9 @@ class HealthFinding:
     action: HealthAction | None = None
 
 
-def judge_figures(found: MemoryFigures) -> list[HealthFinding]:
+def judge_figures(stats: MemoryFigures) -> list[HealthFinding]:
     """Judge each figure by its goal."""
-    return [judge(found) for judge in _JUDGES]
+    return [judge(stats) for judge in _JUDGES]
 
 
 def worst_state(findings: list[HealthFinding]) -> VitalStatus:
@@ -56,125 +56,125 @@ def worst_state(findings: list[HealthFinding]) -> VitalStatus:
     return next((each for each in worst if each in states), VitalStatus.OK)
 
 
-def _undistilled(found: MemoryFigures) -> HealthFinding:
-    number = found.undistilled
+def _undistilled(stats: MemoryFigures) -> HealthFinding:
+    number = stats.undistilled
     return HealthFinding(
         name="undistilled",
         state=_grade(number, UNDISTILLED),
         value=number,
         goal=f"under {UNDISTILLED:,}",
         text=f"{_memories(number)} not distilled",
-        action=_distill(found),
+        action=_distill(stats),
     )
 
 
-def _ratio(found: MemoryFigures) -> HealthFinding:
-    few = found.undistilled < LEAST_UNDISTILLED
+def _ratio(stats: MemoryFigures) -> HealthFinding:
+    few = stats.undistilled < LEAST_UNDISTILLED
     return HealthFinding(
         name="ratio",
-        state=VitalStatus.OK if few else _grade(found.ratio, RATIO, at_limit=False),
-        value=found.ratio,
+        state=VitalStatus.OK if few else _grade(stats.ratio, RATIO, at_limit=False),
+        value=stats.ratio,
         goal=f"at most {RATIO:.0f}",
-        text=f"{found.ratio:,.2f} undistilled for each distilled memory ({found.undistilled:,} to "
-        f"{found.distilled + found.replaced:,}, replaced ones included)",
-        action=_distill(found),
+        text=f"{stats.ratio:,.2f} undistilled for each distilled memory ({stats.undistilled:,} to "
+        f"{stats.distilled + stats.replaced:,}, replaced ones included)",
+        action=_distill(stats),
     )
 
 
-def _stale(found: MemoryFigures) -> HealthFinding:
-    share = found.stale / found.active if found.active else 0.0
-    were = "was" if found.stale == 1 else "were"
+def _stale(stats: MemoryFigures) -> HealthFinding:
+    share = stats.stale / stats.active if stats.active else 0.0
+    were = "was" if stats.stale == 1 else "were"
     return HealthFinding(
         name="stale",
         state=_warn(share > STALE_SHARE),
-        value=found.stale,
+        value=stats.stale,
         goal=f"at most {STALE_SHARE:.0%} of all memories",
-        text=f"{found.stale:,} of {_count(found.active)} {were} not used for "
+        text=f"{stats.stale:,} of {_count(stats.active)} {were} not used for "
         f"{WINDOW.days} days ({share:.0%})",
-        action=HealthAction.UNUSED if found.stale else None,
+        action=HealthAction.UNUSED if stats.stale else None,
     )
 
 
-def _density(found: MemoryFigures) -> HealthFinding:
-    if not found.compared:
+def _density(stats: MemoryFigures) -> HealthFinding:
+    if not stats.compared:
         return HealthFinding(
             name="duplicates",
-            state=VitalStatus.UNKNOWN if found.undistilled + found.distilled else VitalStatus.OK,
+            state=VitalStatus.UNKNOWN if stats.undistilled + stats.distilled else VitalStatus.OK,
             value=0,
             goal=f"under {DENSITY:.0%}",
             text="Near-duplicates have not been counted yet",
         )
-    few = found.duplicates < LEAST_DUPLICATES
-    repeat = "repeats" if found.duplicates == 1 else "repeat"
+    few = stats.duplicates < LEAST_DUPLICATES
+    repeat = "repeats" if stats.duplicates == 1 else "repeat"
     text = (
-        f"{found.duplicates:,} of {_count(found.compared)} {repeat} another one "
-        f"({found.density:.1%}); the organizer can set aside {found.removable:,}"
+        f"{stats.duplicates:,} of {_count(stats.compared)} {repeat} another one "
+        f"({stats.density:.1%}); the organizer can set aside {stats.removable:,}"
     )
     return HealthFinding(
         name="duplicates",
-        state=VitalStatus.OK if few else _grade(found.density, DENSITY),
-        value=found.density,
+        state=VitalStatus.OK if few else _grade(stats.density, DENSITY),
+        value=stats.density,
         goal=f"under {DENSITY:.0%}",
         text=text,
-        action=HealthAction.ORGANIZE if found.removable else None,
+        action=HealthAction.ORGANIZE if stats.removable else None,
     )
 
 
-def _drift(found: MemoryFigures) -> HealthFinding:
+def _drift(stats: MemoryFigures) -> HealthFinding:
     text = (
-        f"{found.drift} of 100: {_plural(found.corrections, 'correction')}, "
-        f"{_plural(found.contradictions, 'contradiction')} and "
-        f"{_plural(found.agreements, 'agreement')} in {WINDOW.days} days"
+        f"{stats.drift} of 100: {_plural(stats.corrections, 'correction')}, "
+        f"{_plural(stats.contradictions, 'contradiction')} and "
+        f"{_plural(stats.agreements, 'agreement')} in {WINDOW.days} days"
     )
-    if found.queued:
-        text += f"; {_memories(found.queued)} queued to verify"
-    action = HealthAction.REVIEWS if found.reviews else HealthAction.VERIFY
+    if stats.queued:
+        text += f"; {_memories(stats.queued)} queued to verify"
+    action = HealthAction.REVIEWS if stats.reviews else HealthAction.VERIFY
     return HealthFinding(
         name="drift",
-        state=_grade(found.drift, DRIFT_LIMIT, at_limit=False),
-        value=found.drift,
+        state=_grade(stats.drift, DRIFT_LIMIT, at_limit=False),
+        value=stats.drift,
         goal=f"at most {DRIFT_LIMIT}",
         text=text,
-        action=action if found.drift >= NEAR * DRIFT_LIMIT else None,
+        action=action if stats.drift >= NEAR * DRIFT_LIMIT else None,
     )
 
 
-def _reviews(found: MemoryFigures) -> HealthFinding:
-    text = f"{_plural(found.reviews, 'review')} open"
-    if found.review_days:
-        text += f", the oldest for {_plural(found.review_days, 'day')}"
+def _reviews(stats: MemoryFigures) -> HealthFinding:
+    text = f"{_plural(stats.reviews, 'review')} open"
+    if stats.review_days:
+        text += f", the oldest for {_plural(stats.review_days, 'day')}"
     return HealthFinding(
         name="reviews",
-        state=_warn(found.reviews >= REVIEWS),
-        value=found.reviews,
+        state=_warn(stats.reviews >= REVIEWS),
+        value=stats.reviews,
         goal=f"under {REVIEWS}",
         text=text,
-        action=HealthAction.REVIEWS if found.reviews else None,
+        action=HealthAction.REVIEWS if stats.reviews else None,
     )
 
 
-def _episodes(found: MemoryFigures) -> HealthFinding:
+def _episodes(stats: MemoryFigures) -> HealthFinding:
     return HealthFinding(
         name="episodes",
-        state=_warn(found.episodes >= EPISODES),
-        value=found.episodes,
+        state=_warn(stats.episodes >= EPISODES),
+        value=stats.episodes,
         goal=f"under {EPISODES}",
-        text=f"{_plural(found.episodes, 'old episode')} to compress; in {WINDOW.days} days the "
-        f"organizer compressed {found.compressed:,} and set aside "
-        f"{_plural(found.set_aside, 'duplicate')}",
-        action=HealthAction.ORGANIZE if found.episodes else None,
+        text=f"{_plural(stats.episodes, 'old episode')} to compress; in {WINDOW.days} days the "
+        f"organizer compressed {stats.compressed:,} and set aside "
+        f"{_plural(stats.set_aside, 'duplicate')}",
+        action=HealthAction.ORGANIZE if stats.episodes else None,
     )
 
 
-def _unverified(found: MemoryFigures) -> HealthFinding:
-    due = found.unverified + found.marked
+def _unverified(stats: MemoryFigures) -> HealthFinding:
+    due = stats.unverified + stats.marked
     return HealthFinding(
         name="unverified",
         state=_warn(due >= UNVERIFIED),
         value=due,
         goal=f"under {UNVERIFIED}",
-        text=f"{_memories(due)} due for verification; {found.verified:,} verified, "
-        f"{found.failed:,} failed",
+        text=f"{_memories(due)} due for verification; {stats.verified:,} verified, "
+        f"{stats.failed:,} failed",
         action=HealthAction.VERIFY if due else None,
     )
 
@@ -191,11 +191,11 @@ _JUDGES: Final[tuple[Callable[[MemoryFigures], HealthFinding], ...]] = (
 )
 
 
-def _distill(found: MemoryFigures) -> HealthAction | None:
+def _distill(stats: MemoryFigures) -> HealthAction | None:
     """Return what makes memories distilled: the organizer, or a person who confirms them."""
-    if found.episodes or found.removable:
+    if stats.episodes or stats.removable:
         return HealthAction.ORGANIZE
-    return HealthAction.UNVERIFIED if found.undistilled else None
+    return HealthAction.UNVERIFIED if stats.undistilled else None
 
 
 def _grade(value: float, limit: float, *, at_limit: bool = True) -> VitalStatus:

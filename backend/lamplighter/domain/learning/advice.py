@@ -74,14 +74,14 @@ def advise(
     fix: ActionEvidence | None = None
     useless: dict[str, ActionEvidence] = {}
     for action in sorted(service.actions, key=lambda each: list(ActionKind).index(each.kind)):
-        found = _guide(guides, action, keys)
-        if found is None:
+        guide = _guide(guides, action, keys)
+        if guide is None:
             continue
-        own = [each for each in records if each.id > found.counted_from]
+        own = [each for each in records if each.id > guide.counted_from]
         circumstances = circumstances_of(key, deployed, action.kind)
         counts: ActionCounts = count_outcomes(own, action.name, keys, circumstances)
-        then = replace(found, worked=counts.worked, tried=counts.tried, seconds=counts.seconds)
-        evidence = ActionEvidence(action.name, found.memory_id, render(then).sentence)
+        then = replace(guide, worked=counts.worked, tried=counts.tried, seconds=counts.seconds)
+        evidence = ActionEvidence(action.name, guide.memory_id, render(then).sentence)
         if counts.useless:
             useless[action.name] = evidence
         elif fix is None and counts.helps:

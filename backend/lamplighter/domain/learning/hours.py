@@ -70,20 +70,20 @@ class SlowHours:
         return until - timedelta(seconds=self.end - self.start) % self.period, until
 
 
-def slow_hours(found: Sequence[Aggregate]) -> SlowHours | None:
+def slow_hours(aggregates: Sequence[Aggregate]) -> SlowHours | None:
     """Return the hours in which a check is clearly slower than in the rest of the time, if any.
 
     Hours of each day come before those of a weekday. The newest result is the last one.
     """
     for period in (DAY, WEEK):
-        newest = [each for each in found if each.at > found[-1].at - SPAN[period]]
+        newest = [each for each in aggregates if each.at > aggregates[-1].at - SPAN[period]]
         if hours := _slow_hours(newest, period):
             return hours
     return None
 
 
-def _slow_hours(found: Sequence[Aggregate], period: timedelta) -> SlowHours | None:
-    times, least = _by_time(found, period), MIN_TURNS[period]
+def _slow_hours(aggregates: Sequence[Aggregate], period: timedelta) -> SlowHours | None:
+    times, least = _by_time(aggregates, period), MIN_TURNS[period]
     profile = {time: median(each.values()) for time, each in times.items() if len(each) >= least}
     if len(profile) < MIN_TIMES:
         return None
@@ -133,10 +133,10 @@ def _hours(
     return SlowHours(start, end, latency / 1_000, usual / 1_000, len(slow), len(medians), period)
 
 
-def was_slow(hours: SlowHours, found: Iterable[Aggregate], before: datetime) -> bool | None:
+def was_slow(hours: SlowHours, aggregates: Iterable[Aggregate], before: datetime) -> bool | None:
     """Whether a check was slow in these hours when they came last; None without results then."""
     since, until = hours.last_before(before)
-    passed = [(each.at, each.p50_ms) for each in found if each.p50_ms and not each.failures]
+    passed = [(each.at, each.p50_ms) for each in aggregates if each.p50_ms and not each.failures]
     own = [ms for at, ms in passed if since <= at < until]
     rest = [ms for at, ms in passed if until <= at < since + DAY or until - DAY <= at < since]
     usual = max(hours.usual * 1_000, median(rest or [0.0]))  # a day that is slow shows no hours
@@ -151,10 +151,10 @@ def hour_words(start: float, end: float, days: str = "") -> str:
     return f"{first} to {last} UTC {days}".rstrip()
 
 
-def _by_time(found: Iterable[Aggregate], period: timedelta) -> dict[float, dict[int, float]]:
+def _by_time(aggregates: Iterable[Aggregate], period: timedelta) -> dict[float, dict[int, float]]:
     """Return the median latency by time of the day (week) and by day, of results that passed."""
     times: dict[float, dict[int, float]] = {}
-    for each in found:
+    for each in aggregates:
         if each.p50_ms is not None and not each.failures:
             turn, time = divmod(each.at - EPOCH, period)
             times.setdefault(time.total_seconds(), {})[turn] = each.p50_ms
@@ -170,15 +170,15 @@ def _within(time: float, start: float, end: float, period: timedelta) -> bool:
     return (time - start) % seconds < (end - start) % seconds
 
 
-def _runs(known: Sequence[float], slow: set[float], period: timedelta) -> list[tuple[float, float]]:
+def _runs(times: Sequence[float], slow: set[float], period: timedelta) -> list[tuple[float, float]]:
     """Return from when to when neighboring times are slow, over midnight too."""
-    first = next((at for at, time in enumerate(known) if time not in slow), None)
+    first = next((at for at, time in enumerate(times) if time not in slow), None)
     if first is None:
         return []
     seconds = period.total_seconds()
     runs: list[list[float]] = []
-    ordered = [*known[first:], *known[:first]]
-    step = median([later - time for time, later in pairwise(known)] or [0.0])
+    ordered = [*times[first:], *times[:first]]
+    step = median([later - time for time, later in pairwise(times)] or [0.0])
     for before, time in pairwise(ordered):
         near = (time - before) % seconds <= step
         if time in slow and before in slow and near:

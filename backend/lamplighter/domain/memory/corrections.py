@@ -180,14 +180,14 @@ def _sentences(prompt: str) -> Iterator[str]:
 
 
 def _classify(sentence: str) -> CorrectionTone | None:
-    words = _LEAD.sub("", sentence)
+    statement = _LEAD.sub("", sentence)
     if (
         sentence.endswith("?")
-        or _QUESTION_START.match(words)
+        or _QUESTION_START.match(statement)
         or len(sentence.split()) < LEAST_WORDS
     ):
         return None
-    return next((tone for tone, rule in _RULES if rule.match(words)), None)
+    return next((tone for tone, rule in _RULES if rule.match(statement)), None)
 
 
 LEAST_CHARS: Final = 20

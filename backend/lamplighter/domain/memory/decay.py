@@ -63,15 +63,15 @@ def decay_changes(
 
     Before an operator's act they are part of it, and undone with it.
     """
-    found = []
+    changes = []
     for memory in existing:
         weaker = apply_decay(memory, now=now)
         if weaker is not memory:
             weeks = weaker.decayed_weeks - memory.decayed_weeks
             reason = f"not confirmed for {weeks} more week{'s' if weeks > 1 else ''}"
             why = ChangeOrigin(cause="faded", actor="supervisor", reason=reason, act_id=act_id)
-            found.append(MemoryChange(memory, weaker, why))
-    return found
+            changes.append(MemoryChange(memory, weaker, why))
+    return changes
 
 
 def weeks_due(memory: Memory, *, now: datetime) -> int:

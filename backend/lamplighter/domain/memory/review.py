@@ -167,25 +167,25 @@ def resolve_review(
     review: Review, answer: ReviewAnswer, old: Memory, new: Memory, *, now: datetime
 ) -> ReviewOutcome:
     """Say what follows from an answer; `old` has what was taken from it back where it gets that."""
-    said = f"review {review.id}"
+    origin = f"review {review.id}"
     if review.kind is ReviewKind.RELATIONSHIP:
         return ReviewOutcome()  # the graph follows what was decided
     if review.kind is ReviewKind.VERIFICATION:
-        return _resolve_verification(answer, old, said, now=now)
+        return _resolve_verification(answer, old, origin, now=now)
     if review.kind is ReviewKind.FILE:
         text = answer.observation or review.observation
         used = answer.resolution is Resolution.KEEP_NEW
-        return ReviewOutcome(_reword_memory(old, text, said, now=now) if used else ())
+        return ReviewOutcome(_reword_memory(old, text, origin, now=now) if used else ())
     match answer.resolution:
         case Resolution.KEEP_OLD:
-            moves = _keep_memory(old, new, said, now=now)
+            moves = _keep_memory(old, new, origin, now=now)
             return ReviewOutcome(moves, (old.id, new.id, SUPERSEDES))
         case Resolution.KEEP_NEW:
-            worded = _reword_memory(new, answer.observation, said, now=now)
-            moves = _keep_memory(worded[-1].after if worded else new, old, said, now=now)
+            worded = _reword_memory(new, answer.observation, origin, now=now)
+            moves = _keep_memory(worded[-1].after if worded else new, old, origin, now=now)
             return ReviewOutcome((*worded, *moves), (new.id, old.id, SUPERSEDES))
         case Resolution.BOTH:
-            why = f"{said}: both are true"
+            why = f"{origin}: both are true"
             admitted = _admit_fact(new, why, now=now)
             now_true = admitted[-1].after if admitted else new
             scopes = ((old, answer.old_scope), (now_true, answer.new_scope))
@@ -195,22 +195,22 @@ def resolve_review(
             confidence = max(old.confidence, new.confidence, ACTIVE_THRESHOLD)
             edit = Edit(observation=answer.observation, confidence=confidence, active=True)
             merged = ReviewChange(
-                old, apply_edit(old, edit, now=now), f"{said}: merged with memory {new.id}"
+                old, apply_edit(old, edit, now=now), f"{origin}: merged with memory {new.id}"
             )
-            moves = (merged, *_supersede(new, f"{said}: merged into memory {old.id}"))
+            moves = (merged, *_supersede(new, f"{origin}: merged into memory {old.id}"))
             return ReviewOutcome(moves, (new.id, old.id, MERGED_INTO))
-    return ReviewOutcome(_admit_fact(new, f"{said}: no conflict", now=now))
+    return ReviewOutcome(_admit_fact(new, f"{origin}: no conflict", now=now))
 
 
 def _resolve_verification(
-    answer: ReviewAnswer, memory: Memory, said: str, *, now: datetime
+    answer: ReviewAnswer, memory: Memory, origin: str, *, now: datetime
 ) -> ReviewOutcome:
     """Correct the memory that a source refuted, or set it aside; else it stays as it is."""
     if answer.resolution is not Resolution.KEEP_NEW:
         return ReviewOutcome()
-    if worded := _reword_memory(memory, answer.observation, said, now=now):
+    if worded := _reword_memory(memory, answer.observation, origin, now=now):
         return ReviewOutcome(worded)
-    return ReviewOutcome(_supersede(memory, f"{said}: refuted by its verification"))
+    return ReviewOutcome(_supersede(memory, f"{origin}: refuted by its verification"))
 
 
 def add_scope(observation: str, scope: str) -> str:

@@ -104,28 +104,34 @@ def compare(
     `accepted` are pages of which a person has said that the file is right.
     """
     pages, lines = _find_lines(pages, rows, elsewhere)
-    held: dict[str, list[str]] = {}
+    review_reasons: dict[str, list[str]] = {}
     unknown: dict[str, list[str]] = {}
     names = {page.path: page.file.name if page.file else "" for page in pages}
     edits = [
-        *_changed(lines, rows, names, held),
-        *_removed(lines, rows, held),
+        *_changed(lines, rows, names, review_reasons),
+        *_removed(lines, rows, review_reasons),
         *_added(lines, names, unknown, accepted),
     ]
-    _hold_removals(edits, pages, held)
+    _hold_removals(edits, pages, review_reasons)
     for page in pages:
         if page.file is not None and page.previous is not None and _is_stale(page, lines):
-            held.setdefault(page.path, []).insert(0, STALE)
+            review_reasons.setdefault(page.path, []).insert(0, STALE)
         if page.concern and any(page.path in _paths(each) for each in edits):
-            held.setdefault(page.path, []).insert(0, page.concern)
+            review_reasons.setdefault(page.path, []).insert(0, page.concern)
     for path in accepted:
-        held.pop(path, None)
-    _spread(edits, held)
+        review_reasons.pop(path, None)
+    _spread(edits, review_reasons)
     return NotebookReading(
-        edits=tuple(each for each in edits if not _paths(each) & held.keys()),
-        for_review={path: tuple(dict.fromkeys(reasons)) for path, reasons in held.items()},
-        unknown={path: tuple(texts) for path, texts in unknown.items() if path not in held},
-        pages={page.path: page.file for page in pages if page.file and page.path not in held},
+        edits=tuple(each for each in edits if not _paths(each) & review_reasons.keys()),
+        for_review={
+            path: tuple(dict.fromkeys(reasons)) for path, reasons in review_reasons.items()
+        },
+        unknown={
+            path: tuple(texts) for path, texts in unknown.items() if path not in review_reasons
+        },
+        pages={
+            page.path: page.file for page in pages if page.file and page.path not in review_reasons
+        },
     )
 
 
@@ -193,7 +199,7 @@ def _changed(
     lines: _Lines,
     rows: Mapping[int, Memory],
     names: Mapping[str, str],
-    held: dict[str, list[str]],
+    review_reasons: dict[str, list[str]],
 ) -> Iterator[LineEdit]:
     for number, (path, line) in lines.present.items():
         row = rows.get(number)
@@ -205,20 +211,20 @@ def _changed(
             continue
         if written is None or not row.active or not now.states(written):
             reason = "was changed in the file and in the database"
-            held.setdefault(path, []).append(f"Memory {number} {reason}.")
+            review_reasons.setdefault(path, []).append(f"Memory {number} {reason}.")
         place = place_from(path, names[path])
         edit = edit_of(row, place, line) if place else None
         if edit is not None and not row.active:
             edit = replace(edit, active=True)
         if edit is None:
             reason = f"cannot be [{line.tag}] on this page"
-            held.setdefault(path, []).append(f"Memory {number} {reason}.")
+            review_reasons.setdefault(path, []).append(f"Memory {number} {reason}.")
             edit = Edit()
         yield LineChanged(path, number, line, edit, origin)
 
 
 def _removed(
-    lines: _Lines, rows: Mapping[int, Memory], held: dict[str, list[str]]
+    lines: _Lines, rows: Mapping[int, Memory], review_reasons: dict[str, list[str]]
 ) -> Iterator[LineEdit]:
     for number, (path, written) in lines.written.items():
         row = rows.get(number)
@@ -226,7 +232,7 @@ def _removed(
             continue
         if not line_of(row).states(written):
             reason = "was removed from the file and changed in the database"
-            held.setdefault(path, []).append(f"Memory {number} {reason}.")
+            review_reasons.setdefault(path, []).append(f"Memory {number} {reason}.")
         yield LineRemoved(path, number)
 
 
@@ -251,7 +257,7 @@ def _added(
 
 
 def _hold_removals(
-    edits: Sequence[LineEdit], pages: Sequence[ChangedPage], held: dict[str, list[str]]
+    edits: Sequence[LineEdit], pages: Sequence[ChangedPage], review_reasons: dict[str, list[str]]
 ) -> None:
     """Hold the pages of a mass deletion, on one page or on several."""
     gone = [each.path for each in edits if isinstance(each, LineRemoved)]
@@ -261,7 +267,7 @@ def _hold_removals(
         large = size >= LARGE_PAGE and count >= size * MAX_REMOVED_SHARE
         if count and (len(gone) > MAX_REMOVED or large):
             lines = "1 line was" if count == 1 else f"{count:,} lines were"
-            held.setdefault(page.path, []).append(f"{lines} removed.")
+            review_reasons.setdefault(page.path, []).append(f"{lines} removed.")
 
 
 def _is_stale(page: ChangedPage, lines: _Lines) -> bool:
@@ -282,7 +288,7 @@ def _paths(edit: LineEdit) -> set[str]:
     return {edit.path, edit.origin} if isinstance(edit, LineChanged) else {edit.path}
 
 
-def _spread(edits: Sequence[LineEdit], held: dict[str, list[str]]) -> None:
+def _spread(edits: Sequence[LineEdit], review_reasons: dict[str, list[str]]) -> None:
     """Hold each page that shares a moved line with a held one."""
     moves = [each for each in edits if isinstance(each, LineChanged) and each.moved]
     spreading = True
@@ -290,7 +296,9 @@ def _spread(edits: Sequence[LineEdit], held: dict[str, list[str]]) -> None:
         spreading = False
         for each in moves:
             both = _paths(each)
-            if both & held.keys() and both - held.keys():
+            if both & review_reasons.keys() and both - review_reasons.keys():
                 spreading = True
-                for path in both - held.keys():
-                    held[path] = [f"Memory {each.number} was moved from or to a held page."]
+                for path in both - review_reasons.keys():
+                    review_reasons[path] = [
+                        f"Memory {each.number} was moved from or to a held page."
+                    ]

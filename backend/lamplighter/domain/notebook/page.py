@@ -67,13 +67,13 @@ def comparable(text: str) -> str:
 def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
-    kept = []
+    unescaped = []
     characters = iter(enumerate(text))
     for at, character in characters:
         if character == "\\" and text[at + 1 : at + 2] in _ESCAPABLE and at + 1 < len(text):
             _, character = next(characters)
-        kept.append(character)
-    return "".join(kept)
+        unescaped.append(character)
+    return "".join(unescaped)
 
 
 def line_of(memory: Memory) -> PageLine:
@@ -96,13 +96,13 @@ def split_title(text: str, *, titled: bool) -> tuple[str, str]:
     return (" ".join(title.split()), rest.strip()) if closing and rest.strip() else ("", text)
 
 
-def merge(page: NotebookPage, wanted: Sequence[PageLine]) -> NotebookPage:
+def merge(page: NotebookPage, lines: Sequence[PageLine]) -> NotebookPage:
     """Return a page that states exactly the wanted memories, each where the page has it.
 
     Text and lines without a number stay; a line that states the same keeps its spelling. New
     lines follow the last line of a memory.
     """
-    by_number = {each.number: each for each in wanted}
+    by_number = {each.number: each for each in lines}
     parts = [each for part in page.parts for each in _merged(part, by_number)]
     added = list(by_number.values())
     at = max((n for n, part in enumerate(parts, 1) if isinstance(part, PageLine)), default=None)
@@ -112,12 +112,12 @@ def merge(page: NotebookPage, wanted: Sequence[PageLine]) -> NotebookPage:
 
 
 def _merged(
-    part: PageText | PageLine, wanted: dict[int | None, PageLine]
+    part: PageText | PageLine, by_number: dict[int | None, PageLine]
 ) -> Iterator[PageText | PageLine]:
     if isinstance(part, PageText) or part.number is None:
         yield part
-    elif part.number in wanted:
-        line = wanted.pop(part.number)
+    elif part.number in by_number:
+        line = by_number.pop(part.number)
         yield part if part.source and part.states(line) else line
 
 

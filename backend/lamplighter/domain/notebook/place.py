@@ -61,13 +61,13 @@ def file_name(name: str, *, folded: bool = False) -> str:
     Names that differ only in case, or in what a file name cannot have, get different files
     by a few digits of their hash. `folded` says that the case makes no difference.
     """
-    given = unicodedata.normalize("NFC", name.lower() if folded else name)
-    kept = (each if each.isalnum() or each in "-_" else "-" for each in given.lower())
+    normalized = unicodedata.normalize("NFC", name.lower() if folded else name)
+    kept = (each if each.isalnum() or each in "-_" else "-" for each in normalized.lower())
     cut = "".join(kept)[:NAME_CHARS].encode()[:NAME_BYTES].decode(errors="ignore")
     slug = cut.strip("-") or "page"
-    if slug == given == slug.casefold() and slug not in _RESERVED:
+    if slug == normalized == slug.casefold() and slug not in _RESERVED:
         return slug
-    digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256(normalized.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{slug}-{digest[:DIGEST_CHARS]}"
 
 

@@ -146,14 +146,14 @@ def make_digests(
         for form, some in forms.items()
         if len(some) >= REPEATED or _repeat_key(bundle, form) in earlier
     }
-    found = [
+    digests = [
         _repetition(bundle, form, some, earlier.get(_repeat_key(bundle, form)))
         for form, some in sorted(repeated.items())
     ]
     rest = [each for form, some in forms.items() if form not in repeated for each in some]
     if rest:
-        found.append(_week(bundle, rest, earlier.get(_week_key(bundle)), chosen))
-    return found
+        digests.append(_week(bundle, rest, earlier.get(_week_key(bundle)), chosen))
+    return digests
 
 
 def digest_keys(bundle: Bundle) -> set[str]:
@@ -278,19 +278,19 @@ def _ended(sentence: str) -> str:
 def _choose(parts: Sequence[str]) -> list[str]:
     """Return the sentences that say the most, none like another one, in their order."""
     unique = list(dict.fromkeys(parts))
-    words = {part: _weighty(part) for part in unique}
-    common = Counter(word for some in words.values() for word in some)
+    terms = {part: _weighty(part) for part in unique}
+    common = Counter(word for some in terms.values() for word in some)
     # an exact sum: that of floats depends on the order of a set, and so would equal scores
     score = {
         part: math.fsum(math.log(1 + len(unique) / common[word]) for word in some)
         / math.sqrt(1 + len(some))
-        for part, some in words.items()
+        for part, some in terms.items()
     }
     chosen: list[str] = []
     for part in sorted(unique, key=lambda each: (-score[each], each)):
         if len(chosen) == SENTENCES:
             break
-        if words[part] and all(similarity(part, each) < _ALIKE for each in chosen):
+        if terms[part] and all(similarity(part, each) < _ALIKE for each in chosen):
             chosen.append(part)
     return [part for part in unique if part in chosen]
 

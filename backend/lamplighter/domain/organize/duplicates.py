@@ -127,12 +127,12 @@ def _find_in_group(
 ) -> Iterator[tuple[Memory, Memory]]:
     ordered = sorted(group, key=lambda each: (each.updated_at, each.id), reverse=True)
     common = Counter(part for each in ordered for part in trigrams(each.observation))
-    kept: dict[str, list[Memory]] = defaultdict(list)
+    by_trigram: dict[str, list[Memory]] = defaultdict(list)
     for memory in ordered:
         rarest = sorted(trigrams(memory.observation), key=lambda part: (common[part], part))
         # more than 0.85 in common is impossible unless one of these is in common
         decisive = rarest[: len(rarest) - int(SIMILAR * len(rarest))]
-        near = {each.id: each for part in decisive for each in kept[part]}
+        near = {each.id: each for part in decisive for each in by_trigram[part]}
         newer = (every or _is_raw(memory)) and next(
             (
                 each
@@ -145,7 +145,7 @@ def _find_in_group(
             yield memory, newer
             continue
         for part in decisive:
-            kept[part].append(memory)
+            by_trigram[part].append(memory)
 
 
 def _split_words(text: str) -> list[str]:
@@ -167,16 +167,16 @@ def _fold(word: str) -> str:
 
 def _distinctive(words: Sequence[str], names: frozenset[str]) -> Counter[str]:
     """Return the numbers, identifiers, names, dates and negations among words."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for at, word in enumerate(words):
         folded = _fold(word)
         if _CODE.search(word) or folded in names or folded in TOOLS or folded in DATES:
-            found[folded] += 1
+            counts[folded] += 1
         elif stem(folded) in _DENIALS or folded.endswith(("n't", "n’t")):
-            found[_DENIAL] += 1
+            counts[_DENIAL] += 1
         elif at and word[0].isupper():
-            found[folded] += 1
-    return found
+            counts[folded] += 1
+    return counts
 
 
 def _is_rewording(before: Sequence[str], after: Sequence[str]) -> bool:

@@ -168,33 +168,33 @@ class KnownFacts:
     def _nearest(self, fact: Fact, episode: Memory) -> list[Memory]:
         """Return what has the most words in common: of its service, or of none."""
         common: Counter[int] = Counter()
-        found: dict[int, Memory] = {}
+        memories: dict[int, Memory] = {}
         for word in _content_words(fact.text):
             for memory in self._by_word.get((episode.project, word), ()):
                 if memory.service in (None, episode.service):
                     common[id(memory)] += 1
-                    found[id(memory)] = memory
-        nearest = sorted(common, key=lambda each: (-common[each], found[each].id))
+                    memories[id(memory)] = memory
+        nearest = sorted(common, key=lambda each: (-common[each], memories[each].id))
         least = min(LEAST_COMMON_WORDS, len(_content_words(fact.text)))
-        return [found[each] for each in nearest if common[each] >= least][:NEAREST]
+        return [memories[each] for each in nearest if common[each] >= least][:NEAREST]
 
 
 def plan_bundle(
     bundle: Bundle,
-    known: KnownFacts,
+    fact_index: KnownFacts,
     earlier: Mapping[str, Memory],
     selection: Selection = NO_SELECTION,
 ) -> BundlePlan:
-    """Return what becomes of a bundle; `known` is not changed.
+    """Return what becomes of a bundle; `fact_index` is not changed.
 
     Where an episode contradicts an earlier one of the bundle, or repeats its fact that waits for
     a person, the plan is of those before it: the first fact has to be stored before a review can
     name it.
     """
-    own = KnownFacts(known.names)
+    own = KnownFacts(fact_index.names)
     facts: list[PlannedFact] = []
     for at, episode in enumerate(bundle.episodes):
-        found = _episode_facts(episode, known, own, selection)
+        found = _episode_facts(episode, fact_index, own, selection)
         if found is None:
             bundle = replace(bundle, episodes=bundle.episodes[:at])
             break
@@ -237,7 +237,7 @@ def _divide(
 
 
 def _episode_facts(
-    episode: Memory, known: KnownFacts, own: KnownFacts, selection: Selection
+    episode: Memory, fact_index: KnownFacts, own: KnownFacts, selection: Selection
 ) -> list[PlannedFact] | None:
     """Return the facts of an episode; None where one cannot be compared before others are stored.
 
@@ -260,10 +260,10 @@ def _episode_facts(
         if unstored.contradicts or comparison_key(fact.text) in waiting:
             return None
         if unstored.existing is None:
-            planned.append(replace(known.compare(fact, episode), selected=fact in selected))
+            planned.append(replace(fact_index.compare(fact, episode), selected=fact in selected))
     if episode.distilled:
         stating = (each for each in ruled if comparison_key(each.text) in selection.relationships)
-        planned += [each for f in stating if (each := known.compare(f, episode)).existing]
+        planned += [each for f in stating if (each := fact_index.compare(f, episode)).existing]
     return [_with_proposals(each, selection, about) for each in planned]
 
 
@@ -343,48 +343,53 @@ def _digest_intents(
     return [first, *links]
 
 
-def _revised(held: Memory, digest: Digest, *, now: datetime) -> Memory:
+def _revised(memory: Memory, digest: Digest, *, now: datetime) -> Memory:
     """Return a digest with more episodes; text that a person has corrected stays."""
-    written = held.metadata.get(WRITTEN) == content_hash(held.observation)
-    text = digest.text if written else held.observation
+    written = memory.metadata.get(WRITTEN) == content_hash(memory.observation)
+    text = digest.text if written else memory.observation
     return replace(
-        held,
+        memory,
         observation=text,
         content_hash=content_hash(text),
         metadata={**digest.metadata, **({WRITTEN: content_hash(text)} if written else {})},
-        revision_count=held.revision_count + 1,
+        revision_count=memory.revision_count + 1,
         updated_at=now,
         decayed_weeks=0,
-        version=held.version + 1,
+        version=memory.version + 1,
     )
 
 
 def _fact_intents(
     planned: PlannedFact, plan: BundlePlan, made: ChangeOrigin, run: int
 ) -> list[Intent]:
-    fact, episode, held = planned.fact, planned.episode, planned.existing
+    fact, episode, existing = planned.fact, planned.episode, planned.existing
     if episode in plan.semantic:
         return _proposals(planned, episode, plan, run)
-    if held is not None and not planned.contradicts:
-        link = MemoryLink(held.id, episode.id, EXTRACTED_FROM, act_id=made.act_id)
-        return [link, *_proposals(planned, held, plan, run)]
+    if existing is not None and not planned.contradicts:
+        link = MemoryLink(existing.id, episode.id, EXTRACTED_FROM, act_id=made.act_id)
+        return [link, *_proposals(planned, existing, plan, run)]
     candidate = _candidate(
         plan.bundle,
         run,
         category=fact.category,
         service=episode.service,
         observation=fact.text,
-        inactive_reason=InactiveReason.REVIEW if held else None,
+        inactive_reason=InactiveReason.REVIEW if existing else None,
     )
     intents: list[Intent] = [
         NewMemory(candidate, made),
         MemoryLink(NEW, episode.id, EXTRACTED_FROM, act_id=made.act_id),
         *_proposals(planned, None, plan, run),
     ]
-    if held is not None:
-        why = replace(made, reason=f"contradicts memory {held.id}: {planned.contradicts}")
+    if existing is not None:
+        why = replace(made, reason=f"contradicts memory {existing.id}: {planned.contradicts}")
         opening = ReviewOpening(
-            kind=ReviewKind.FACT, before=held, after=held, new_id=NEW, text=fact.text, why=why
+            kind=ReviewKind.FACT,
+            before=existing,
+            after=existing,
+            new_id=NEW,
+            text=fact.text,
+            why=why,
         )
         intents.append(opening)
     return intents

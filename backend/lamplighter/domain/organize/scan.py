@@ -53,22 +53,22 @@ class ScannedText:
 
 
 def plan_scanned(
-    scanned: ScannedText, known: KnownFacts, present: Collection[tuple[str, str]]
+    scanned: ScannedText, fact_index: KnownFacts, present: Collection[tuple[str, str]]
 ) -> list[PlannedFact]:
     """Return the new facts of a text; `present` are the keys of texts that memories state.
 
     What a session reports by markers is ingested already and no fact.
     """
     about = TextContext(project=scanned.project, service=scanned.service)
-    found = []
+    facts = []
     for fact in find_facts(_MARKER.sub("", scanned.text), about):
         if (scanned.project, comparison_key(fact.text)) in present:
             continue
         about_it = new_memory(fact_candidate(scanned, fact, 0), now=scanned.at)
-        planned = known.compare(fact, about_it)
+        planned = fact_index.compare(fact, about_it)
         if planned.existing is None or planned.contradicts:
-            found.append(planned)
-    return found
+            facts.append(planned)
+    return facts
 
 
 def scan_intents(
@@ -82,11 +82,11 @@ def scan_intents(
         session_id=scanned.session,
         act_id=act_id,
     )
-    found: list[list[Intent]] = []
+    intents: list[list[Intent]] = []
     for each in planned:
         candidate = fact_candidate(scanned, each.fact, run)
         if each.existing is None:
-            found.append([NewMemory(candidate, made)])
+            intents.append([NewMemory(candidate, made)])
             continue
         held = each.existing
         why = replace(made, reason=f"contradicts memory {held.id}: {each.contradicts}")
@@ -94,8 +94,8 @@ def scan_intents(
             kind=ReviewKind.FACT, before=held, after=held, new_id=NEW, text=each.fact.text, why=why
         )
         waiting = replace(candidate, inactive_reason=InactiveReason.REVIEW)
-        found.append([NewMemory(waiting, made), opening])
-    return found
+        intents.append([NewMemory(waiting, made), opening])
+    return intents
 
 
 def keys_of(memories: Iterable[Memory]) -> set[tuple[str, str]]:

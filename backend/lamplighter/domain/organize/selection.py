@@ -93,29 +93,29 @@ class Batches:
         """Return the episodes of a new batch; None where the last one has those of the bundle."""
         if all(each.id in self._ids for each in bundle.episodes):
             return None
-        found = list(bundle.episodes)
+        episodes = list(bundle.episodes)
         for each in upcoming:
-            if each.project != bundle.project or len(found) >= BATCH:
+            if each.project != bundle.project or len(episodes) >= BATCH:
                 break
-            found += each.episodes
-        self._ids = {each.id for each in found[:BATCH]}
-        return found[:BATCH]
+            episodes += each.episodes
+        self._ids = {each.id for each in episodes[:BATCH]}
+        return episodes[:BATCH]
 
 
 def offer_sentences(episodes: Sequence[Memory]) -> list[OfferedSentence]:
     """Return the sentences of episodes that a model may select: each once, in their order."""
-    found: dict[str, OfferedSentence] = {}
+    sentences: dict[str, OfferedSentence] = {}
     chars = 0
     for episode in episodes:
         for text in split_sentences(episode.observation)[:MAX_SENTENCES]:
             few = len(text.split()) < LEAST_FACT_WORDS
-            if few or len(text) > MAX_FACT_CHARS or text in found:
+            if few or len(text) > MAX_FACT_CHARS or text in sentences:
                 continue
             chars += len(text)
             if chars > MAX_CHARS:
-                return list(found.values())
-            found[text] = OfferedSentence(episode.id, text)
-    return list(found.values())
+                return list(sentences.values())
+            sentences[text] = OfferedSentence(episode.id, text)
+    return list(sentences.values())
 
 
 def render_offer(offered: list[OfferedSentence]) -> str:
@@ -145,13 +145,13 @@ def select_sentences(
     stating = {
         number: category_of(next(iter(some.values())).kind) for number, some in proposed.items()
     }
-    found: dict[MemoryId, tuple[Fact, ...]] = {}
+    facts_by_episode: dict[MemoryId, tuple[Fact, ...]] = {}
     for number, category in sorted((stating | dict(facts)).items()):
         sentence = offered[number - 1]
         fact = Fact(category, sentence.text)
-        found[sentence.episode] = (*found.get(sentence.episode, ()), fact)
+        facts_by_episode[sentence.episode] = (*facts_by_episode.get(sentence.episode, ()), fact)
     return Selection(
-        facts=found,
+        facts=facts_by_episode,
         summary=frozenset(offered[each - 1].text for each in summary),
         relationships={
             comparison_key(offered[number - 1].text): tuple(some.values())

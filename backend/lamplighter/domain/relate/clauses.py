@@ -42,14 +42,14 @@ def _name_parts(name: str) -> list[str]:
 
 def _merge_phrases(row: Sequence[TextItem], lexicon: Lexicon) -> list[TextItem]:
     """Replace a phrase by one word; the longest phrase wins."""
-    found: list[TextItem] = []
+    items: list[TextItem] = []
     at = 0
     roots = [lexicon.root(each.text) if each.kind in ("word", "number") else "" for each in row]
     while at < len(row):
         for length in range(min(lexicon.longest, len(row) - at), 0, -1):
             word = lexicon.phrases.get(tuple(roots[at : at + length]))
             if word is not None:
-                found.append(
+                items.append(
                     TextItem(
                         "word", word, raw=" ".join(each.text for each in row[at : at + length])
                     )
@@ -57,9 +57,9 @@ def _merge_phrases(row: Sequence[TextItem], lexicon: Lexicon) -> list[TextItem]:
                 at += length
                 break
         else:
-            found.append(row[at])
+            items.append(row[at])
             at += 1
-    return found
+    return items
 
 
 def _split(row: Sequence[TextItem]) -> Iterator[list[TextItem]]:

@@ -34,8 +34,8 @@ def build_comparison(old: Analysis, new: Analysis, whole: Match) -> Comparison:
     alone = len(old.clauses) == len(new.clauses) == 1
     claims = [whole] if alone else align_claims(old.claims, new.claims)
     best = max(claims, key=lambda m: m.cover[0] * m.cover[1] * m.size, default=Match((), ()))
-    swapped, kept = order_agreement(old, new)
-    found = {
+    swapped, in_order = order_agreement(old, new)
+    figures = {
         **coverage(whole, best),
         **_measure_figures(whole),
         **_polarity_figures(old, new, whole, best, swapped),
@@ -46,9 +46,9 @@ def build_comparison(old: Analysis, new: Analysis, whole: Match) -> Comparison:
         "relapse": float(_has_relapse(old) != _has_relapse(new)),
         **_outcome_figures(claims, whole),
         "swapped": swapped,
-        "kept_order": kept,
+        "kept_order": in_order,
     }
-    return Comparison(whole, best, {**found, **_interactions(found)})
+    return Comparison(whole, best, {**figures, **_interactions(figures)})
 
 
 def align_claims(old: Sequence[Clause], new: Sequence[Clause]) -> list[Match]:
@@ -220,7 +220,7 @@ def _split_sides(
 
 
 def _claim_figures(claims: Sequence[Match]) -> dict[str, float]:
-    found = dict.fromkeys(
+    figures = dict.fromkeys(
         ("claim_net", "claim_agrees", "claim_unlike", "claim_ends", "claim_opposed"), 0.0
     )
     for each in claims:
@@ -230,16 +230,16 @@ def _claim_figures(claims: Sequence[Match]) -> dict[str, float]:
         opposed = sum(p.opposed or p.opposite_signs for p in each.pairs)
         matched = count_denied(each.old) + count_denied(each.new) + opposed
         ends = ending_sign(each.old) * ending_sign(each.new)
-        shown = {
+        claim_values = {
             "claim_net": flip * (matched % 2),
             "claim_agrees": 1 - flip,
             "claim_unlike": bool(each.measures.unlike),
             "claim_ends": ends < 0,
             "claim_opposed": opposed > 0 and matched % 2 and ends <= 0,
         }
-        for name, value in shown.items():
-            found[name] = max(found[name], each.least * value)
-    return found
+        for name, value in claim_values.items():
+            figures[name] = max(figures[name], each.least * value)
+    return figures
 
 
 def _compare_ends(m: Match) -> int:
@@ -302,36 +302,36 @@ def ending_sign(claims: Sequence[Clause]) -> int:
     return (total > 0) - (total < 0)
 
 
-def _ending(words: Sequence[ClauseWord]) -> int:
+def _ending(tokens: Sequence[ClauseWord]) -> int:
     """Return how a claim ends, before its negations.
 
     A remedy ends well whatever it is that it cures: "fixed the crash" is like "no crash". Trouble
     that ceases is good, trouble that persists is bad.
     """
-    effects = {word.effect for word in words}
-    if relapses(words, gap=1):
+    effects = {word.effect for word in tokens}
+    if relapses(tokens, gap=1):
         return -1
     if "remedies" in effects:
         return 1
-    trouble = any(word.end < 0 or word.senses[0].tells < 0 for word in words if not word.effect)
+    trouble = any(word.end < 0 or word.senses[0].tells < 0 for word in tokens if not word.effect)
     if "ceases" in effects and trouble:
         return 1
     if "persists" in effects:
         return -1 if trouble or "ceases" in effects else 1
-    return sum(word.end for word in words)
+    return sum(word.end for word in tokens)
 
 
 def _has_relapse(one: Analysis) -> bool:
     return any(relapses(clause.tokens) for clause in one.clauses)
 
 
-def relapses(words: Sequence[ClauseWord], gap: int = MOST_GAP) -> bool:
+def relapses(tokens: Sequence[ClauseWord], gap: int = MOST_GAP) -> bool:
     """Whether it is trouble that comes back: it is the subject of a word for a return."""
     return any(
         0 < again.place - each.place <= gap
-        for again in words
+        for again in tokens
         if again.label.startswith(_RETURNS)
-        for each in words
+        for each in tokens
         if (each.end < 0 or each.senses[0].tells < 0) and not each.condition
     )
 

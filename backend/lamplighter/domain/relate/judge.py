@@ -147,7 +147,7 @@ def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> R
     whole = match(existing.clauses, new.clauses)
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
         return RelationVerdict(Relation.UNRELATED, "the texts have little in common", LITTLE)
-    found = build_comparison(existing, new, whole)
+    comparison = build_comparison(existing, new, whole)
     unlike = whole.measures.unlike
     labels = [pair for pair in unlike if _are_labels(pair)] or _of_other_amounts(unlike)
     if labels:
@@ -160,32 +160,34 @@ def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> R
     if others:
         return RelationVerdict(Relation.UNRELATED, f"different subject: {others}", FRAMED)
     return (
-        _compare_spans(found)
-        or _agree_slots(existing, new, found)
-        or _settle(found, _decide(found, *(by or load_weights()).chances(found.figures)))
+        _compare_spans(comparison)
+        or _agree_slots(existing, new, comparison)
+        or _settle(
+            comparison, _decide(comparison, *(by or load_weights()).chances(comparison.figures))
+        )
     )
 
 
-def _settle(found: Comparison, verdict: RelationVerdict) -> RelationVerdict:
+def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict:
     """Keep apart what gives another attribute; decide by the outcomes what is not sure."""
-    if verdict.relation is not Relation.UNRELATED and _of_another_attribute(found.whole):
-        return RelationVerdict(Relation.UNRELATED, _difference_reason(found), FRAMED)
+    if verdict.relation is not Relation.UNRELATED and _of_another_attribute(comparison.whole):
+        return RelationVerdict(Relation.UNRELATED, _difference_reason(comparison), FRAMED)
     if verdict.sure:
         return verdict
-    return _agree_outcomes(found) or verdict
+    return _agree_outcomes(comparison) or verdict
 
 
-def _agree_outcomes(found: Comparison) -> RelationVerdict | None:
+def _agree_outcomes(comparison: Comparison) -> RelationVerdict | None:
     """Judge two claims of one topic that end alike, whatever their negations; None for others."""
-    figures = found.figures
+    figures = comparison.figures
     one_topic = figures["topic_none"] and figures["topic"] >= OUT_TOPIC
     if not one_topic or not figures["out_agree"] or figures["clauses"] or figures["swapped"]:
         return None
-    if _denies(found, "unlike", *OTHER_SIGNS) or find_replacements(found.whole, POLAR):
+    if _denies(comparison, "unlike", *OTHER_SIGNS) or find_replacements(comparison.whole, POLAR):
         return None
-    if added := find_added_condition(found.whole):
+    if added := find_added_condition(comparison.whole):
         return _of_another_condition(added)
-    return RelationVerdict(Relation.SAME, _same_reason(found), FRAMED)
+    return RelationVerdict(Relation.SAME, _same_reason(comparison), FRAMED)
 
 
 def _of_another_attribute(whole: Match) -> bool:
@@ -199,22 +201,24 @@ def _of_another_attribute(whole: Match) -> bool:
     )
 
 
-def _compare_spans(found: Comparison) -> RelationVerdict | None:
+def _compare_spans(comparison: Comparison) -> RelationVerdict | None:
     """Judge two texts that say how long one thing takes; None for others."""
-    if not says_how_long(found.whole):
+    if not says_how_long(comparison.whole):
         return None
-    if found.whole.measures.unlike:
-        return RelationVerdict(Relation.CONFLICTING, _conflict_reason(found), FRAMED)
-    return RelationVerdict(Relation.SAME, _same_reason(found), FRAMED)
+    if comparison.whole.measures.unlike:
+        return RelationVerdict(Relation.CONFLICTING, _conflict_reason(comparison), FRAMED)
+    return RelationVerdict(Relation.SAME, _same_reason(comparison), FRAMED)
 
 
-def _agree_slots(existing: Analysis, new: Analysis, found: Comparison) -> RelationVerdict | None:
+def _agree_slots(
+    existing: Analysis, new: Analysis, comparison: Comparison
+) -> RelationVerdict | None:
     """Judge two texts that give one attribute of a subject the same value; None for others."""
     same = agreeing_slot(existing.slots, new.slots)
     alone = len(existing.clauses) == len(new.clauses) == 1
-    if same is None or not alone or found.figures["unlike"]:
+    if same is None or not alone or comparison.figures["unlike"]:
         return None
-    if added := find_added_condition(found.whole):
+    if added := find_added_condition(comparison.whole):
         return _of_another_condition(added)
     return RelationVerdict(Relation.SAME, "same fact in other words", FRAMED)
 
@@ -228,61 +232,63 @@ def _shorten(words: str) -> str:
     return shorten(words, REASON_CHARS)
 
 
-def _decide(found: Comparison, same: float, conflicting: float, apart: float) -> RelationVerdict:
+def _decide(
+    comparison: Comparison, same: float, conflicting: float, apart: float
+) -> RelationVerdict:
     if apart >= APART:
-        if conflicting > DOUBTFUL and not found.figures["condition_any"]:
+        if conflicting > DOUBTFUL and not comparison.figures["condition_any"]:
             return RelationVerdict(
-                Relation.UNSURE, f"may conflict: {_conflict_reason(found)}", conflicting
+                Relation.UNSURE, f"may conflict: {_conflict_reason(comparison)}", conflicting
             )
-        return RelationVerdict(Relation.UNRELATED, _difference_reason(found), apart)
-    of_one_frame = _judge_replacement(found)
+        return RelationVerdict(Relation.UNRELATED, _difference_reason(comparison), apart)
+    of_one_frame = _judge_replacement(comparison)
     if of_one_frame is not None:
         return of_one_frame
-    return _weigh(found, same, conflicting)
+    return _weigh(comparison, same, conflicting)
 
 
-def _weigh(found: Comparison, same: float, conflicting: float) -> RelationVerdict:
-    figures = found.figures
+def _weigh(comparison: Comparison, same: float, conflicting: float) -> RelationVerdict:
+    figures = comparison.figures
     narrower = figures["unlike"] and bool(figures["heavy_left"]) != bool(figures["heavy_right"])
     if conflicting >= (LIKELY_LONG if figures["clauses"] or narrower else LIKELY):
-        return RelationVerdict(Relation.CONFLICTING, _conflict_reason(found), conflicting)
-    if _is_doubtful(found, same):
+        return RelationVerdict(Relation.CONFLICTING, _conflict_reason(comparison), conflicting)
+    if _is_doubtful(comparison, same):
         return RelationVerdict(
-            Relation.UNSURE, f"may conflict: {_conflict_reason(found)}", conflicting
+            Relation.UNSURE, f"may conflict: {_conflict_reason(comparison)}", conflicting
         )
-    if added := find_added_condition(found.whole):
+    if added := find_added_condition(comparison.whole):
         return _of_another_condition(added)
-    return RelationVerdict(Relation.SAME, _same_reason(found), same)
+    return RelationVerdict(Relation.SAME, _same_reason(comparison), same)
 
 
-def _is_doubtful(found: Comparison, same: float) -> bool:
+def _is_doubtful(comparison: Comparison, same: float) -> bool:
     """Whether two texts that seem the same may conflict after all."""
-    least = LEAST_SAME_LONG if found.figures["clauses"] else LEAST_SAME
-    replaced = find_replacements(found.whole, POLAR)
-    figures = found.figures
-    added = find_added_condition(found.whole)
+    least = LEAST_SAME_LONG if comparison.figures["clauses"] else LEAST_SAME
+    replaced = find_replacements(comparison.whole, POLAR)
+    figures = comparison.figures
+    added = find_added_condition(comparison.whole)
     apart = figures["out_apart_topic"] >= OUT_TOPIC and not (figures["clauses"] or added)
     unlike = apart or figures["relapse"] or figures["amount"] or figures["often"] >= OFTEN
-    return same < least or bool(unlike or replaced) or _other_fillers(found.whole)
+    return same < least or bool(unlike or replaced) or _other_fillers(comparison.whole)
 
 
-def _judge_replacement(found: Comparison) -> RelationVerdict | None:
+def _judge_replacement(comparison: Comparison) -> RelationVerdict | None:
     """Judge two texts of one sentence in which a word was replaced; None where none was.
 
     They are never the same. Of another subject or under another condition both may be true;
     one value for another conflicts; of any other word we cannot tell.
     """
-    gaps = find_replacements(found.whole)
-    if not gaps or _denies(found):
+    gaps = find_replacements(comparison.whole)
+    if not gaps or _denies(comparison):
         return None
     left, right = ([word for gap in gaps for word in gap[side]] for side in (0, 1))
     words = [*left, *right]
-    clauses = [*found.whole.old, *found.whole.new]
+    clauses = [*comparison.whole.old, *comparison.whole.new]
     if any(word.condition or is_subject(word, clauses) for word in words):
-        return RelationVerdict(Relation.UNRELATED, _difference_reason(found), FRAMED)
+        return RelationVerdict(Relation.UNRELATED, _difference_reason(comparison), FRAMED)
     if all(is_value(word, clauses) for word in words):
-        return RelationVerdict(Relation.CONFLICTING, _conflict_reason(found), FRAMED)
-    return RelationVerdict(Relation.UNSURE, f"may conflict: {_conflict_reason(found)}", FRAMED)
+        return RelationVerdict(Relation.CONFLICTING, _conflict_reason(comparison), FRAMED)
+    return RelationVerdict(Relation.UNSURE, f"may conflict: {_conflict_reason(comparison)}", FRAMED)
 
 
 def _other_fillers(whole: Match) -> bool:
@@ -296,9 +302,11 @@ def _has_name(words: Sequence[ClauseWord], measures: Sequence[Measure]) -> bool:
     return any(each.name for each in words) or any(each.kind not in QUANTITIES for each in measures)
 
 
-def _denies(found: Comparison, *names: str) -> bool:
+def _denies(comparison: Comparison, *names: str) -> bool:
     """Whether two texts differ in more than the replaced words."""
-    return any(found.figures[name] for name in names or ("net", "unlike", "swapped", *OTHER_SIGNS))
+    return any(
+        comparison.figures[name] for name in names or ("net", "unlike", "swapped", *OTHER_SIGNS)
+    )
 
 
 def _are_labels(pair: tuple[Measure, Measure]) -> bool:
@@ -314,17 +322,17 @@ def _of_other_amounts(unlike: Sequence[tuple[Measure, Measure]]) -> list[tuple[M
     return [(one, two) for one, two in unlike if one.place == two.place == 1]
 
 
-def _same_reason(found: Comparison) -> str:
-    measures = [(a, b) for a, b in found.whole.measures.same if a.text != b.text]
+def _same_reason(comparison: Comparison) -> str:
+    measures = [(a, b) for a, b in comparison.whole.measures.same if a.text != b.text]
     if measures:
         old, new = measures[0]
         return f"same fact: {new.text} for {old.text}"
     return "same fact in other words"
 
 
-def _difference_reason(found: Comparison) -> str:
+def _difference_reason(comparison: Comparison) -> str:
     """Name what makes two texts two facts: another thing, another condition, or little shared."""
-    left, right = heavy_words(found.whole.left), heavy_words(found.whole.right)
+    left, right = heavy_words(comparison.whole.left), heavy_words(comparison.whole.right)
     conditions = [word for word in right if word.condition]
     if conditions:
         return f"different condition: {_quote_words(conditions)}"
@@ -333,21 +341,21 @@ def _difference_reason(found: Comparison) -> str:
     return "a different fact about the same subject"
 
 
-def _conflict_reason(found: Comparison) -> str:
+def _conflict_reason(comparison: Comparison) -> str:
     """Name the strongest thing that both cannot have."""
-    unlike = found.whole.measures.unlike or found.best.measures.unlike
+    unlike = comparison.whole.measures.unlike or comparison.best.measures.unlike
     if unlike:
         old, new = unlike[0]
         return f"{_format_measure(new)} instead of {_format_measure(old)}"
-    opposed = [pair for pair in found.whole.pairs if pair.opposed]
+    opposed = [pair for pair in comparison.whole.pairs if pair.opposed]
     if opposed:
         pair = opposed[0]
         return f"{pair.new.label} instead of {pair.old.label}"
-    if found.figures["swapped"]:
+    if comparison.figures["swapped"]:
         return "opposite order"
-    if found.figures["net"]:
+    if comparison.figures["net"]:
         return "one text negates the other"
-    left, right = heavy_words(found.whole.left), heavy_words(found.whole.right)
+    left, right = heavy_words(comparison.whole.left), heavy_words(comparison.whole.right)
     if left and right:
         return f"{_quote_words(right)} instead of {_quote_words(left)}"
     return "both cannot be true"
@@ -372,26 +380,26 @@ def judge_frame(new: str, existing: str) -> RelationVerdict | None:
 
 
 def _judge_fillers(
-    frame: Frame, said: Mapping[str, str], fillers: Mapping[str, str]
+    frame: Frame, new_fillers: Mapping[str, str], fillers: Mapping[str, str]
 ) -> RelationVerdict:
-    differs = [slot for slot in frame.slots if not fillers_equal(said[slot], fillers[slot])]
+    differs = [slot for slot in frame.slots if not fillers_equal(new_fillers[slot], fillers[slot])]
     subjects = [slot for slot in differs if slot != frame.value]
     if subjects:
         slot = subjects[0]
         return RelationVerdict(
             Relation.UNRELATED,
-            f"different subject: {said[slot]}, not {fillers[slot]}",
+            f"different subject: {new_fillers[slot]}, not {fillers[slot]}",
             FRAME_PROBABILITY,
         )
     if differs:
         return RelationVerdict(
             Relation.CONFLICTING,
-            f"{said[frame.value]} instead of {fillers[frame.value]}",
+            f"{new_fillers[frame.value]} instead of {fillers[frame.value]}",
             FRAME_PROBABILITY,
         )
     slot = frame.value or frame.slots[0]
     return RelationVerdict(
-        Relation.SAME, f"same fact: {said[slot]} for {fillers[slot]}", FRAME_PROBABILITY
+        Relation.SAME, f"same fact: {new_fillers[slot]} for {fillers[slot]}", FRAME_PROBABILITY
     )
 
 

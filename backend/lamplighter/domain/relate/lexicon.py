@@ -95,15 +95,15 @@ def parse_lexicon(*texts: str) -> Lexicon:
     lists: dict[str, set[str]] = {name: set() for name in LISTS}
     version = ""
     for text in texts:
-        found = _parse(text)
+        document = _parse(text)
         for name in TABLES:
             add = _MERGERS.get(name, lambda _, value: value)
-            for word, value in found.get(name, {}).items():
+            for word, value in document.get(name, {}).items():
                 held = tables[name].get(word.lower())
                 tables[name][word.lower()] = value if held is None else add(held, value)
         for name in LISTS:
-            lists[name].update(found.get(name, "").lower().split())
-        version = version or str(found.get("version", ""))
+            lists[name].update(document.get(name, "").lower().split())
+        version = version or str(document.get("version", ""))
     if len(texts) > 1:
         version += "+" + hashlib.sha256("\n".join(texts[1:]).encode()).hexdigest()[:8]
     return _build(version, tables, lists)
@@ -122,17 +122,17 @@ def builtin_source() -> str:
 
 def _parse(text: str) -> dict[str, Any]:
     try:
-        found = tomllib.loads(text)
+        document = tomllib.loads(text)
     except RecursionError:
         raise ValueError("is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"not TOML: {error}") from None
-    _check(found)
-    return found
+    _check(document)
+    return document
 
 
-def _check(found: Mapping[str, Any]) -> None:
-    for name, value in found.items():
+def _check(document: Mapping[str, Any]) -> None:
+    for name, value in document.items():
         if name not in (*TABLES, *LISTS, "version"):
             raise ValueError(
                 f"{name} is not a known key; known keys are {', '.join((*TABLES, *LISTS))}"
@@ -141,7 +141,7 @@ def _check(found: Mapping[str, Any]) -> None:
         if not isinstance(value, wanted):
             raise ValueError(f"{name} is not a {kind}")
     for name, right in _VALIDATORS.items():
-        for word, value in found.get(name, {}).items():
+        for word, value in document.get(name, {}).items():
             if not 1 <= len(word.split()) <= PHRASE_WORDS:
                 raise ValueError(f"{name}.{word!r} is not 1 to {PHRASE_WORDS} words")
             if not right(value):

@@ -80,7 +80,7 @@ class Match:
 
 def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
     """Match the words of some clauses with those of others, each at most once."""
-    found = Match(
+    result = Match(
         old,
         new,
         measures=match_measures(
@@ -92,18 +92,18 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
     for word in (word for clause in old for word in clause.tokens):
         same = next((each for each in rest if each.surface == word.surface), None)
         if same is None:
-            found.left.append(word)
+            result.left.append(word)
         else:
             rest.remove(same)
-            found.pairs.append(WordPair(word, same, word.senses[0], same.senses[0]))
-    for word in list(found.left) if rest else ():
+            result.pairs.append(WordPair(word, same, word.senses[0], same.senses[0]))
+    for word in list(result.left) if rest else ():
         pair = _counterpart(word, rest)
         if pair is not None:
-            found.left.remove(word)
+            result.left.remove(word)
             rest.remove(pair.new)
-            found.pairs.append(pair)
-    found.right.extend(rest)
-    return found
+            result.pairs.append(pair)
+    result.right.extend(rest)
+    return result
 
 
 def _counterpart(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:

@@ -36,7 +36,7 @@ class MeasureMatch:
 
 def match_measures(old: Iterable[Measure], new: Sequence[Measure]) -> MeasureMatch:
     """Put each measure beside its like; "302, not 200" conflicts with a plain 200."""
-    found = MeasureMatch()
+    result = MeasureMatch()
     stated = [each for each in new if not each.denied]
     denied = [each for each in new if each.denied]
     open_: list[Measure] = []
@@ -45,15 +45,15 @@ def match_measures(old: Iterable[Measure], new: Sequence[Measure]) -> MeasureMat
         if other is None and not measure.denied:
             open_.append(measure)
         elif other is not None:
-            (found.unlike if measure.denied else found.same).append((measure, other))
+            (result.unlike if measure.denied else result.same).append((measure, other))
     for measure in open_:
         other = _take(stated, comparable, measure) or _take(denied, measures_agree, measure)
         if other is None:
-            found.left.append(measure)
+            result.left.append(measure)
         else:
-            found.unlike.append((measure, other))
-    found.right = stated
-    return found
+            result.unlike.append((measure, other))
+    result.right = stated
+    return result
 
 
 def _take(

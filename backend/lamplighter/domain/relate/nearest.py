@@ -35,14 +35,14 @@ class TermIndex:
 
     def add(self, number: int, found: Iterable[str]) -> None:
         """Take in an observation, or what one says now that it changed."""
-        said = frozenset(found)
+        terms = frozenset(found)
         self._gone.discard(number)
-        if self._hashes.get(number) == hash(said):
+        if self._hashes.get(number) == hash(terms):
             return
         if number in self._hashes:
             self._forget(number)
-        self._hashes[number] = hash(said)
-        for term in said:
+        self._hashes[number] = hash(terms)
+        for term in terms:
             self._by_term.setdefault(term, array("q")).append(number)
 
     def drop(self, number: int) -> None:
@@ -55,16 +55,16 @@ class TermIndex:
         About 2,000 entries are visited, the rarest terms' first, so that a word that
         everything has costs nothing; what is found by a rarer one is still ranked by it.
         """
-        lists = sorted((held for term in set(terms) if (held := self._by_term.get(term))), key=len)
+        lists = sorted((ids for term in set(terms) if (ids := self._by_term.get(term))), key=len)
         scores: dict[int, float] = {}
         left = VISITS
-        for held in lists:
-            weight = log(1 + len(self._hashes) / len(held))
-            if left < len(held) and scores:
-                self._rank(held, weight, scores)
+        for ids in lists:
+            weight = log(1 + len(self._hashes) / len(ids))
+            if left < len(ids) and scores:
+                self._rank(ids, weight, scores)
                 continue
-            left -= len(held)
-            for number in held[-VISITS:]:  # the newest, where even the rarest word is everywhere
+            left -= len(ids)
+            for number in ids[-VISITS:]:  # the newest, where even the rarest word is everywhere
                 scores[number] = scores.get(number, 0.0) + weight
         gone = self._gone
         here = ((score, number) for number, score in scores.items() if number not in gone)

@@ -84,8 +84,8 @@ class _Word:
 
 def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
     """Read how a clause ends and under which condition."""
-    words = [_word(item, lexicon) for item in row]
-    main, conditions = _split(words)
+    tokens = [_word(item, lexicon) for item in row]
+    main, conditions = _split(tokens)
     denies = _count_denials(main)
     sign = _sign(main, denies)
     if any(word.kind == "optional" for word in main):
@@ -96,7 +96,7 @@ def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
         return _MISSED
     if not sign and denies % 2:
         sign = -1  # what does not happen is missed, unless it was trouble
-    if not sign and any(word.root in _CONCEDES for word in words):
+    if not sign and any(word.root in _CONCEDES for word in tokens):
         sign = 1
     may = any(word.root in _MAY for word in main)
     presence = _presence(conditions, misses=sign < 0 or may)
@@ -191,14 +191,14 @@ def _kind(text: str, root: str, raw: str, lexicon: Lexicon) -> str:
     return "bad" if found == "ill" else found
 
 
-def _split(words: Sequence[_Word]) -> tuple[list[_Word], list[list[_Word]]]:
+def _split(tokens: Sequence[_Word]) -> tuple[list[_Word], list[list[_Word]]]:
     """Split a clause into what happens and its conditions."""
     main: list[_Word] = []
     parts: list[list[_Word]] = []
     here = main
-    for at, word in enumerate(words):
-        relative = word.text in _RELATIVE and at > 0 and words[at - 1].root and here is main
-        if relative or (word.root in _OPENERS and not _of_manner(words, at)):
+    for at, word in enumerate(tokens):
+        relative = word.text in _RELATIVE and at > 0 and tokens[at - 1].root and here is main
+        if relative or (word.root in _OPENERS and not _of_manner(tokens, at)):
             parts.append(here := [])
         elif here is not main and (
             word.text in (",", ":") or _ends(here, word, not main or main[-1].text == "even")
@@ -208,14 +208,14 @@ def _split(words: Sequence[_Word]) -> tuple[list[_Word], list[list[_Word]]]:
     return main, parts
 
 
-def _of_manner(words: Sequence[_Word], at: int) -> bool:
+def _of_manner(tokens: Sequence[_Word], at: int) -> bool:
     """Whether a "with" or "without" says how something is done, and not under which condition."""
-    rest = words[at + 1 : at + 4]
-    if words[at].root not in _WITH:
+    rest = tokens[at + 1 : at + 4]
+    if tokens[at].root not in _WITH:
         return False
-    if words[at].text == "with":
+    if tokens[at].text == "with":
         return at > 0 and not any(_state(word) for word in rest)
-    may = any(word.root in _MAY for word in words[:at])
+    may = any(word.root in _MAY for word in tokens[:at])
     done = bool(rest) and rest[0].text.endswith("ing") and not may
     return done or any(word.root in _EFFORT or word.kind in _GONE for word in rest)
 
@@ -226,18 +226,22 @@ def _state(word: _Word) -> bool:
 
 def _ends(part: Sequence[_Word], word: _Word, leading: bool) -> bool:
     """Whether a condition that a clause begins with ends before a word."""
-    said = [each for each in part[1:] if each.root and each.text not in _STARTERS]
+    stated = [each for each in part[1:] if each.root and each.text not in _STARTERS]
     if part[0].text in _RELATIVE:
-        return bool(said) and word.text in _VERBS
-    if not leading or not said:
+        return bool(stated) and word.text in _VERBS
+    if not leading or not stated:
         return False
     opens = word.raw.partition(" ")[0] in _STARTERS or word.text in _VERBS
     if part[0].root in _WITH:
-        return opens or (len(said) > 1 and _state(said[-1]) and not _state(word)) or len(said) > 3
+        return (
+            opens
+            or (len(stated) > 1 and _state(stated[-1]) and not _state(word))
+            or len(stated) > 3
+        )
     if part[0].root in _PHRASAL:
-        return opens or (len(said) > 1 and not _state(word))
-    verb = any(each.text in _VERBS or each.text.endswith("s") or each.kind for each in said[1:])
-    return verb and (word.text in _STARTERS or len(said) > 3)
+        return opens or (len(stated) > 1 and not _state(word))
+    verb = any(each.text in _VERBS or each.text.endswith("s") or each.kind for each in stated[1:])
+    return verb and (word.text in _STARTERS or len(stated) > 3)
 
 
 def _presence(parts: Sequence[Sequence[_Word]], *, misses: bool = False) -> int:
@@ -275,13 +279,13 @@ def _predicates(main: Sequence[_Word]) -> list[str]:
     kinds = [word.kind for word in main]
     if main and main[0].text.endswith("ing") and kinds[0] != "trouble":
         kinds[0] = ""  # what is done is no outcome
-    said = set(kinds)
+    distinct = set(kinds)
     for at, word in enumerate(main[:-1]):
         after = main[at + 1]
         noun = after.root and not after.kind and after.text not in _VERBS | _STARTERS
         named = at > 0 and main[at - 1].text in _DETERMINERS and kinds[at] in _ACTS
         if noun and (
-            named or (_is_troubled(word) and not said & _TURNS and said - {"", "trouble"})
+            named or (_is_troubled(word) and not distinct & _TURNS and distinct - {"", "trouble"})
         ):
             kinds[at] = ""
     return kinds

@@ -198,16 +198,16 @@ class _ClauseReader:
     def senses(self, root: str, meanings: tuple[str, ...], *, flipped: bool) -> tuple[Sense, ...]:
         lexicon, turned = self.lexicon, -1 if flipped else 1
         own = () if flipped or root in meanings or root not in lexicon.poles else (root,)
-        found: list[Sense] = []
+        senses: list[Sense] = []
         for meaning in (*own, *meanings):
             bad = meaning in lexicon.bad or (root in lexicon.bad and meaning == meanings[0])
             poles = lexicon.poles.get(meaning, ())
             for pole in poles:
                 no = flipped != bad or (pole.tells and pole.sign < 0)
-                found.append(Sense(f"{pole.axis}±", pole.sign * turned, -1 if no else 1))
+                senses.append(Sense(f"{pole.axis}±", pole.sign * turned, -1 if no else 1))
             if not poles:
-                found.append(Sense(meaning, turned, -1 if bad != flipped else 1))
-        return tuple(found)
+                senses.append(Sense(meaning, turned, -1 if bad != flipped else 1))
+        return tuple(senses)
 
     def stripped(self, text: str, meanings: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
         """Read `undeployed` as not deployed, unless the word has a meaning of its own."""

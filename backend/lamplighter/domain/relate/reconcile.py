@@ -167,39 +167,39 @@ def decide(
 
     Of the memories that change, what is due is taken first, with `fading`.
     """
-    held = [memory for memory, _ in near.related]
+    memories = [memory for memory, _ in near.related]
     verdicts = {memory.id: verdict for memory, verdict in near.related}
-    due = [apply_decay(each, now=now) if fading else each for each in held]
+    due = [apply_decay(each, now=now) if fading else each for each in memories]
     decision = reconcile(
         near.candidate, due, lambda each: verdicts[each.id], now=now, history=near.history
     )
     target = decision.target if decision.outcome is ReconcileOutcome.REINFORCED else None
     moved = {each.before.id for each in decision.effects if each.weakens}
     moved |= {target.id} if target else set()
-    found: list[Intent | Analysis] = []
+    intents: list[Intent | Analysis] = []
     if fading:
-        found += decay_changes((each for each in held if each.id in moved), now=now)
+        intents += decay_changes((each for each in memories if each.id in moved), now=now)
     why = _origin(near.candidate, decision.outcome.value, decision.reason)
     if target is not None:
-        found += [MemoryChange(each, target, why) for each in due if each.id == target.id]
+        intents += [MemoryChange(each, target, why) for each in due if each.id == target.id]
     elif decision.target is None:
-        found += [NewMemory(near.candidate, why), near.analysis]
+        intents += [NewMemory(near.candidate, why), near.analysis]
     session = near.candidate.session_id
     if decision.revives is not None:
-        found.append(MemoryLink(NEW, decision.revives, REVIVES, session))
+        intents.append(MemoryLink(NEW, decision.revives, REVIVES, session))
     holder = decision.target.id if decision.target else NEW
-    return decision, found + [_opening(near.candidate, each, holder) for each in decision.effects]
+    return decision, intents + [_opening(near.candidate, each, holder) for each in decision.effects]
 
 
 def verdict_on(
-    text: str, analysis: Analysis, existing: Memory, known: Analysis | None, lexicon: Lexicon
+    text: str, analysis: Analysis, existing: Memory, cached: Analysis | None, lexicon: Lexicon
 ) -> RelationVerdict:
-    """Return how a text relates to an existing memory; `known` is its analysis where there is."""
+    """Return how a text relates to an existing memory; `cached` is its analysis where there is."""
     found = judge_text(text, existing.observation)
     if found is not None:
         return found
-    known = known or analyze(existing.observation, lexicon, service=existing.service)
-    return judge(analysis, known)
+    cached = cached or analyze(existing.observation, lexicon, service=existing.service)
+    return judge(analysis, cached)
 
 
 def _opening(candidate: Candidate, effect: Effect, holder: MemoryId) -> ReviewOpening:

@@ -90,14 +90,14 @@ def is_value(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
 
 def says_how_long(m: Match) -> bool:
     """Whether two claims of one subject differ in the duration only, or in the verb before it."""
-    found = [*m.measures.same, *m.measures.unlike]
-    alone = len(m.old) == len(m.new) == len(found) == 1
+    measure_pairs = [*m.measures.same, *m.measures.unlike]
+    alone = len(m.old) == len(m.new) == len(measure_pairs) == 1
     if not alone or m.measures.left or m.measures.right or any(map(_qualified, (*m.old, *m.new))):
         return False
     if any(pair.opposed or pair.opposite_signs for pair in m.pairs):
         return False
     shared = sum(pair.old.weight for pair in m.pairs if not _SPANS & _keys(pair.old))
-    sides = zip((*m.old, *m.new), found[0], (m.left, m.right), strict=True)
+    sides = zip((*m.old, *m.new), measure_pairs[0], (m.left, m.right), strict=True)
     return shared >= _LEAST_SUBJECT and all(_spans(*side) for side in sides)
 
 
@@ -125,12 +125,12 @@ def find_added_condition(m: Match) -> list[str]:
 
 
 def _added(
-    plain: Sequence[Clause], other: Sequence[Clause], rest: Sequence[ClauseWord]
+    clauses: Sequence[Clause], other: Sequence[Clause], rest: Sequence[ClauseWord]
 ) -> list[str]:
-    if any(each.otherwise or any(w.condition for w in each.tokens) for each in plain):
+    if any(each.otherwise or any(w.condition for w in each.tokens) for each in clauses):
         return []
     unmatched = {id(word) for word in rest}
-    said = {each.text for clause in plain for each in clause.measures}
+    said = {each.text for clause in clauses for each in clause.measures}
     for clause in other:
         if any(not word.condition and id(word) not in unmatched for word in clause.tokens):
             found = _own_condition(clause, unmatched, said)

@@ -210,15 +210,15 @@ class TextItem:
 
 def split_items(text: str) -> list[TextItem]:
     """Read the beginning of a text piece by piece; nothing in it can make this fail."""
-    plain = _LETTER.sub(r"id_\1", _fold(text)).lower()
+    normalized = _LETTER.sub(r"id_\1", _fold(text)).lower()
     for pattern, words in _CONTRACTIONS:
-        plain = pattern.sub(words, plain)
-    plain = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], plain)
+        normalized = pattern.sub(words, normalized)
+    normalized = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], normalized)
     for pattern, spelled in (*_ORDERED, *_SPELLED):
-        plain = pattern.sub(spelled, plain)
+        normalized = pattern.sub(spelled, normalized)
     for pattern, bound in _BOUNDS:
-        plain = pattern.sub(bound, plain)
-    return [_build_item(found) for found in _ITEM.finditer(plain)]
+        normalized = pattern.sub(bound, normalized)
+    return [_build_item(found) for found in _ITEM.finditer(normalized)]
 
 
 def fold_text(text: str) -> str:
@@ -236,18 +236,18 @@ def to_digits(word: str) -> str:
     return _WORDED.get(word, word)
 
 
-def _build_item(found: re.Match[str]) -> TextItem:
-    text = found[0].strip()
-    if found["weekday"] is not None:
+def _build_item(match: re.Match[str]) -> TextItem:
+    text = match[0].strip()
+    if match["weekday"] is not None:
         low, high = _day_range(text)
         return TextItem("weekday", text, low, high)
     for name in ("path", "address", "version", "name", "word", "stop", "ordinal"):
-        if found[name] is not None:
+        if match[name] is not None:
             return TextItem(name, _normalize_name(name, text))
-    if found["clock"] is not None:
+    if match["clock"] is not None:
         at = _clock(text)
         return TextItem("clock", text, at, at)
-    return _build_measure(found, text)
+    return _build_measure(match, text)
 
 
 def _normalize_name(kind: str, text: str) -> str:
@@ -257,22 +257,22 @@ def _normalize_name(kind: str, text: str) -> str:
     return text.lstrip("v") if kind == "version" else text
 
 
-def _build_measure(found: re.Match[str], text: str) -> TextItem:
-    if found["every"] is not None:
-        at = _amount(found["every_n"] or "1") * SECONDS.get(found["every_unit"], 1.0)
+def _build_measure(match: re.Match[str], text: str) -> TextItem:
+    if match["every"] is not None:
+        at = _amount(match["every_n"] or "1") * SECONDS.get(match["every_unit"], 1.0)
         return TextItem("period", text, at, at)
-    if found["split"] is not None:
-        at = SECONDS.get(found["split_unit"], 1.0) / max(1.0, _amount(found["split_n"]))
+    if match["split"] is not None:
+        at = SECONDS.get(match["split_unit"], 1.0) / max(1.0, _amount(match["split_n"]))
         return TextItem("period", text, at, at)
-    if found["percent"] is not None:
+    if match["percent"] is not None:
         at = _amount(text.rstrip("% "))
         return TextItem("percent", text, at, at)
-    if found["range"] is not None:
-        kind, factor = _unit(found["range_unit"])
-        return TextItem(kind, text, _amount(found["low"]) * factor, _amount(found["high"]) * factor)
-    if found["quantity"] is not None:
-        kind, factor = _unit(found["unit"])
-        at = _amount(found["n"]) * factor
+    if match["range"] is not None:
+        kind, factor = _unit(match["range_unit"])
+        return TextItem(kind, text, _amount(match["low"]) * factor, _amount(match["high"]) * factor)
+    if match["quantity"] is not None:
+        kind, factor = _unit(match["unit"])
+        at = _amount(match["n"]) * factor
         return TextItem(kind, text, at, at)
     at = _amount(text)
     return TextItem("number", text, at, at)

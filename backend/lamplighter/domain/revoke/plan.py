@@ -114,13 +114,13 @@ def _by_memory(steps: Steps) -> dict[MemoryId, list[RecordedStep]]:
 
 def _skipped(mine: Mapping[MemoryId, Sequence[RecordedStep]], revoked: Collection[int]) -> set[int]:
     """Return steps to skip with all that undid them, and undid that."""
-    found = set(revoked)
+    step_ids = set(revoked)
     for steps in mine.values():
         for at, step in enumerate(steps):
-            undone = find_undo(step, steps[at + 1 :]) if step.id in found else None
+            undone = find_undo(step, steps[at + 1 :]) if step.id in step_ids else None
             if undone is not None:
-                found.add(undone.id)
-    return found
+                step_ids.add(undone.id)
+    return step_ids
 
 
 def _undo_steps(memory: Memory, steps: Steps, revoked: Collection[int]) -> Memory | None:
@@ -165,7 +165,7 @@ def _later_decisions(
     rules: ReplayRules,
     reviewed: Collection[MemoryId],
 ) -> tuple[KeptDecision, ...]:
-    found = []
+    decisions = []
     for number, memory in rules.existing.items():
         steps = mine.get(number, [])
         taken = [each for each in steps if each.id in revoked]
@@ -173,10 +173,10 @@ def _later_decisions(
             continue
         decided = part.retained.get(number) or _later_decision(steps, taken)
         if decided is not None:
-            found.append(KeptDecision(memory, decided.cause, decided.version))
+            decisions.append(KeptDecision(memory, decided.cause, decided.version))
         elif number in reviewed:
-            found.append(KeptDecision(memory, REVIEWED, memory.version))
-    return tuple(found)
+            decisions.append(KeptDecision(memory, REVIEWED, memory.version))
+    return tuple(decisions)
 
 
 def _later_decision(steps: Steps, taken: Steps) -> RecordedStep | None:

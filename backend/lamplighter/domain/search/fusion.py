@@ -31,7 +31,7 @@ class FusedScore:
 
 
 def fuse_scores(
-    words: Mapping[int, float],
+    keywords: Mapping[int, float],
     meaning: Mapping[int, float],
     *,
     full: float = 0.0,
@@ -49,25 +49,25 @@ def fuse_scores(
     `read` is which share of a memory its meaning is of, where that is not all of it: for the
     rest its words speak, unless that would count against it.
     """
-    weight = weight if words else 1.0
+    weight = weight if keywords else 1.0
     weight = weight if meaning else 0.0
-    scale, nearest = full_score(words, full), max(meaning.values(), default=0.0)
-    keyword_scores = {number: score / scale for number, score in words.items()}
+    scale, nearest = full_score(keywords, full), max(meaning.values(), default=0.0)
+    keyword_scores = {number: score / scale for number, score in keywords.items()}
     by_meaning = {
         number: _with_unread(
             _above_floor(near, nearest), keyword_scores.get(number, 0.0), read.get(number, 1.0)
         )
         for number, near in meaning.items()
     }
-    found = [
+    scores = [
         FusedScore(
             number,
             (1 - weight) * keyword_scores.get(number, 0.0),
             weight * by_meaning.get(number, 0.0),
         )
-        for number in {**words, **meaning}
+        for number in {**keywords, **meaning}
     ]
-    return sorted(found, key=lambda each: (-each.score, each.id))
+    return sorted(scores, key=lambda each: (-each.score, each.id))
 
 
 def full_score(words: Mapping[int, float], full: float) -> float:

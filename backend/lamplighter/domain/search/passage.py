@@ -35,19 +35,19 @@ def find_excerpt(text: str, looked_for: Collection[str], chars: int) -> tuple[in
     end = len(text)
     if end <= chars:
         return 0, end
-    found = _matches(text[:READ_CHARS], looked_for)
-    best, most = 0, len({term for _, last, term in found if last <= chars})
-    held: Counter[str] = Counter()
+    matches = _matches(text[:READ_CHARS], looked_for)
+    best, most = 0, len({term for _, last, term in matches if last <= chars})
+    counts: Counter[str] = Counter()
     last = 0
-    for first, (start, _, term) in enumerate(found):
+    for first, (start, _, term) in enumerate(matches):
         begin = _lead_start(text, start)
-        while last < len(found) and (found[last][1] <= begin + chars or last <= first):
-            held[found[last][2]] += 1
+        while last < len(matches) and (matches[last][1] <= begin + chars or last <= first):
+            counts[matches[last][2]] += 1
             last += 1
-        if len(held) > most:
-            best, most = begin, len(held)
-        held[term] -= 1
-        held += Counter()  # what stands there no more counts no more
+        if len(counts) > most:
+            best, most = begin, len(counts)
+        counts[term] -= 1
+        counts += Counter()  # what stands there no more counts no more
     best = max(0, min(best, end - chars))
     return best, min(end, best + chars)
 

@@ -85,22 +85,22 @@ def parse_query(request: SearchRequest, *, now: datetime) -> ParsedQuery:
     if not request.literal:
         parts, request = _split_query(text, request, now=now)
     spelled: dict[str, str] = {}
-    kept = _informative_words(word for each in parts.texts for word in _spelling(each, spelled))
-    kept += [word for each in parts.exact for word in _spelling(each, spelled)]
+    spans = _informative_words(word for each in parts.texts for word in _spelling(each, spelled))
+    spans += [word for each in parts.exact for word in _spelling(each, spelled)]
     phrases = [tuple(each.term for each in term_spans(text)) for text in parts.phrases]
-    kept += [
+    spans += [
         word for each in parts.phrases for word in _informative_words(_spelling(each, spelled))
     ]
     without = [tuple(each.term for each in term_spans(text)) for text in parts.without]
-    found = list(dict.fromkeys(each.term for each in kept))[:TERMS]
+    terms = list(dict.fromkeys(each.term for each in spans))[:TERMS]
     return ParsedQuery(
         request=request,
         now=now,
-        terms=tuple(found),
+        terms=tuple(terms),
         spelled=spelled,
         filters=tuple(parts.filters),
         phrases=tuple(each[:TERMS] for each in phrases[:TERMS] if each),
-        without=tuple(each[:TERMS] for each in without[:TERMS] if each) if found else (),
+        without=tuple(each[:TERMS] for each in without[:TERMS] if each) if terms else (),
         keys=_find_keys(parts.texts),
         period=find_period(" ".join(parts.texts)[:QUERY_CHARS], now=now),
     )
@@ -128,7 +128,7 @@ def _informative_words(found: Iterable[TermSpan]) -> list[TermSpan]:
 def _split_query(
     text: str, request: SearchRequest, *, now: datetime
 ) -> tuple[_QueryParts, SearchRequest]:
-    parts, given = _QueryParts(), request
+    parts, original = _QueryParts(), request
     for match in _PART.finditer(text):
         name, value = match["name"], match["quoted"]
         minus = match["minus"] == "-"
@@ -136,7 +136,7 @@ def _split_query(
             name, value = bare["name"], bare["value"]
         narrow = _filter_of(name) if name and value and not minus else None
         narrowed = narrow and narrow(
-            _FilterContext(given, request, now), value[:VALUE_CHARS].strip()
+            _FilterContext(original, request, now), value[:VALUE_CHARS].strip()
         )
         if narrowed:
             request = narrowed

@@ -107,7 +107,7 @@ class QueryWeights:
 
     def _frequencies(self, fields: Fields) -> dict[str, float]:
         """Return the weighted frequency of each term in a document."""
-        held: dict[str, float] = {}
+        frequencies: dict[str, float] = {}
         near = AROUND * min(1.0, AROUND_TERMS / (fields[AROUND_AT].count(" ") + 1))
         for weight, text in zip((*WEIGHTS[:AROUND_AT], near), fields, strict=True):
             # for a few terms a substring search is cheaper than splitting the text
@@ -116,17 +116,17 @@ class QueryWeights:
             part = text.split() if found else []
             for term in found:
                 if count := part.count(term):
-                    held[term] = held.get(term, 0.0) + weight * count
+                    frequencies[term] = frequencies.get(term, 0.0) + weight * count
             for term in self._singles:
                 if count := sum(each.startswith(term) for each in text.split()):
-                    held[term] = held.get(term, 0.0) + weight * count
-        return held
+                    frequencies[term] = frequencies.get(term, 0.0) + weight * count
+        return frequencies
 
 
 def name_reasons(row: object, query: ParsedQuery, score: float) -> list[ScoreReason]:
     """Return the boosts for the service, speaker or time of a row that the query names."""
     held = set(query.terms)
-    found = [
+    reasons = [
         ScoreReason(f"query names {name}", share * score)
         for name, words, share in _names(row)
         if held.issuperset(words)
@@ -138,10 +138,10 @@ def name_reasons(row: object, query: ParsedQuery, score: float) -> list[ScoreRea
         and own
         and normalize_service_name(own) == normalize_service_name(wanted.service)
     ):
-        found.append(ScoreReason(f"service {own}", OF_SERVICE * score + 1.0))
+        reasons.append(ScoreReason(f"service {own}", OF_SERVICE * score + 1.0))
     if query.period is not None and query.period.holds(utterance_date(row) or row_moment(row)):
-        found.append(ScoreReason(f"from {query.period.label}", OF_PERIOD * score))
-    return found
+        reasons.append(ScoreReason(f"from {query.period.label}", OF_PERIOD * score))
+    return reasons
 
 
 def max_score(score: float, fields: Fields | None, query: ParsedQuery) -> float:

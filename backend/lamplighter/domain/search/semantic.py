@@ -70,7 +70,7 @@ def read_share(terms: float) -> float:
 
 
 def judge_index(
-    found: IndexProgress | None, *, why_not: str = "", problem: str = ""
+    progress: IndexProgress | None, *, why_not: str = "", problem: str = ""
 ) -> "VitalSign":
     """Judge whether semantic search works; without it a search uses keywords alone."""
     from lamplighter.domain.services.vitals import VitalSign, VitalStatus  # a search needs none
@@ -79,16 +79,16 @@ def judge_index(
         return VitalSign(SIGN, VitalStatus.OK, f"Keyword search only: {why_not}")
     if problem:
         advice = "Keyword search still works. Fix the problem and restart, or set vectors to off."
-        words = f"Semantic search is not available: {problem}"
-        return VitalSign(SIGN, VitalStatus.WARNING, words, advice)
-    if found is None:
+        text = f"Semantic search is not available: {problem}"
+        return VitalSign(SIGN, VitalStatus.WARNING, text, advice)
+    if progress is None:
         return VitalSign(SIGN, VitalStatus.UNKNOWN, "The number of embeddings is unknown")
-    total = f"{found.total:,} {'memory' if found.total == 1 else 'memories'}"
-    if found.whole:
-        words = f"Embeddings are complete for {total}"
-        return VitalSign(SIGN, VitalStatus.OK, words, figure=1.0)
-    words = (
-        f"Embeddings exist for {found.indexed:,} of {total} ({found.share:.0%}); the web "
+    total = f"{progress.total:,} {'memory' if progress.total == 1 else 'memories'}"
+    if progress.whole:
+        text = f"Embeddings are complete for {total}"
+        return VitalSign(SIGN, VitalStatus.OK, text, figure=1.0)
+    text = (
+        f"Embeddings exist for {progress.indexed:,} of {total} ({progress.share:.0%}); the web "
         f"process computes the rest"
     )
-    return VitalSign(SIGN, VitalStatus.OK, words, figure=found.share)
+    return VitalSign(SIGN, VitalStatus.OK, text, figure=progress.share)

@@ -91,19 +91,19 @@ def _lookup_terms(name: str) -> tuple[TermSpan, ...]:
 
 def _name_terms(name: str) -> tuple[TermSpan, ...]:
     """Return the terms between two spaces."""
-    found: list[TermSpan] = []
+    spans: list[TermSpan] = []
     for run in _RUN.finditer(name):
         cuts = [run.start() + hump.start() for hump in _HUMP.finditer(run[0])]
         places = [run.start(), *cuts, run.end()]
         for start, end in pairwise(places):
-            found += _piece_terms(name, start, end)
+            spans += _piece_terms(name, start, end)
     if not name.isascii() and _SIGN.search(name):
-        found = sorted((*found, *_signs(name)), key=lambda each: each.start)
+        spans = sorted((*spans, *_signs(name)), key=lambda each: each.start)
     if len(name) > NAME_CHARS:  # no name, but a text without spaces
-        return tuple(found)
-    whole = [_whole(found, start, end) for start, end in _wholes(name)]
+        return tuple(spans)
+    whole = [_whole(spans, start, end) for start, end in _wholes(name)]
     humped = [each for each in map(_join_camel_case, whole) if each] if _HUMP.search(name) else []
-    return (*found, *(each for each in whole if each), *humped)
+    return (*spans, *(each for each in whole if each), *humped)
 
 
 def _signs(name: str) -> Iterator[TermSpan]:

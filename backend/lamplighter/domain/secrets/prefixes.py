@@ -38,13 +38,13 @@ def find_prefix(pattern: str) -> Prefix:
     Classes at the beginning are the lead: to count characters from each word on is what takes
     the most states.
     """
-    found = _LEAD.match(pattern)
-    if not found:
+    match = _LEAD.match(pattern)
+    if not match:
         return Prefix(_shorten_lead(pattern))
-    length = sum(int(each[1] or 1) for each in _LEAD_PART.finditer(found[0]))
+    length = sum(int(each[1] or 1) for each in _LEAD_PART.finditer(match[0]))
     if length < 3:
         return Prefix(_shorten_lead(pattern))
-    return Prefix(_shorten_lead(pattern[found.end() :]), found[0], length)
+    return Prefix(_shorten_lead(pattern[match.end() :]), match[0], length)
 
 
 def _shorten_lead(pattern: str) -> str:

@@ -102,37 +102,37 @@ def _scan_mark(data: bytes, start: int, _after: int) -> ScanResult | None:
 
 
 def _scan_name(data: bytes, start: int, _after: int) -> ScanResult | None:
-    found = _NAMED_FORM.match(data, start)
-    if not found:
+    match = _NAMED_FORM.match(data, start)
+    if not match:
         return None
     before = data[max(0, start - 60) : start]
-    name = (before[len(before.rstrip(_NAME_CHARS)) :] + found["name"]).decode("ascii")
+    name = (before[len(before.rstrip(_NAME_CHARS)) :] + match["name"]).decode("ascii")
     kind = secret_kind(name)
-    begin, end = value_span(data, found.end(), found["quote"] or b"")
-    if kind and not is_harmless(data[begin:end], kind) and _is_assigned(data, found, name, end):
+    begin, end = value_span(data, match.end(), match["quote"] or b"")
+    if kind and not is_harmless(data[begin:end], kind) and _is_assigned(data, match, name, end):
         return Secret(begin, end, kind), end
-    return None, found.end("name")  # a shape may begin with the sign of equality
+    return None, match.end("name")  # a shape may begin with the sign of equality
 
 
-def _is_assigned(data: bytes, found: "re.Match[bytes]", name: str, end: int) -> bool:
+def _is_assigned(data: bytes, match: "re.Match[bytes]", name: str, end: int) -> bool:
     """Say whether a name has this value: no sentence continues, no closing tag is missing."""
-    if found["sep"] == b">":
+    if match["sep"] == b">":
         return data.startswith(b"</", end)
-    if found["quote"] or b":" not in found["sep"]:
+    if match["quote"] or b":" not in match["sep"]:
         return True
-    begin = found.end()
+    begin = match.end()
     return not is_prose(data, begin, end) and not (name in _BARE and is_reference(data[begin:end]))
 
 
 def _scan_option(data: bytes, start: int, _after: int) -> ScanResult | None:
-    found = _OPTION_FORM.match(data, start)
-    if not found:
+    match = _OPTION_FORM.match(data, start)
+    if not match:
         return None
-    kind = secret_kind(found["name"].decode("ascii"))
-    begin, end = value_span(data, found.end(), found["quote"] or b"")
+    kind = secret_kind(match["name"].decode("ascii"))
+    begin, end = value_span(data, match.end(), match["quote"] or b"")
     value = data[begin:end]
     if not kind or is_harmless(value, kind) or _WORDY.fullmatch(value):
-        return None, found.end("name")
+        return None, match.end("name")
     return Secret(begin, end, kind), end
 
 

@@ -411,12 +411,12 @@ def address_problem(ip: str) -> str | None:
     A service could otherwise send us, by its name or a redirect, to what only
     this machine may ask: the metadata of a cloud.
     """
-    found: ipaddress.IPv4Address | ipaddress.IPv6Address
-    found = ipaddress.ip_address(ip.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
-        found = found.ipv4_mapped
-    if found.is_link_local or found == _METADATA:
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address
+    address = ipaddress.ip_address(ip.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    if address.is_link_local or address == _METADATA:
         return "a link-local address"
-    if found.is_unspecified:
+    if address.is_unspecified:
         return "the address of no machine"
-    return "a multicast address" if found.is_multicast else None
+    return "a multicast address" if address.is_multicast else None

@@ -178,13 +178,13 @@ def cooldown_refusal(found: CooldownStatus, *, now: datetime) -> str:
     return f"{words}; next use at {format_time(found.frees_at, now)}" if found.frees_at else words
 
 
-def describe_slots(found: CooldownStatus, *, now: datetime) -> str:
+def describe_slots(status: CooldownStatus, *, now: datetime) -> str:
     """Describe how many slots are left, for a session."""
-    left = max(0, found.limit.uses - found.used)
-    words = f"{left} of {found.limit.uses} uses of {found.action} left"
+    left = max(0, status.limit.uses - status.used)
+    words = f"{left} of {status.limit.uses} uses of {status.action} left"
     return (
-        (f"{words}, the next one at {format_time(found.frees_at, now)}")
-        if found.frees_at
+        (f"{words}, the next one at {format_time(status.frees_at, now)}")
+        if status.frees_at
         else words
     )
 
@@ -195,8 +195,8 @@ def first_attempt_fails(uses: Sequence[CooldownUse]) -> bool:
     `uses` come newest first.
     """
     settled = [use for use in uses if use.outcome in (UseOutcome.SUCCESS, UseOutcome.FAILURE)]
-    seen: list[bool] = []
-    while settled and len(seen) < MIN_OCCURRENCES:
+    outcomes: list[bool] = []
+    while settled and len(outcomes) < MIN_OCCURRENCES:
         use = settled.pop(0)
         helped = use.outcome is UseOutcome.SUCCESS
         if helped and use.attempts < ATTEMPTS and settled:
@@ -204,8 +204,8 @@ def first_attempt_fails(uses: Sequence[CooldownUse]) -> bool:
             settled = settled[1:] if helped else settled
         elif use.attempts < ATTEMPTS:
             helped = False
-        seen.append(helped)
-    return seen == [True] * MIN_OCCURRENCES
+        outcomes.append(helped)
+    return outcomes == [True] * MIN_OCCURRENCES
 
 
 def _led_to(before: CooldownUse, after: CooldownUse) -> bool:

@@ -52,13 +52,13 @@ class EventCount:
     count: int
 
 
-def choose_axis(since: datetime, until: datetime, *, most: int) -> TimeAxis:
+def choose_axis(begin: datetime, until: datetime, *, most: int) -> TimeAxis:
     """Return the narrowest stretches of which at most `most`, two or more, hold a range of time."""
     longest = WIDTHS[-1]
-    span = (until - since).total_seconds()
+    span = (until - begin).total_seconds()
     wider = range(2 * longest, int(span) + 4 * longest, longest)
     for seconds in (*WIDTHS, *wider):
-        first = int((since - MONDAY).total_seconds() // seconds)
+        first = int((begin - MONDAY).total_seconds() // seconds)
         last = int(-(-(until - MONDAY).total_seconds() // seconds))
         if last - first <= most:
             start = MONDAY + timedelta(seconds=first * seconds)

@@ -306,20 +306,20 @@ def fails_after(
     check: Check,
     passed: Sequence[SeriesPoint],
     *,
-    seen: bool,
+    observed: bool,
 ) -> bool:
     """Whether a check that fails shows that an action on its service did not last.
 
     `passed` are its results since the service was healthy and before it failed: too few to last.
     Without any, its last run must have begun after that; and the check must not have failed all
-    along, unless the session of the action has `seen` it pass. A job that pings does not run.
+    along, unless the session of the action has `observed` it pass. A job that pings does not run.
     """
     if passed:
         return not _lasts(len(passed), passed[-1].at - passed[0].at)
     if each.kind == PushCheck.kind or each.checked_at is None or each.changed_at is None:
         return False
     began = each.checked_at - timedelta(seconds=longest_seconds(check))
-    return began > use.healthy_at and (seen or each.changed_at > use.created_at)
+    return began > use.healthy_at and (observed or each.changed_at > use.created_at)
 
 
 def root_of(services: Services, failing: Mapping[str, datetime]) -> str:

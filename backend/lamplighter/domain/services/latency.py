@@ -41,14 +41,14 @@ _SPANS: Final = {
 """The length and the number of entries; the first and the last one are not whole."""
 
 
-def merge_spans(found: Iterable[Aggregate], span: timedelta) -> list[Aggregate]:
+def merge_spans(aggregates: Iterable[Aggregate], span: timedelta) -> list[Aggregate]:
     """Return what longer spans of time came to, oldest first.
 
     Counts and the maximum are exact. Percentiles of several entries are estimates: the
     percentile of their percentiles, each as often as it has results.
     """
     groups: dict[datetime, list[Aggregate]] = {}
-    for each in found:
+    for each in aggregates:
         groups.setdefault(span_start(each.at, span), []).append(each)
     return [_merged(at, groups[at]) for at in sorted(groups)]
 

@@ -137,13 +137,13 @@ def retry_delay(attempts: int) -> timedelta:
     return min(LONGEST_PAUSE, pause)
 
 
-def compose_message(found: Sequence[Notice], *, url: str = "") -> NoticeMessage:
+def compose_message(notices: Sequence[Notice], *, url: str = "") -> NoticeMessage:
     """Return one message for all of these notices; it opens the page of the worst."""
-    worst = max(found, key=lambda each: (each.urgent, _ORDER.index(each.level), -each.id))
+    worst = max(notices, key=lambda each: (each.urgent, _ORDER.index(each.level), -each.id))
     urgent = worst.urgent or worst.level is Level.CRITICAL
     title, body = worst.title, worst.body or worst.title
-    if len(found) > 1:
-        title, body = f"{title} (and {len(found) - 1:,} more)", _listed(found)
+    if len(notices) > 1:
+        title, body = f"{title} (and {len(notices) - 1:,} more)", _listed(notices)
     return NoticeMessage(title, body, worst.link, urgent, url)
 
 

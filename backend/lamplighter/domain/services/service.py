@@ -164,37 +164,39 @@ class Services:
 
     def with_needs(self, some: Iterable[Service]) -> list[Service]:
         """Return some services and all that they depend on, by whatever way."""
-        found = {each.name: each for each in some}
-        rest = list(found.values())
+        by_name = {each.name: each for each in some}
+        rest = list(by_name.values())
         while rest:
             for name in rest.pop().depends_on:
                 needed = self.find(name)
-                if needed is not None and needed.name not in found:
-                    found[needed.name] = needed
+                if needed is not None and needed.name not in by_name:
+                    by_name[needed.name] = needed
                     rest.append(needed)
-        return list(found.values())
+        return list(by_name.values())
 
     def links(self, names: Set[str]) -> dict[str, set[str]]:
         """Return of each of some services which others of them it is connected with directly."""
         folded = {normalize_service_name(name): name for name in names}
-        found: dict[str, set[str]] = {name: set() for name in names}
+        adjacency: dict[str, set[str]] = {name: set() for name in names}
         for service in self.items:
             for name in service.depends_on:
                 own = folded.get(normalize_service_name(service.name))
                 need = folded.get(normalize_service_name(name))
                 if own and need and need != own:
-                    found[own].add(need)
-                    found[need].add(own)
-        return found
+                    adjacency[own].add(need)
+                    adjacency[need].add(own)
+        return adjacency
 
     def neighbors(self, names: Sequence[str]) -> list[str]:
         """Return what some services depend on and what depends on them, without themselves."""
         own = {normalize_service_name(name) for name in names}
-        found: list[str] = []
+        candidates: list[str] = []
         for service in self.items:
             needs = {normalize_service_name(name) for name in service.depends_on}
             if normalize_service_name(service.name) in own:
-                found += service.depends_on
+                candidates += service.depends_on
             elif needs & own:
-                found.append(service.name)
-        return [name for name in dict.fromkeys(found) if normalize_service_name(name) not in own]
+                candidates.append(service.name)
+        return [
+            name for name in dict.fromkeys(candidates) if normalize_service_name(name) not in own
+        ]

@@ -52,15 +52,15 @@ def judge_space(free: int) -> VitalSign:
     """Judge how much space is left on the disk of the home."""
     gigabytes = free / 2**30
     size = f"{gigabytes:,.0f} GB" if gigabytes >= 10 else f"{free / 2**20:,.0f} MB"
-    words = f"{size} free on the disk of the home"
+    text = f"{size} free on the disk of the home"
     advice = (
         "Free some space. A full disk blocks all writes, including deletions. "
         "Lamplighter resumes as soon as there is space."
     )
     failing, warning = SPACE_LEFT
     if free >= warning:
-        return VitalSign("space", OK, words, figure=free)
-    return VitalSign("space", FAILING if free < failing else WARNING, words, advice, free)
+        return VitalSign("space", OK, text, figure=free)
+    return VitalSign("space", FAILING if free < failing else WARNING, text, advice, free)
 
 
 def judge_database_file(problem: str) -> list[VitalSign]:
@@ -71,16 +71,16 @@ def judge_database_file(problem: str) -> list[VitalSign]:
     return [VitalSign("database", FAILING, words, f"Writes are stopped. {advice}".strip())]
 
 
-def judge_log_size(found: int) -> VitalSign:
+def judge_log_size(size: int) -> VitalSign:
     """Judge the size of SQLite's write-ahead log."""
     warning, failing = LOG_BYTES
-    condition = FAILING if found >= failing else WARNING if found >= warning else OK
+    condition = FAILING if size >= failing else WARNING if size >= warning else OK
     advice = (
         "A long-running read keeps the log large, for example a backup or an open "
         "`sqlite3` shell. End that read; later writes shrink the log."
     )
-    words = f"The write-ahead log is {found / 2**20:,.1f} MB"
-    return VitalSign("log", condition, words, "" if condition is OK else advice, found)
+    text = f"The write-ahead log is {size / 2**20:,.1f} MB"
+    return VitalSign("log", condition, text, "" if condition is OK else advice, size)
 
 
 def judge_clock(newest: datetime | None, *, now: datetime) -> VitalSign:
@@ -107,13 +107,13 @@ def judge_notices(tried: int, failed: int) -> VitalSign:
     """Judge the delivery of notifications; `failed` counts those of the last days."""
     if not tried and not failed:
         return VitalSign("notices", OK, "No notification is delayed or failed", figure=0)
-    words = (
+    text = (
         f"{_plural(tried, 'notification', 'notifications')} waiting for a retry, {failed:,} failed"
     )
     advice = (
         "See GET /api/v1/notices for the reasons. Run `lamplighter notify test` to send a test."
     )
-    return VitalSign("notices", WARNING, words, advice, tried + failed)
+    return VitalSign("notices", WARNING, text, advice, tried + failed)
 
 
 def judge_heartbeat(leader: Leader | None, *, now: datetime) -> VitalSign:
@@ -146,15 +146,15 @@ def judge_timer(leader: Leader | None, *, halted: bool = False, now: datetime) -
     late = now - leader.next_round_at
     warning, failing = LATE
     if late <= warning:
-        words = f"The next round is due in {_format_span(max(0.0, -late.total_seconds()))}"
-        return VitalSign("timer", OK, words, figure=max(0.0, late.total_seconds()))
+        text = f"The next round is due in {_format_span(max(0.0, -late.total_seconds()))}"
+        return VitalSign("timer", OK, text, figure=max(0.0, late.total_seconds()))
     advice = (
         "The supervisor is online but does not start the round. Check its log; restart "
         "the supervisor if this continues."
     )
     condition = FAILING if late > failing else WARNING
-    words = f"The next round is overdue by {_format_span(late.total_seconds())}"
-    return VitalSign("timer", condition, words, advice, late.total_seconds())
+    text = f"The next round is overdue by {_format_span(late.total_seconds())}"
+    return VitalSign("timer", condition, text, advice, late.total_seconds())
 
 
 def judge_requests(count: int, oldest: datetime | None, *, now: datetime) -> VitalSign:
@@ -162,14 +162,14 @@ def judge_requests(count: int, oldest: datetime | None, *, now: datetime) -> Vit
     if oldest is None:
         return VitalSign("requests", OK, "No requests waiting", figure=0)
     age = now - oldest
-    words = f"{_plural(count, 'request', 'requests')} waiting, the oldest for {_format_span(age)}"
+    text = f"{_plural(count, 'request', 'requests')} waiting, the oldest for {_format_span(age)}"
     if age <= WAITS_LONG:
-        return VitalSign("requests", OK, words, figure=count)
+        return VitalSign("requests", OK, text, figure=count)
     advice = (
         "Requests run one at a time. If none runs, check the supervisor. Cancel requests "
         "that are no longer needed on the Sessions page."
     )
-    return VitalSign("requests", WARNING, words, advice, count)
+    return VitalSign("requests", WARNING, text, advice, count)
 
 
 def judge_feed(clients: int, behind: int) -> VitalSign:

@@ -258,13 +258,13 @@ def extract_block(injected: str) -> str:
 def _extra_lines(lines: Sequence[str], others: Sequence[str]) -> list[str]:
     """Return the lines that are there more often than among the others."""
     left = Counter(others)
-    found: list[str] = []
+    extra: list[str] = []
     for line in lines:
         if left[line]:
             left[line] -= 1
         else:
-            found.append(line)
-    return found
+            extra.append(line)
+    return extra
 
 
 def _bullets(lines: Sequence[str]) -> tuple[str, ...]:

@@ -118,12 +118,14 @@ def next_step(
     looks again.
     """
     waiting = [each for each in escalations if each.state is EscalationState.OPEN]
-    asked = [each for each in escalations if each.state is EscalationState.PERSON]
+    person_escalations = [each for each in escalations if each.state is EscalationState.PERSON]
     if status is not Status.COMPLETED:
         return ChainStep(status, reason, EscalationState.DROPPED if waiting else None)
     following = session.next_tier
     if not waiting:
-        return ChainStep(status, _person_reason(asked) if asked else reason)
+        return ChainStep(
+            status, _person_reason(person_escalations) if person_escalations else reason
+        )
     names = join_names(each.service for each in waiting)
     last = following > min(max_tier, MAX_TIER)
     if session.dry_run:
@@ -131,20 +133,22 @@ def next_step(
         words = f"Dry run: {names} would be escalated to {target}."
         return ChainStep(status, words, EscalationState.DRY)
     if last:
-        return ChainStep(status, _person_reason([*asked, *waiting]), EscalationState.PERSON)
+        return ChainStep(
+            status, _person_reason([*person_escalations, *waiting]), EscalationState.PERSON
+        )
     return ChainStep(
         Status.ESCALATED, f"Escalated {names} to tier {following}.", EscalationState.ACCEPTED
     )
 
 
-def is_new_failure(earlier: Iterable[CheckedResult], since: datetime) -> bool:
+def is_new_failure(earlier: Iterable[CheckedResult], start: datetime) -> bool:
     """Whether a check that fails now had passed when a person was asked, and ever since.
 
     `earlier` are the results of the check before this one, newest first.
     """
     results = [(each.ok, each.at) for each in earlier if each.at is not None]
-    later = [ok for ok, at in results if at > since]
-    before = [ok for ok, at in results if at <= since][:1]
+    later = [ok for ok, at in results if at > start]
+    before = [ok for ok, at in results if at <= start][:1]
     return len(later) + len(before) > 1 and all([*later, *before])
 
 

@@ -192,20 +192,20 @@ class Inclusion:
 
 def find_reason(prospect: InclusionProbe) -> tuple[InclusionReason, str]:
     """Return why a memory is in the prompt or not, and that in words but for its place."""
-    held = prospect.current
+    memory = prospect.current
     if prospect.required.category is not None:
         return InclusionReason.KNOWLEDGE, (
-            f"Knowledge ({held.category}) is included in the context of clients, not in the "
+            f"Knowledge ({memory.category}) is included in the context of clients, not in the "
             "prompts of Lamplighter's own sessions."
         )
     if prospect.required.confidence is not None:
         least = f"{ACTIVE_THRESHOLD:.2f}"
         return (
             InclusionReason.CONFIDENCE,
-            f"Its confidence of {held.confidence:.2f} is below {least}.",
+            f"Its confidence of {memory.confidence:.2f} is below {least}.",
         )
     if prospect.required.active:
-        return InclusionReason.INACTIVE, INACTIVE.get(held.inactive_reason, "Inactive.")  # type: ignore[arg-type]
+        return InclusionReason.INACTIVE, INACTIVE.get(memory.inactive_reason, "Inactive.")  # type: ignore[arg-type]
     if prospect.fits:
         return InclusionReason.INCLUDED, "Within the budget."
     whys: Mapping[str, tuple[InclusionReason, str]] = {

@@ -122,7 +122,7 @@ def _read_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
     quotations, rest = _quotations(line), len(line) if _QUOTED_LINE.match(line) else None
     in_code = {at: _end_within(code, at) for at in starts}
     quoted = {at: _end_within(quotations, at) or rest for at in starts}
-    plain = [*(at for at in starts if in_code[at] is quoted[at] is None), len(line)]
+    boundaries = [*(at for at in starts if in_code[at] is quoted[at] is None), len(line)]
     for at, following in pairwise([*starts, len(line)]):
         before = line[max(0, at - _OPENED_CHARS) : at]
         if (end := in_code[at]) is not None:
@@ -133,7 +133,7 @@ def _read_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
             segment = _trim_emphasis(line[at : min(end, following)], before=before)
             yield _ignored_marker(number, segment, QUOTED)
         else:
-            segment = line[at : plain[bisect_right(plain, at)]]
+            segment = line[at : boundaries[bisect_right(boundaries, at)]]
             yield _build_marker(number, _trim_emphasis(segment, before=before))
 
 
@@ -155,13 +155,13 @@ def _code_spans(line: str) -> Iterator[tuple[int, int]]:
 
 def _quotations(line: str) -> list[tuple[int, int]]:
     """Return what is between quotation marks, in order; one quotation may contain others."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for begin, end in sorted(_between_quotes(line)):
-        if found and begin < found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if spans and begin < spans[-1][1]:
+            spans[-1] = spans[-1][0], max(end, spans[-1][1])
         else:
-            found.append((begin, end))
-    return found
+            spans.append((begin, end))
+    return spans
 
 
 def _between_quotes(line: str) -> Iterator[tuple[int, int]]:
@@ -188,13 +188,13 @@ def _trim_emphasis(segment: str, *, before: str) -> str:
     opened = _OPENED.search(before)
     if opened is None:
         return segment
-    tag, bracket, said = segment.partition("]")
-    said = (
-        said.removeprefix(opened[1])
-        if said.startswith(opened[1])
-        else _close_emphasis(said, opened[1])
+    tag, bracket, text = segment.partition("]")
+    text = (
+        text.removeprefix(opened[1])
+        if text.startswith(opened[1])
+        else _close_emphasis(text, opened[1])
     )
-    return tag + bracket + said
+    return tag + bracket + text
 
 
 def _close_emphasis(text: str, emphasis: str) -> str:
@@ -232,14 +232,14 @@ def _build_marker(number: int, text: str) -> Marker:
 
 def _marker_parts(what: MarkerKind, text: str) -> tuple[str | None, str | None, str | None, str]:
     match what:
-        case MarkerKind.MEMORY if found := MEMORY.match(text):
-            return found[1], found[2], None, found[3].strip()
-        case MarkerKind.EVENT if found := EVENT.match(text):
-            return found[1], found[2], None, found[3].strip()
-        case MarkerKind.COOLDOWN if found := COOLDOWN.match(text):
-            return found[1], found[2], found[3], found[4].strip()
-        case MarkerKind.ESCALATE if found := ESCALATE.match(text):
-            return None, found[1], None, found[2].strip()
+        case MarkerKind.MEMORY if match := MEMORY.match(text):
+            return match[1], match[2], None, match[3].strip()
+        case MarkerKind.EVENT if match := EVENT.match(text):
+            return match[1], match[2], None, match[3].strip()
+        case MarkerKind.COOLDOWN if match := COOLDOWN.match(text):
+            return match[1], match[2], match[3], match[4].strip()
+        case MarkerKind.ESCALATE if match := ESCALATE.match(text):
+            return None, match[1], None, match[2].strip()
     return None, None, None, ""
 
 

@@ -55,15 +55,15 @@ def summarize_session(
     task = quote_line(session.prompt) or f"tier {session.tier}, {session.trigger}"
     answer = next(filter(None, map(quote_line, map(strip_markers, reversed(texts)))), "")
     messages = f"{len(texts)} message{'' if len(texts) == 1 else 's'}"
-    words = f'Session with {messages}. Started: "{task}"'
-    words += f' — Ended: "{answer}"' if answer and answer != task else ""
+    summary = f'Session with {messages}. Started: "{task}"'
+    summary += f' — Ended: "{answer}"' if answer and answer != task else ""
     done = status is Status.COMPLETED
     if uses and not (done and answer):
-        words += f" — Tools: {', '.join(f'{name} {count}' for name, count in uses.items())}"
+        summary += f" — Tools: {', '.join(f'{name} {count}' for name, count in uses.items())}"
     if not (done and answer):
-        words += f" — {str(status).replace('_', ' ').capitalize()}"
-        words += f": {quote_line(reason)}" if reason else ""
-    return words
+        summary += f" — {str(status).replace('_', ' ').capitalize()}"
+        summary += f": {quote_line(reason)}" if reason else ""
+    return summary
 
 
 def strip_markers(text: str) -> str:

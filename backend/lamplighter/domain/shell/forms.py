@@ -187,10 +187,10 @@ class _WordMatcher:
 
 def _operand_kinds(operands: Sequence[str], count: int) -> list[str]:
     """Return the kinds of so many operands; Wrong when some are missing."""
-    found: list[str] = []
+    kinds: list[str] = []
     for each in operands:
         kind, sign = (each[:-1], each[-1]) if each[-1] in "?+*" else (each, "")
-        if sign in ("", "+") and len(found) >= count:
+        if sign in ("", "+") and len(kinds) >= count:
             raise RuleMismatch(f"an argument is missing: {kind}")
-        found += [kind] * (min(count, MOST) - len(found) if sign in ("+", "*") else 1)
-    return found
+        kinds += [kind] * (min(count, MOST) - len(kinds) if sign in ("+", "*") else 1)
+    return kinds

@@ -25,18 +25,18 @@ _SETTING: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=.*)?")
 
 def settings_problem(text: str) -> str:
     """Return the setting that could run a program; empty when there is none."""
-    known: frozenset[str] = frozenset()
+    safe_settings: frozenset[str] = frozenset()
     for line in (each.strip() for each in text.splitlines()):
         if not line or line[0] in "#;":
             continue
         if section := _SECTION.fullmatch(line):
-            known = _SAFE_SETTINGS.get(section[1].lower(), frozenset())
-            if not known:
+            safe_settings = _SAFE_SETTINGS.get(section[1].lower(), frozenset())
+            if not safe_settings:
                 return f"the repository's git config has the section {section[1]}"
             continue
         setting = _SETTING.fullmatch(line)
         if setting is None or line.endswith("\\"):
             return "the repository's git config cannot be parsed"
-        if known is not _ANY and setting[1].lower() not in known:
+        if safe_settings is not _ANY and setting[1].lower() not in safe_settings:
             return f"the repository's git config has the setting {setting[1]}"
     return ""

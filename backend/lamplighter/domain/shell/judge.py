@@ -58,24 +58,24 @@ def judge_line(line: str, rules: CommandPolicy) -> CommandVerdict:
     )
 
 
-def judge_command(words: Sequence[str], rules: CommandPolicy) -> CommandVerdict:
+def judge_command(argv: Sequence[str], rules: CommandPolicy) -> CommandVerdict:
     """Return what becomes of a command."""
-    if found := _declared_action(words, rules):
+    if found := _declared_action(argv, rules):
         return ActionCommand(found[0].name, found[1].name)
-    hint = _hint(words, rules)
+    hint = _hint(argv, rules)
     for pattern in rules.services.shell:
         # a wide pattern leads round no cooldown
-        if patterns.matches(pattern, words) and not (hint and patterns.is_wide(pattern)):
+        if patterns.matches(pattern, argv) and not (hint and patterns.is_wide(pattern)):
             return PermittedCommand(
-                tuple(words), declared=pattern, within=patterns.star_paths(pattern, words)
+                tuple(argv), declared=pattern, within=patterns.star_paths(pattern, argv)
             )
-    program = spelling.program_name(words[0])
+    program = spelling.program_name(argv[0])
     if "/" in program:
         return RefusedCommand(
             f"{program!r} is not a system program; use the name without a directory"
         )
     try:
-        return _read_command((program, *words[1:]), rules)
+        return _read_command((program, *argv[1:]), rules)
     except RuleMismatch as wrong:
         return RefusedCommand(f"{wrong}{hint}")
 
@@ -89,50 +89,50 @@ def _declared_action(words: Sequence[str], rules: CommandPolicy) -> tuple[Servic
     return None
 
 
-def _read_command(words: tuple[str, ...], rules: CommandPolicy) -> PermittedCommand:
-    program = words[0]
+def _read_command(argv: tuple[str, ...], rules: CommandPolicy) -> PermittedCommand:
+    program = argv[0]
     listed = read_only_commands()
-    before, at = _match_leading(words, rules)
-    length = next((n for n in range(LONGEST_KEY, 0, -1) if _key(words, at, n) in listed.rules), 0)
-    key = _key(words, at, length)
-    rest = words[at + length - 1 :]
+    before, at = _match_leading(argv, rules)
+    length = next((n for n in range(LONGEST_KEY, 0, -1) if _key(argv, at, n) in listed.rules), 0)
+    key = _key(argv, at, length)
+    rest = argv[at + length - 1 :]
     if not length or (length == 1 and _is_verb(program, rest)):
-        raise RuleMismatch(_unknown_reason(program, words[at:]))
+        raise RuleMismatch(_unknown_reason(program, argv[at:]))
     shape = listed.rules[key]
     if program in listed.common:
         shape = merge_options(shape, listed.common[program])
         # what stood before the verb is of the same form
-        rest = (*words[1:at], *rest)
+        rest = (*argv[1:at], *rest)
         before = forms.MatchedWords(())
-    taken = match_words(shape, rest, rules)
-    verbs = words[at : at + length - 1]
+    after = match_words(shape, rest, rules)
+    verbs = argv[at : at + length - 1]
     head = (program, *before.argv, *verbs, *shape.added)
     paths = (
         *(1 + index for index in before.paths),
-        *(len(head) + index for index in taken.paths),
+        *(len(head) + index for index in after.paths),
     )
-    return PermittedCommand((*head, *taken.argv), paths)
+    return PermittedCommand((*head, *after.argv), paths)
 
 
-def _match_leading(words: Sequence[str], rules: CommandPolicy) -> tuple[forms.MatchedWords, int]:
+def _match_leading(argv: Sequence[str], rules: CommandPolicy) -> tuple[forms.MatchedWords, int]:
     """Hold the options before the verb to their form, and return where the verb is."""
     listed = read_only_commands()
-    shape = listed.leading.get(words[0]) or listed.common.get(words[0])
+    shape = listed.leading.get(argv[0]) or listed.common.get(argv[0])
     if shape is None:
         return forms.MatchedWords(()), 1
-    at = _verb_at(shape, words)
-    if words[0] in listed.common:
+    at = _verb_at(shape, argv)
+    if argv[0] in listed.common:
         return forms.MatchedWords(()), at
-    return match_words(shape, words[1:at], rules), at
+    return match_words(shape, argv[1:at], rules), at
 
 
-def _verb_at(shape: CommandRule, words: Sequence[str]) -> int:
+def _verb_at(shape: CommandRule, argv: Sequence[str]) -> int:
     """Return where the options before the verb end, going by which of them have a value."""
     at = 1
-    while at < len(words) and words[at].startswith("-") and words[at] != "--":
-        valued = bool(shape.options.get(words[at]))
+    while at < len(argv) and argv[at].startswith("-") and argv[at] != "--":
+        valued = bool(shape.options.get(argv[at]))
         at += 2 if valued else 1
-    return min(at, len(words))
+    return min(at, len(argv))
 
 
 def _key(words: Sequence[str], at: int, length: int) -> str:

@@ -64,16 +64,16 @@ def parse(line: str) -> CommandWords | UnclearCommand:
     return _check_words(line, words)
 
 
-def _check_words(line: str, words: tuple[str, ...]) -> CommandWords | UnclearCommand:
-    if not words:
+def _check_words(line: str, argv: tuple[str, ...]) -> CommandWords | UnclearCommand:
+    if not argv:
         return UnclearCommand("the command is empty")
-    if len(words) > MAX_WORDS:
+    if len(argv) > MAX_WORDS:
         return UnclearCommand(f"more than {MAX_WORDS} words")
     if _ASSIGNMENT.match(line):
         return UnclearCommand("it would set a variable for the command")
-    if not _PROGRAM.fullmatch(words[0]):
+    if not _PROGRAM.fullmatch(argv[0]):
         return UnclearCommand("a program name may contain only letters, digits and . _ + -")
-    return CommandWords(words)
+    return CommandWords(argv)
 
 
 def _is_visible(char: str) -> bool:
@@ -93,13 +93,13 @@ class _Reader:
         self._at = 0
 
     def split(self) -> list[str]:
-        found: list[str] = []
+        argv: list[str] = []
         while self._at < len(self._line):
             if self._line[self._at] == " ":
                 self._at += 1
             else:
-                found.append(self._word())
-        return found
+                argv.append(self._word())
+        return argv
 
     def _word(self) -> str:
         start, parts = self._at, list[str]()
@@ -123,19 +123,19 @@ class _Reader:
         return said
 
     def _double(self) -> str:
-        said: list[str] = []
+        chars: list[str] = []
         self._at += 1
         while self._at < len(self._line):
             char = self._line[self._at]
             self._at += 1
             if char == '"':
-                return "".join(said)
+                return "".join(chars)
             if char in _IN_DOUBLE:
                 raise _ShellSyntax(_VALUE.format(char))
             if char == "\\" and self._line[self._at : self._at + 1] in _ESCAPES_IN_DOUBLE:
                 char = self._line[self._at]
                 self._at += 1
-            said.append(char)
+            chars.append(char)
         raise _ShellSyntax("a quote is not closed")
 
     def _escaped(self) -> str:

@@ -15,36 +15,36 @@ Pattern = tuple[str, ...]
 """A program and its words: `*` is some characters of a word, `**` at the end the rest of them."""
 
 
-def matches(pattern: Pattern, words: Sequence[str]) -> bool:
+def matches(pattern: Pattern, argv: Sequence[str]) -> bool:
     """Whether a command is one that a pattern allows.
 
     No `*` takes what begins with a dash, or leads out of a directory.
     """
-    if spelling.program_name(words[0]) != spelling.program_name(pattern[0]):
+    if spelling.program_name(argv[0]) != spelling.program_name(pattern[0]):
         return False
     if pattern[-1] == REST:
         pattern = pattern[:-1]
-        words = words[: len(pattern)] if len(words) >= len(pattern) else words
-    if len(pattern) != len(words):
+        argv = argv[: len(pattern)] if len(argv) >= len(pattern) else argv
+    if len(pattern) != len(argv):
         return False
-    return all(map(_matches_word, pattern[1:], words[1:]))
+    return all(map(_matches_word, pattern[1:], argv[1:]))
 
 
-def star_paths(pattern: Pattern, words: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
+def star_paths(pattern: Pattern, argv: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
     """Return which words have a star in a path, where it begins, and the directory before it.
 
     A word that is a star alone may be a path too: it may lead anywhere.
     """
-    found = []
-    for index, (word, given) in enumerate(zip(pattern, words, strict=False)):
+    paths = []
+    for index, (word, argument) in enumerate(zip(pattern, argv, strict=False)):
         if ANY not in word:
             continue
         start = word.find("/")
         if 0 <= start < word.index(ANY):
-            found.append((index, start, word[start : word.rindex("/", 0, word.index(ANY)) + 1]))
-        elif given.startswith("/"):
-            found.append((index, 0, "/"))
-    return tuple(found)
+            paths.append((index, start, word[start : word.rindex("/", 0, word.index(ANY)) + 1]))
+        elif argument.startswith("/"):
+            paths.append((index, 0, "/"))
+    return tuple(paths)
 
 
 def is_wide(pattern: Pattern) -> bool:

@@ -43,10 +43,10 @@ def _without_sudo(words: list[str]) -> list[str]:
     return words if rest[0].startswith("-") else rest
 
 
-def _normalize_unit(words: list[str]) -> tuple[str, ...]:
+def _normalize_unit(argv: list[str]) -> tuple[str, ...]:
     """Return a request for a unit in systemctl's form: `service x restart` counts too."""
-    if words[0] == "service" and len(words) == 3:
-        words = ["systemctl", words[2], words[1]]
-    if words[0] == "systemctl" and len(words) > 2 and words[1] in _VERBS:
-        words[2:] = [word.removesuffix(".service") for word in words[2:]]
-    return tuple(words)
+    if argv[0] == "service" and len(argv) == 3:
+        argv = ["systemctl", argv[2], argv[1]]
+    if argv[0] == "systemctl" and len(argv) > 2 and argv[1] in _VERBS:
+        argv[2:] = [word.removesuffix(".service") for word in argv[2:]]
+    return tuple(argv)

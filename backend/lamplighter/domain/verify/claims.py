@@ -188,17 +188,17 @@ _NO_NAMES: Final = frozenset(("version", "python", "the", "a", "an", "is", "at",
 def clauses(text: str, *, service: str | None = None) -> tuple[TextPart, ...]:
     """Return the parts of a text with their claims; `service` is what the text is about."""
     body = _FENCE.sub(" ", text[:SCANNED_CHARS])
-    found: list[TextPart] = []
+    parts: list[TextPart] = []
     left = MAX_CLAIMS
     for part in (each.strip() for each in _ENDS.split(body)):
         if not re.search(r"\w", part):
             continue
         claims = () if _DOUBT.search(part) else _claims(part, service)[:left]
         left -= len(claims)
-        found.append(TextPart(part, claims, rest=not claims or _states_more(part, claims)))
+        parts.append(TextPart(part, claims, rest=not claims or _states_more(part, claims)))
     if len(text) > SCANNED_CHARS:
-        found.append(TextPart("the rest of the text"))
-    return tuple(found)
+        parts.append(TextPart("the rest of the text"))
+    return tuple(parts)
 
 
 def claims_of(text: str, *, service: str | None = None) -> tuple[TextClaim, ...]:

@@ -19,18 +19,18 @@ def main() -> int:
     from lamplighter.engines.messages import request
 
     try:
-        asked = request.read(sys.stdin.buffer.read())
+        session_request = request.read(sys.stdin.buffer.read())
     except ValueError as error:
         _print_line(
             {"type": "result", "is_error": True, "errors": [f"The request is not valid: {error}"]}
         )
         return BAD_REQUEST
     try:
-        return asyncio.run(_session(asked))
+        return asyncio.run(_session(session_request))
     except BrokenPipeError:  # nobody listens any more
         return FAILED
     except Exception as error:  # a mistake of ours is told in the stream as well
-        _print_line(_error_result(asked.session, error))
+        _print_line(_error_result(session_request.session, error))
         return FAILED
 
 

@@ -21,8 +21,8 @@ class GateClient:
     async def tools(self) -> list[dict[str, Any]] | None:
         """Return the available tools, in the form of the API; None without an answer."""
         answer = await self._answer({"tools": True})
-        found = answer.get("tools")
-        if not isinstance(found, list):
+        entries = answer.get("tools")
+        if not isinstance(entries, list):
             return None
         return [
             {
@@ -30,7 +30,7 @@ class GateClient:
                 "description": each["about"],
                 "input_schema": each["schema"],
             }
-            for each in found
+            for each in entries
         ]
 
     async def context(self, query: str) -> dict[str, Any]:
@@ -42,13 +42,13 @@ class GateClient:
         return await self._answer({"tool": name, "input": dict(arguments)})
 
     async def _answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        asked = json.dumps(question).encode() + b"\n"
-        if len(asked) > QUESTION_BYTES:
+        payload = json.dumps(question).encode() + b"\n"
+        if len(payload) > QUESTION_BYTES:
             return {"text": INPUT_TOO_LONG, "is_error": True}
         try:
             reader, writer = await asyncio.open_unix_connection(self.path, limit=ANSWER_BYTES)
             try:
-                writer.write(asked)
+                writer.write(payload)
                 await writer.drain()
                 answer = json.loads(await reader.readline())
             finally:

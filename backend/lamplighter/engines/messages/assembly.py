@@ -81,27 +81,27 @@ class Assembly:
 
     def _whole(self, index: int, block: Mapping[str, Any]) -> dict[str, Any]:
         kind = block["type"]
-        found = {"type": kind, **{name: block.get(name) for name in BLOCK_FIELDS[kind]}}
+        result = {"type": kind, **{name: block.get(name) for name in BLOCK_FIELDS[kind]}}
         if kind == "tool_use":
-            return {**found, "input": self._input(index, found["input"])}
+            return {**result, "input": self._input(index, result["input"])}
         for name in BLOCK_FIELDS[kind]:
             pieces = self._pieces.get((index, name))
             if pieces:
-                found[name] = "".join((found[name] or "", *pieces))
-        return found
+                result[name] = "".join((result[name] or "", *pieces))
+        return result
 
     def _input(self, index: int, value: Any) -> dict[str, Any]:
         """Return what a tool is given; of an answer that was cut off it is not used at all."""
         written = "".join(self._pieces.get((index, "partial_json"), ()))
         try:
-            found = json.loads(written) if written.strip() else value or {}
+            arguments = json.loads(written) if written.strip() else value or {}
         except ValueError:
             if self.stop in CUT_OFF and index == max(self._blocks):
                 return {}
             raise
-        if not isinstance(found, dict):
+        if not isinstance(arguments, dict):
             raise TypeError("a tool is given an object")
-        return found
+        return arguments
 
     @property
     def usage(self) -> Usage:

@@ -77,23 +77,23 @@ def partial_line(text: str) -> Line:
     return {"type": "stream_event", "event": {"type": "content_block_delta", "delta": delta}}
 
 
-def tool_result_line(answer: Mapping[str, Any], found: Mapping[str, Any] | None) -> Line:
+def tool_result_line(answer: Mapping[str, Any], values: Mapping[str, Any] | None) -> Line:
     """Return the line that says what a tool answered, in words and as values."""
     return {
         "type": "user",
         "message": {"role": "user", "content": [answer]},
         "parent_tool_use_id": None,
-        "tool_use_result": found,
+        "tool_use_result": values,
     }
 
 
-def result_line(words: str, stop: str, used: SessionUsage) -> Line:
+def result_line(text: str, stop: str, used: SessionUsage) -> Line:
     """Return the last line of a session that came to its end by itself."""
     return {
         "type": "result",
         "subtype": "success",
         "is_error": False,
-        "result": words,
+        "result": text,
         "terminal_reason": "completed",
         "stop_reason": stop,
         "duration_ms": used.duration_ms,

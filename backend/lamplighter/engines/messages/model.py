@@ -81,7 +81,7 @@ class Model:
         import anthropic
         import httpx2
 
-        asked: dict[str, Any] = {
+        body: dict[str, Any] = {
             "system": [
                 {"type": "text", "text": each, "cache_control": CACHE_MARK} for each in system
             ],
@@ -89,28 +89,28 @@ class Model:
             **self.answers.parameters,
         }
         if tools:
-            asked["tools"] = list(tools)
-        found = Assembly()
+            body["tools"] = list(tools)
+        assembly = Assembly()
         try:
             # a server may send a byte now and then
             async with asyncio.timeout(self.answers.seconds):
-                await self._read(asked, found, on_text)
+                await self._read(body, assembly, on_text)
             with _reject_invalid():
-                return Reply(found.blocks, found.stop or "end_turn", found.usage)
+                return Reply(assembly.blocks, assembly.stop or "end_turn", assembly.usage)
         except TimeoutError as error:
-            words = f"No complete answer within {self.answers.seconds:g} s {TIMEOUT_SETTING}."
-            raise RequestFailed(None, words, answer=found) from error
+            message = f"No complete answer within {self.answers.seconds:g} s {TIMEOUT_SETTING}."
+            raise RequestFailed(None, message, answer=assembly) from error
         except RequestFailed as failed:
-            failed.answer = found
+            failed.answer = assembly
             raise
         except anthropic.APIStatusError as error:
             raise _request_error(error) from error
         except (anthropic.APIError, httpx2.HTTPError, ValueError) as error:
             cause = error.__cause__ or error
-            words = shorten(one_line(f"{type(cause).__name__}: {cause}"), ERROR_CHARS)
-            raise RequestFailed(None, words, answer=found) from error
+            message = shorten(one_line(f"{type(cause).__name__}: {cause}"), ERROR_CHARS)
+            raise RequestFailed(None, message, answer=assembly) from error
 
-    async def _read(self, body: dict[str, Any], found: Assembly, on_text: OnText) -> None:
+    async def _read(self, body: dict[str, Any], assembly: Assembly, on_text: OnText) -> None:
         """Take the events of one answer in, and let their text be heard."""
         import anthropic
 
@@ -126,10 +126,10 @@ class Model:
                     event: Any = each.json() if each.data else {"type": "ping"}
                     if event["type"] == "error":
                         raise _stream_error(event["error"])
-                    text = found.take(event)
+                    text = assembly.take(event)
                 if text:
                     on_text(text)
-                if found.ended:
+                if assembly.ended:
                     return
         raise RequestFailed(None, INCOMPLETE_ANSWER)
 
@@ -148,13 +148,13 @@ class Model:
             import anthropic
             import httpx2
 
-            given = self.environ.get
-            key, token = given("ANTHROPIC_API_KEY"), given("ANTHROPIC_AUTH_TOKEN")
+            variable = self.environ.get
+            key, token = variable("ANTHROPIC_API_KEY"), variable("ANTHROPIC_AUTH_TOKEN")
             by_token = bool(token) and not key
             self._client = anthropic.AsyncAnthropic(
                 api_key=None if by_token else key or NO_KEY,
                 auth_token=token if by_token else None,
-                base_url=given("ANTHROPIC_BASE_URL") or None,
+                base_url=variable("ANTHROPIC_BASE_URL") or None,
                 max_retries=0,  # ours are told in the stream
                 default_headers={"Accept-Encoding": "identity"},
                 http_client=anthropic.DefaultAsyncHttpxClient(
@@ -171,19 +171,19 @@ async def _limit_response(response: "Response") -> None:
 
     if response.headers.get("content-encoding", "identity") != "identity":
         raise httpx2.ReadError(COMPRESSED_ANSWER)
-    given = response.stream
+    stream = response.stream
 
     class Bounded(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
             left = ANSWER_BYTES
-            async for part in cast("httpx2.AsyncByteStream", given):
+            async for part in cast("httpx2.AsyncByteStream", stream):
                 left -= len(part)
                 if left < 0:
                     raise httpx2.ReadError(ANSWER_TOO_LONG)
                 yield part
 
         async def aclose(self) -> None:
-            await cast("httpx2.AsyncByteStream", given).aclose()
+            await cast("httpx2.AsyncByteStream", stream).aclose()
 
     response.stream = Bounded()
 

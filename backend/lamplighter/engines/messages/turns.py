@@ -84,26 +84,26 @@ class TurnLoop:
             )
             self._emit([*resumed_lines, *missing])
             return
-        found = await self.gate.tools()
-        state.tools = found or []
+        tools = await self.gate.tools()
+        state.tools = tools or []
         state.injected = self.request.injected
         state.room = window.window_tokens(self.request.model)
         state.messages = [{"role": "user", "content": self.request.prompt}]
         state.cost = None if self.request.price is None else 0.0
         names = [each["name"] for each in state.tools]
-        self._emit([lines.init_line(self.request.model, names, reached=found is not None)])
+        self._emit([lines.init_line(self.request.model, names, reached=tools is not None)])
 
     def _enough(self) -> dict[str, Any] | None:
         """Say which limit is reached; a turn is never begun beyond one."""
-        state, asked = self.state, self.request
-        if asked.max_turns and state.turns >= asked.max_turns:
+        state, request = self.state, self.request
+        if request.max_turns and state.turns >= request.max_turns:
             return {
-                "why": f"Reached maximum number of turns ({asked.max_turns})",
+                "why": f"Reached maximum number of turns ({request.max_turns})",
                 "subtype": "error_max_turns",
                 "terminal_reason": "max_turns",
             }
-        if asked.budget_usd is not None and (state.cost or 0.0) >= asked.budget_usd:
-            why = f"Reached maximum budget (${asked.budget_usd:g})"
+        if request.budget_usd is not None and (state.cost or 0.0) >= request.budget_usd:
+            why = f"Reached maximum budget (${request.budget_usd:g})"
         elif state.cost is None and _total_tokens(state.usage) >= UNPRICED_TOKENS:
             why = f"Used {_total_tokens(state.usage):,} tokens of a model whose price is unknown"
         else:

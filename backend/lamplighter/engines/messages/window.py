@@ -56,16 +56,16 @@ def trim_messages(messages: Sequence[Message], room: float) -> list[Message]:
     left -= estimate(first) if opens else 0
     digests = _tool_digest(exchanges[:-1])
     share = min(DIGEST_TOKENS, max(0.0, left) / 2) if digests else 0.0
-    kept: list[Message] = []
+    retained: list[Message] = []
     left -= share
     for exchange in reversed(between):
         left -= estimate(exchange)
         if left < 0:
             break
-        kept[:0] = exchange
-    cut = len(exchanges) - 1 - len(_exchanges(kept))
+        retained[:0] = exchange
+    cut = len(exchanges) - 1 - len(_exchanges(retained))
     digest = _digest(_tool_digest(exchanges[:cut]), share)
-    return [*(first if opens else ()), *_with_opening([*kept, *last], digest, opens=opens)]
+    return [*(first if opens else ()), *_with_opening([*retained, *last], digest, opens=opens)]
 
 
 def _tool_digest(exchanges: Sequence[Sequence[Message]]) -> list[str]:
@@ -103,13 +103,13 @@ def _blocks(message: Message) -> list[Mapping[str, Any]]:
 
 def _exchanges(messages: Sequence[Message]) -> list[list[Message]]:
     """Return the messages in groups that only make sense whole."""
-    found: list[list[Message]] = []
+    groups: list[list[Message]] = []
     for message in messages:
-        if found and _answers(message):
-            found[-1].append(message)
+        if groups and _answers(message):
+            groups[-1].append(message)
         else:
-            found.append([message])
-    return found
+            groups.append([message])
+    return groups
 
 
 def _answers(message: Message) -> bool:

@@ -43,14 +43,14 @@ def _round(output: Output) -> int:
     from lamplighter.engines.probe import request, tiers
 
     try:
-        asked = request.read(sys.stdin.buffer.read())
+        probe_request = request.read(sys.stdin.buffer.read())
     except ValueError as error:
         output.end(harmless(f"The request is not valid: {error}"), failed=True)
         return BAD_REQUEST
-    output.session = asked.session
+    output.session = probe_request.session
     loop = asyncio.new_event_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS))
-    output.end(loop.run_until_complete(tiers.run(asked, output.emit)))
+    output.end(loop.run_until_complete(tiers.run(probe_request, output.emit)))
     return 0
 
 

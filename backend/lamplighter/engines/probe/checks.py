@@ -59,29 +59,29 @@ async def probe_disk(check: DiskCheck) -> ProbeAnswer:
     """Look how much room is left where the path lies."""
     # in a thread: a mount whose server is gone never answers
     try:
-        found = await asyncio.to_thread(os.statvfs, check.path)
+        usage = await asyncio.to_thread(os.statvfs, check.path)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise RefusedError(f"cannot read {check.path}: {reason}") from error
-    if not found.f_blocks:
+    if not usage.f_blocks:
         raise RefusedError(f"no file system size at {check.path}")
-    if lack := _describe_lack(check.free, found):
+    if lack := _describe_lack(check.free, usage):
         return ProbeAnswer(ok=False, detail=harmless(f"{lack} free at {check.path}"))
-    if lack := _describe_lack(check.warn, found):
+    if lack := _describe_lack(check.warn, usage):
         return ProbeAnswer(ok=True, warning=harmless(f"{lack} free at {check.path}"))
-    return ProbeAnswer(ok=True, detail=f"{_free_share(found):.2f}% free")
+    return ProbeAnswer(ok=True, detail=f"{_free_share(usage):.2f}% free")
 
 
-def _describe_lack(required: DiskSpace, found: os.statvfs_result) -> str:
+def _describe_lack(required: DiskSpace, usage: os.statvfs_result) -> str:
     """Say what there is too little of: bytes, or entries for files where they are counted."""
-    left = found.f_bavail * found.f_frsize
+    left = usage.f_bavail * usage.f_frsize
     if required.size is not None:
         return f"{size(left)} of {size(required.size)}" if left < required.size else ""
     least = required.percent or 0.0
-    share = _free_share(found)
+    share = _free_share(usage)
     if share < least:
         return f"{_percent(share)}, less than {_percent(least)}: {size(left)}"
-    share = 100 * found.f_favail / found.f_files if found.f_files else 100.0
+    share = 100 * usage.f_favail / usage.f_files if usage.f_files else 100.0
     return f"{_percent(share)}, less than {_percent(least)} of inodes" if share < least else ""
 
 
@@ -225,20 +225,20 @@ async def probe_dns(check: DnsCheck) -> ProbeAnswer:
     if check.server:
         records = (check.record,) if check.record else RECORDS
         replies = await asyncio.gather(*(_query_dns(check, check.server, each) for each in records))
-        found = {ip for reply in replies for ip in reply}
+        addresses = {ip for reply in replies for ip in reply}
     else:
-        found = set(await network.resolve_host(check.host, family=_FAMILIES[check.record]))
+        addresses = set(await network.resolve_host(check.host, family=_FAMILIES[check.record]))
     expected = set(map(_canonical_ip, check.addresses))
-    found = set(map(_canonical_ip, found))
+    addresses = set(map(_canonical_ip, addresses))
     answered = True if check.server else None
-    if not found:
+    if not addresses:
         kind = f"{check.record} " if check.record else ""
         detail = f"no {kind}address of {check.host}"
         return ProbeAnswer(ok=False, answered=answered, detail=harmless(detail))
-    if expected and found != expected:
-        detail = f"answered {_join_addresses(found)}, expected {_join_addresses(expected)}"
+    if expected and addresses != expected:
+        detail = f"answered {_join_addresses(addresses)}, expected {_join_addresses(expected)}"
         return ProbeAnswer(ok=False, answered=answered, detail=harmless(detail))
-    return ProbeAnswer(ok=True, answered=answered, detail=harmless(_join_addresses(found)))
+    return ProbeAnswer(ok=True, answered=answered, detail=harmless(_join_addresses(addresses)))
 
 
 async def _query_dns(check: DnsCheck, server: str, record: DnsRecord) -> list[str]:

@@ -191,14 +191,14 @@ class DurationClaim:
 
 def startup_claim(service: Service, facts: RoundFacts) -> DurationClaim | None:
     """Return what memory says of how long a service takes to start; the surest wins."""
-    found = [
+    claims = [
         DurationClaim(seconds, held)
         for held in facts.told_of(service)
         if held.category == Category.TIMING and _STARTING.search(held.observation)
         for seconds in _seconds(held.observation)
     ]
     return max(
-        found, key=lambda each: (each.memory.confidence, each.memory.updated_at), default=None
+        claims, key=lambda each: (each.memory.confidence, each.memory.updated_at), default=None
     )
 
 

@@ -112,16 +112,16 @@ def _event(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts
     if worst is Level.INFO:
         if not _is_recovered(service, outcomes, facts):
             return
-        words = "Healthy again: " + ", ".join(each.text for each in remarks)
+        text = "Healthy again: " + ", ".join(each.text for each in remarks)
     else:
         notable = [each for each in remarks if each.level is not Level.INFO]
         notable.sort(key=lambda each: _ORDER.index(each.level))
-        words = "; ".join(each.text for each in notable)
+        text = "; ".join(each.text for each in notable)
     awaited = _pending_person(service, facts) if worst is Level.CRITICAL else None
     if awaited:  # it was said that a person is needed: no alarm each round
-        worst, words = Level.WARNING, f"{words}; {awaited.text}"
+        worst, text = Level.WARNING, f"{text}; {awaited.text}"
     if not (awaited and facts.unchanged(service, outcomes, after=awaited.requested_at)):
-        yield f"[EVENT:{worst}:{service.name}] {inline(words, EVENT_CHARACTERS)}"
+        yield f"[EVENT:{worst}:{service.name}] {inline(text, EVENT_CHARACTERS)}"
 
 
 def _is_recovered(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts) -> bool:
@@ -200,13 +200,13 @@ def _describe_duration(outcome: CheckOutcome) -> str:
 
 
 def _lessons(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Iterator[str]:
-    if (words := _usual_answer(service, outcome, facts)) and facts.worth_saying(service, words):
-        yield words
+    if (lesson := _usual_answer(service, outcome, facts)) and facts.worth_saying(service, lesson):
+        yield lesson
     past = facts.history_of(service, outcome.check)[: ROUNDS - 1]
     if outcome.flapped and len(past) == ROUNDS - 1 and all(each.flapped for each in past):
-        words = _flap_text(outcome.check)
-        if facts.worth_saying(service, words):
-            yield words
+        lesson = _flap_text(outcome.check)
+        if facts.worth_saying(service, lesson):
+            yield lesson
 
 
 def _usual_answer(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> str | None:
@@ -244,14 +244,14 @@ def _claimed_statuses(
     if sum(isinstance(each, HttpCheck) for each in service.checks) == 1:
         places.add("")
     claims = []
-    for held in sorted(facts.told_of(service), key=lambda each: -each.confidence):
-        match = _ANSWERS.search(held.observation)
+    for fact in sorted(facts.told_of(service), key=lambda each: -each.confidence):
+        match = _ANSWERS.search(fact.observation)
         if (
             match
-            and _HEALTHY.search(held.observation)
-            and not _NOT_HEALTHY.search(held.observation)
+            and _HEALTHY.search(fact.observation)
+            and not _NOT_HEALTHY.search(fact.observation)
         ):
-            claims += [(int(match[1]), held)] if (match[2] or "").rstrip(",.;") in places else []
+            claims += [(int(match[1]), fact)] if (match[2] or "").rstrip(",.;") in places else []
     return claims
 
 

@@ -43,13 +43,13 @@ async def run_action(
     """
     if not gate:
         return GateAnswer(UseOutcome.REFUSED, "this session has no gate")
-    asked = msgspec.json.encode(
+    payload = msgspec.json.encode(
         {"service": service, "action": action, "again": again, "reason": reason}
     )
     try:
         reader, writer = await asyncio.open_unix_connection(gate, limit=ANSWER_BYTES)
         try:
-            writer.write(asked + b"\n")
+            writer.write(payload + b"\n")
             await writer.drain()
             if not (line := await reader.readline()):
                 raise BrokenPipeError("the supervisor ended")

@@ -69,10 +69,10 @@ async def probe_http(check: HttpCheck) -> ProbeAnswer:
 
 async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
     answered = reply.status < SERVER_ERROR
-    seen = harmless(reply.body[:READ_CHARACTERS].decode(errors="replace"))
+    body = harmless(reply.body[:READ_CHARACTERS].decode(errors="replace"))
     if not check.accepts(reply.status):
         detail = f"answered {reply.status}, expected {check.expected}"
-        excerpt = "" if seen.startswith("<") else seen  # the page of a proxy explains nothing
+        excerpt = "" if body.startswith("<") else body  # the page of a proxy explains nothing
         return ProbeAnswer(
             ok=False, answered=answered, detail=detail, status=reply.status, excerpt=excerpt
         )
@@ -81,7 +81,7 @@ async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
     if not detail:
         return ProbeAnswer(ok=True, answered=answered, status=reply.status)
     return ProbeAnswer(
-        ok=False, answered=answered, detail=detail, status=reply.status, excerpt=seen
+        ok=False, answered=answered, detail=detail, status=reply.status, excerpt=body
     )
 
 

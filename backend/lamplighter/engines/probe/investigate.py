@@ -117,18 +117,18 @@ class ServiceDiagnosis:
 
 async def run(watch: ProbeSession) -> str:
     """Check the dependencies first, then the services; report what fails and why."""
-    seen = dict[str, Sequence[CheckOutcome]]()
+    results = dict[str, Sequence[CheckOutcome]]()
     for circle in _dependency_order(watch):
         for service, outcomes in await watch.look_at(circle):
-            seen[service.name] = outcomes
-    ill = [each for each in watch.request.services if failing(seen[each.name])]
+            results[service.name] = outcomes
+    ill = [each for each in watch.request.services if failing(results[each.name])]
     for service in watch.request.services:
         if service not in ill:
-            await _report_passing(watch, service, seen)
-    found = await asyncio.gather(*(_diagnose(watch, service, seen) for service in ill))
+            await _report_passing(watch, service, results)
+    found = await asyncio.gather(*(_diagnose(watch, service, results) for service in ill))
     for each in found:
         _report_service(watch, each)
-    handed = _escalate_cause(watch, found, seen)
+    handed = _escalate_cause(watch, found, results)
     return _summary(found, handed)
 
 
@@ -169,34 +169,34 @@ async def _report_passing(
     watch.emit_text(f"[EVENT:warning:{service.name}] {inline(words, CHARACTERS + 500)}")
 
 
-def _report_service(watch: ProbeSession, found: ServiceDiagnosis) -> None:
-    service, outcome, case = found.service, found.outcome, found.case
+def _report_service(watch: ProbeSession, diagnosis: ServiceDiagnosis) -> None:
+    service, outcome, case = diagnosis.service, diagnosis.outcome, diagnosis.case
     use = watch.use()
     given = {"service": service.name, "check": outcome.check.name}
     watch.emit(lines.tool_use_line("isolate", given, use))
     values = {
         "service": service.name,
         "check": None,
-        "stage": found.isolated.stage,
+        "stage": diagnosis.isolated.stage,
         "cause": case.cause.name if case.cause else None,
-        "detail": inline(found.isolated.detail, CHARACTERS),
+        "detail": inline(diagnosis.isolated.detail, CHARACTERS),
     }
     values["check"] = outcome.check.name
-    printed = "\n".join([str(found.isolated), *found.evidence])
-    watch.emit(lines.tool_result_line(printed, use, failed=True, found=values))
+    printed = "\n".join([str(diagnosis.isolated), *diagnosis.evidence])
+    watch.emit(lines.tool_result_line(printed, use, failed=True, values=values))
     level = Level.WARNING if case.cause else Level.CRITICAL
-    words = "; ".join([f"{outcome.check.name}: {found.isolated}; {case}", *found.evidence])
+    words = "; ".join([f"{outcome.check.name}: {diagnosis.isolated}; {case}", *diagnosis.evidence])
     watch.emit_text(f"[EVENT:{level}:{service.name}] {inline(words, CHARACTERS + 500)}")
 
 
 def _escalate_cause(
     watch: ProbeSession,
-    found: Sequence[ServiceDiagnosis],
+    diagnoses: Sequence[ServiceDiagnosis],
     outcomes: Mapping[str, Sequence[CheckOutcome]],
 ) -> list[str]:
     """Escalate the services that failed first; their dependents recover with them."""
     reasons: dict[str, str] = {}
-    for each in found:
+    for each in diagnoses:
         root = each.case.cause or each.service
         own = root in watch.request.services  # tier 1 judged whether a person is awaited for it
         if root.name in watch.request.facts.waiting and not own:

@@ -58,7 +58,7 @@ def tool_use_line(tool: str, line: Line, use: str) -> Line:
 
 
 def tool_result_line(
-    words: str, use: str, *, failed: bool = False, found: Line | None = None
+    words: str, use: str, *, failed: bool = False, values: Line | None = None
 ) -> Line:
     """Return the line with a tool's result, as text and as values."""
     block = {"type": "tool_result", "tool_use_id": use, "content": words, "is_error": failed}
@@ -66,26 +66,26 @@ def tool_result_line(
         "type": "user",
         "message": {"role": "user", "content": [block]},
         "parent_tool_use_id": None,
-        "tool_use_result": found,
+        "tool_use_result": values,
     }
 
 
 def check_call_line(service: Service, outcome: CheckOutcome, use: str) -> Line:
     """Return the line that names the check."""
     check = outcome.check
-    given = {
+    arguments = {
         "service": service.name,
         "check": check.name,
         "kind": check.kind,
         "target": check.target,
     }
-    return tool_use_line("check", given, use)
+    return tool_use_line("check", arguments, use)
 
 
 def check_result_line(service: Service, outcome: CheckOutcome, use: str, *, warned: bool) -> Line:
     """Return the line with a check result."""
     found = _values(service, outcome, warned=warned)
-    return tool_result_line(describe_outcome(outcome), use, failed=not outcome.ok, found=found)
+    return tool_result_line(describe_outcome(outcome), use, failed=not outcome.ok, values=found)
 
 
 def text_line(text: str) -> Line:
@@ -108,15 +108,15 @@ def error_line(result: str, *, turns: int, duration_ms: int) -> Line:
 
 def describe_outcome(outcome: CheckOutcome) -> str:
     """Return a check result as text, with details that an event omits."""
-    words = outcome.detail if not outcome.ok else f"{outcome.check.name} passed"
-    words += f" with {outcome.status}" if outcome.ok and outcome.status else ""
-    words += f" in {outcome.latency_ms:g} ms"
-    words += f", {outcome.failed} of {outcome.attempts} attempts failed" if outcome.failed else ""
-    words += f" ({outcome.detail})" if outcome.flapped else ""
+    text = outcome.detail if not outcome.ok else f"{outcome.check.name} passed"
+    text += f" with {outcome.status}" if outcome.ok and outcome.status else ""
+    text += f" in {outcome.latency_ms:g} ms"
+    text += f", {outcome.failed} of {outcome.attempts} attempts failed" if outcome.failed else ""
+    text += f" ({outcome.detail})" if outcome.flapped else ""
     if len(outcome.statuses) > 1:
-        words += f"; checked again: {', '.join(str(status) for status in outcome.statuses[1:])}"
-    words += f'; the body begins "{harmless(outcome.excerpt)}"' if outcome.excerpt else ""
-    return f"{words}\n{outcome.printed}" if "\n" in outcome.printed else words
+        text += f"; checked again: {', '.join(str(status) for status in outcome.statuses[1:])}"
+    text += f'; the body begins "{harmless(outcome.excerpt)}"' if outcome.excerpt else ""
+    return f"{text}\n{outcome.printed}" if "\n" in outcome.printed else text
 
 
 def _values(service: Service, outcome: CheckOutcome, *, warned: bool) -> Line:

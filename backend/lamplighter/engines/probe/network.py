@@ -73,7 +73,7 @@ async def resolve_host(
     with suppress(OSError, ValueError):  # an address needs no name server, and so no thread
         return _hosts(socket.getaddrinfo(host, port, family, _STREAM, flags=_NUMERIC))
     try:
-        found = await loop.getaddrinfo(host, port, family=family, type=_STREAM)
+        entries = await loop.getaddrinfo(host, port, family=family, type=_STREAM)
     except socket.gaierror as error:
         again = error.errno == socket.EAI_AGAIN
         raise RefusedError(
@@ -81,7 +81,7 @@ async def resolve_host(
         ) from error
     except ValueError as error:  # a label too long, a character no name has
         raise RefusedError(f"host name not found: {host}") from error
-    return _hosts(found)
+    return _hosts(entries)
 
 
 def _hosts(found: Iterable[tuple[Any, ...]]) -> list[str]:

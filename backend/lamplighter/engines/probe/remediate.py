@@ -230,13 +230,13 @@ async def _wait(
     watch: ProbeSession, service: Service, action: Action, verdict: GateAnswer
 ) -> float | None:
     """Wait until a service is healthy, as long as its memories suggest; return the seconds."""
-    known = timing.startup_claim(service, watch.request.facts)
-    allowed = timing.startup_timeout(known, action)
+    claim = timing.startup_claim(service, watch.request.facts)
+    allowed = timing.startup_timeout(claim, action)
     use = watch.use()
-    given = {"service": service.name, "seconds": allowed, "memory": known and known.memory.id}
+    given = {"service": service.name, "seconds": allowed, "memory": claim and claim.memory.id}
     watch.emit(lines.tool_use_line("wait", given, use))
-    if known:
-        said = f"memory {known.memory.id} says {seconds(known.seconds)}"
+    if claim:
+        said = f"memory {claim.memory.id} says {seconds(claim.seconds)}"
         watch.emit_text(f"Waiting up to {seconds(allowed)} for {service.name}: {said}.")
     took = await _healthy_after(watch, service, allowed)
     if took is None:
@@ -245,7 +245,7 @@ async def _wait(
         return None
     found = {"use": verdict.use, "healthy_after": took}
     watch.emit(
-        lines.tool_result_line(f"{service.name} is healthy after {took:g} s", use, found=found)
+        lines.tool_result_line(f"{service.name} is healthy after {took:g} s", use, values=found)
     )
     return took
 
@@ -279,13 +279,13 @@ async def _is_healthy(watch: ProbeSession, service: Service) -> bool:
 def _needs_second_attempt(watch: ProbeSession, service: Service, kind: ActionKind) -> bool:
     facts = watch.request.facts
     uses = [use for use in facts.uses.get(service.name, ()) if use.action is kind]
-    said = (
+    claims = (
         each.category in (Category.BEHAVIOR, Category.REMEDIATION)
         and each.trust == Trust.TRUSTED  # as the gate has it
         and claims_first_fails(each.observation)
         for each in facts.told_of(service)
     )
-    return first_attempt_fails(uses) or any(said)
+    return first_attempt_fails(uses) or any(claims)
 
 
 def _record_lesson(
@@ -293,20 +293,20 @@ def _record_lesson(
 ) -> None:
     """Report the outcome, and what is worth remembering."""
     name, facts = service.name, watch.request.facts
-    known = timing.startup_claim(service, facts)
+    claim = timing.startup_claim(service, facts)
     how = ", at the second attempt" if verdict.attempts > 1 else ""
-    how += f", {timing.compare_claim(seconds, known)}" if known else ""
+    how += f", {timing.compare_claim(seconds, claim)}" if claim else ""
     watch.emit_text(
         f"[COOLDOWN:{action.kind}:{name}] success - Healthy again after {seconds:g} s{how}"
     )
     uses = facts.uses.get(name, ())
-    words = timing.startup_lesson(seconds, known)
-    if words and facts.worth_saying(service, words):
-        watch.emit_text(f"[MEMORY:timing:{name}] {inline(words, CHARACTERS)}")
+    lesson = timing.startup_lesson(seconds, claim)
+    if lesson and facts.worth_saying(service, lesson):
+        watch.emit_text(f"[MEMORY:timing:{name}] {inline(lesson, CHARACTERS)}")
     if _fails_at_first(action.kind, verdict, uses, facts.now):
-        words = FIRST_FAILS.text(action=action.kind)
-        if facts.worth_saying(service, words):
-            watch.emit_text(f"[MEMORY:remediation:{name}] {words}")
+        lesson = FIRST_FAILS.text(action=action.kind)
+        if facts.worth_saying(service, lesson):
+            watch.emit_text(f"[MEMORY:remediation:{name}] {lesson}")
 
 
 def _fails_at_first(

@@ -132,15 +132,15 @@ class ProbeRequest:
 
     def needs(self, service: Service) -> list[Service]:
         """Return all that a service depends on, the nearest first."""
-        found: dict[str, Service] = {}
+        required: dict[str, Service] = {}
         waiting = [service]
         while waiting:
             for name in waiting.pop(0).depends_on:
                 needed = self.find(name)
-                if needed and needed.name not in found and needed is not service:
-                    found[needed.name] = needed
+                if needed and needed.name not in required and needed is not service:
+                    required[needed.name] = needed
                     waiting.append(needed)
-        return list(found.values())
+        return list(required.values())
 
     def find(self, name: str) -> Service | None:
         """Return the declared service of this name."""

@@ -37,12 +37,12 @@ async def run(
     print_line(lines.init_line(request.tier, len(request.services)))
     if run_check is not None:
         return await _TIERS[request.tier](ProbeSession(request, print_line, run_check))
-    asked = [
+    http_checks = [
         check
         for service in (*request.services, *request.declared)
         for check in service.checks
         if isinstance(check, HttpCheck)
     ]
-    if asked:
-        await http.preload(tls=any(map(http.may_verify_tls, asked)))
+    if http_checks:
+        await http.preload(tls=any(map(http.may_verify_tls, http_checks)))
     return await _TIERS[request.tier](ProbeSession(request, print_line))

@@ -45,13 +45,13 @@ def names(found: Iterable[str]) -> tuple[str, ...]:
 def details(found: Mapping[str, Any], *, without: Iterable[str] = ()) -> dict[str, str]:
     """Return the other labels with valid names; a tier in them is ignored."""
     left_out = {*without, _TIER}
-    kept: dict[str, str] = {}
+    entries: dict[str, str] = {}
     for name, value in found.items():
         named = _NOT_A_NAME.sub("_", str(name))[:40]
         said = text(value)
-        if said and str(name).strip().lower() not in left_out and len(kept) < MAX_DETAILS:
-            kept.setdefault(named, said)
-    return kept
+        if said and str(name).strip().lower() not in left_out and len(entries) < MAX_DETAILS:
+            entries.setdefault(named, said)
+    return entries
 
 
 def join_key(*parts: str) -> str:

@@ -20,11 +20,11 @@ _NUMBERS: Final = re.compile(r"\d+")
 def parse(payload: Mapping[str, Any]) -> list[Alert]:
     """Return the alert of a heartbeat; a test, or a monitor that is maintained, is none."""
     beat, monitor = words.mapping(payload.get("heartbeat")), words.mapping(payload.get("monitor"))
-    said = words.first_text(payload, "msg")
-    if not beat and not said:
+    message = words.first_text(payload, "msg")
+    if not beat and not message:
         raise Invalid(InvalidField("msg", "is missing, and the heartbeat is missing too"))
     if not beat:
-        return [] if said.lower().endswith(TESTING) else [_message_alert(said)]
+        return [] if message.lower().endswith(TESTING) else [_message_alert(message)]
     number = beat.get("status")
     state = STATES.get(number) if isinstance(number, int) else None
     if state is None:
@@ -37,7 +37,7 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
             ),
             state=state,
             at=words.moment(beat.get("time")),
-            title=said or f"{name} is {state}",
+            title=message or f"{name} is {state}",
             names=words.names([name, *_hosts(monitor), *_tags(monitor)]),
             details=words.details(
                 {

@@ -25,14 +25,14 @@ def edit_toml(text: str, lines: Mapping[str, str | None]) -> str:
 
     Raises Conflict where the edit would have another effect.
     """
-    wanted = read_toml(text)
+    target = read_toml(text)
     edited = text
     for name, line in lines.items():
         edited = _edit(edited, name, line)
-        wanted.pop(name, None)
-        wanted |= tomllib.loads(line) if line is not None else {}
+        target.pop(name, None)
+        target |= tomllib.loads(line) if line is not None else {}
     try:
-        if tomllib.loads(edited) == wanted:
+        if tomllib.loads(edited) == target:
             return edited
     except tomllib.TOMLDecodeError as error:
         raise Conflict(CANNOT) from error

@@ -43,18 +43,18 @@ def read_yaml(text: str) -> Any:
     return None if root is None else value_of(root)
 
 
-def edit_yaml(text: str, wanted: dict[str, Any]) -> str:
+def edit_yaml(text: str, target: dict[str, Any]) -> str:
     """Return the file with another value; raises Conflict where that is not possible in place."""
     root = yaml.compose(text, LOADER)
     if root is None or not isinstance(root, yaml.MappingNode):
         if root is not None and value_of(root) is not None:
             raise Conflict(CANNOT)
-        return _Places(text).append_lines(render_block(wanted))
+        return _Places(text).append_lines(render_block(target))
     places = _Places(text)
     try:
-        places.mapping(root, wanted)
+        places.mapping(root, target)
         edited = places.apply()
-        if is_same(read_yaml(edited), wanted):
+        if is_same(read_yaml(edited), target):
             return edited
     except (yaml.YAMLError, LookupError, TypeError) as error:
         raise Conflict(CANNOT) from error
@@ -149,67 +149,67 @@ class _Places:
 
     # values
 
-    def change(self, node: yaml.Node, wanted: Any, *, flow: bool) -> None:
+    def change(self, node: yaml.Node, target: Any, *, flow: bool) -> None:
         """Make a node have another value."""
-        if is_same(value_of(node), wanted):
+        if is_same(value_of(node), target):
             return
-        if isinstance(node, yaml.MappingNode) and isinstance(wanted, dict) and wanted:
-            (self.flow_mapping if node.flow_style else self.mapping)(node, wanted)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(wanted, list) and wanted:
-            (self.flow_list if node.flow_style else self.block_list)(node, wanted)
+        if isinstance(node, yaml.MappingNode) and isinstance(target, dict) and target:
+            (self.flow_mapping if node.flow_style else self.mapping)(node, target)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(target, list) and target:
+            (self.flow_list if node.flow_style else self.block_list)(node, target)
         else:
-            self.replace(node, wanted, flow=flow)
+            self.replace(node, target, flow=flow)
 
-    def replace(self, node: yaml.Node, wanted: Any, *, flow: bool) -> None:
+    def replace(self, node: yaml.Node, target: Any, *, flow: bool) -> None:
         """Write another value in the place of a node; its anchor stays."""
         start, end = int(node.start_mark.index), self.end(node)
         if anchor := _ANCHOR.match(self.text, start, end):
             start = anchor.end()
-        if isinstance(wanted, dict | list):
-            new = render_flow(wanted)
+        if isinstance(target, dict | list):
+            new = render_flow(target)
         else:
             style = node.style if isinstance(node, yaml.ScalarNode) else None
-            new = render_scalar(wanted, flow=flow, style=style)
+            new = render_scalar(target, flow=flow, style=style)
         space = " " if start == end and self.text[start - 1 : start] == ":" else ""
         self.edits.append((start, end, space + new))
 
     # mappings in block style
 
-    def mapping(self, node: yaml.MappingNode, wanted: dict[str, Any]) -> None:
+    def mapping(self, node: yaml.MappingNode, target: dict[str, Any]) -> None:
         """Change, remove and add the keys of a mapping."""
         pairs: list[Pair] = node.value
-        kept = [pair for pair in pairs if pair[0].value in wanted]
-        if not kept:
-            self._rewrite(pairs, wanted)
+        remaining = [pair for pair in pairs if pair[0].value in target]
+        if not remaining:
+            self._rewrite(pairs, target)
             return
-        for key, value in kept:
-            self.entry(key, value, wanted[key.value])
-        self._remove_entries(pairs, kept)
-        self._add_entries(pairs, kept, wanted)
+        for key, value in remaining:
+            self.entry(key, value, target[key.value])
+        self._remove_entries(pairs, remaining)
+        self._add_entries(pairs, remaining, target)
 
-    def entry(self, key: yaml.Node, value: yaml.Node, wanted: Any) -> None:
+    def entry(self, key: yaml.Node, value: yaml.Node, target: Any) -> None:
         """Change the value of a key; one that had none gets its lines."""
         has_none = value.start_mark.index == value.end_mark.index
-        _, *lines = render_entry("", wanted) if has_none else [""]
+        _, *lines = render_entry("", target) if has_none else [""]
         if lines:
             pad = " " * self.column(key.start_mark.index)
             self.insert_lines(self.line_end(key.end_mark.index), [pad + each for each in lines])
         else:
-            self.change(value, wanted, flow=False)
+            self.change(value, target, flow=False)
 
-    def _rewrite(self, pairs: list[Pair], wanted: dict[str, Any]) -> None:
+    def _rewrite(self, pairs: list[Pair], target: dict[str, Any]) -> None:
         """Write other keys in the place of all keys."""
         start = int(pairs[0][0].start_mark.index)
         pad = self.newline + " " * self.column(start)
-        self.edits.append((start, self.entry_end(pairs[-1]), pad.join(render_block(wanted))))
+        self.edits.append((start, self.entry_end(pairs[-1]), pad.join(render_block(target))))
 
-    def _remove_entries(self, pairs: list[Pair], kept: list[Pair]) -> None:
-        gone = [pair for pair in pairs if pair not in kept]
+    def _remove_entries(self, pairs: list[Pair], remaining: list[Pair]) -> None:
+        gone = [pair for pair in pairs if pair not in remaining]
         first = int(pairs[0][0].start_mark.index)
         if gone and gone[0] is pairs[0] and not self.is_first(first):
-            leading = pairs[: pairs.index(kept[0])]
+            leading = pairs[: pairs.index(remaining[0])]
             gone = [pair for pair in gone if pair not in leading]
-            self._pull_up(leading, kept[0])
+            self._pull_up(leading, remaining[0])
         for pair in gone:
             start = self.line_start(pair[0].start_mark.index)
             self.edits.append((start, self.line_end(self.entry_end(pair)), ""))
@@ -230,22 +230,24 @@ class _Places:
                 end += len(self.text[end:]) - len(self.text[end:].lstrip(" \t"))
             self.edits.append((start, end, ""))
 
-    def _add_entries(self, pairs: list[Pair], kept: list[Pair], wanted: dict[str, Any]) -> None:
-        by_key = {pair[0].value: pair for pair in kept}
+    def _add_entries(
+        self, pairs: list[Pair], remaining: list[Pair], target: dict[str, Any]
+    ) -> None:
+        by_key = {pair[0].value: pair for pair in remaining}
         column = self.column(int(pairs[0][0].start_mark.index))
         spaced = any(self._is_after_blank(pair) for pair in pairs[1:])
         after: Pair | None = None
-        for key, value in wanted.items():
+        for key, value in target.items():
             if key in by_key:
                 after = by_key[key]
                 continue
             lines = [" " * column + each for each in render_entry(key, value, self._step(pairs))]
             lines = ["", *lines] if spaced and isinstance(value, dict) else lines
-            first = int(kept[0][0].start_mark.index)
+            first = int(remaining[0][0].start_mark.index)
             if after is None and self.is_first(first):
                 self.insert_lines(self.line_start(first), lines)
             else:
-                self.insert_lines(self.line_end(self.entry_end(after or kept[0])), lines)
+                self.insert_lines(self.line_end(self.entry_end(after or remaining[0])), lines)
 
     def _is_after_blank(self, pair: Pair) -> bool:
         start = self.line_start(pair[0].start_mark.index)
@@ -262,13 +264,13 @@ class _Places:
 
     # lists in block style
 
-    def block_list(self, node: yaml.SequenceNode, wanted: list[Any]) -> None:
+    def block_list(self, node: yaml.SequenceNode, target: list[Any]) -> None:
         """Change, remove and add the items of a list."""
         items: list[yaml.Node] = node.value
         dashes = list(self._dashes(node))
         column = self.column(dashes[0])
         in_flow = any(isinstance(each, yaml.MappingNode) and each.flow_style for each in items)
-        for old, new in _steps(items, wanted):
+        for old, new in _steps(items, target):
             if isinstance(old, yaml.Node) and new is not _GONE:
                 self.change(old, new, flow=False)
             elif isinstance(old, yaml.Node):
@@ -299,42 +301,42 @@ class _Places:
 
     # mappings and lists in flow style
 
-    def flow_mapping(self, node: yaml.MappingNode, wanted: dict[str, Any]) -> None:
+    def flow_mapping(self, node: yaml.MappingNode, target: dict[str, Any]) -> None:
         """Change, remove and add the keys between braces."""
         pairs: list[Pair] = node.value
         spans = [(int(key.start_mark.index), self.entry_end((key, value))) for key, value in pairs]
-        kept = [pair[0].value in wanted for pair in pairs]
-        for (key, value), stays in zip(pairs, kept, strict=True):
+        mask = [pair[0].value in target for pair in pairs]
+        for (key, value), stays in zip(pairs, mask, strict=True):
             if stays:
-                self.change(value, wanted[key.value], flow=True)
+                self.change(value, target[key.value], flow=True)
         present = {key.value for key, _ in pairs}
-        added = [render_flow({k: v})[1:-1] for k, v in wanted.items() if k not in present]
-        self._flow_removals(spans, kept)
-        self._flow_addition(node, [e for (_, e), k in zip(spans, kept, strict=True) if k], added)
+        added = [render_flow({k: v})[1:-1] for k, v in target.items() if k not in present]
+        self._flow_removals(spans, mask)
+        self._flow_addition(node, [e for (_, e), k in zip(spans, mask, strict=True) if k], added)
 
-    def flow_list(self, node: yaml.SequenceNode, wanted: list[Any]) -> None:
+    def flow_list(self, node: yaml.SequenceNode, target: list[Any]) -> None:
         """Change, remove and add the items between brackets."""
         items: list[yaml.Node] = node.value
         spans = [(int(each.start_mark.index), self.end(each)) for each in items]
-        kept = [True] * len(items)
-        for old, new in _steps(items, wanted):
+        mask = [True] * len(items)
+        for old, new in _steps(items, target):
             if isinstance(old, yaml.Node) and new is not _GONE:
                 self.change(old, new, flow=True)
             elif isinstance(old, yaml.Node):
-                kept[items.index(old)] = False
+                mask[items.index(old)] = False
             elif old:
                 self.edits.append((spans[old - 1][1], spans[old - 1][1], f", {render_flow(new)}"))
             elif items:
                 self.edits.append((spans[0][0], spans[0][0], f"{render_flow(new)}, "))
             else:
-                self._flow_addition(node, [], [render_flow(each) for each in wanted])
+                self._flow_addition(node, [], [render_flow(each) for each in target])
                 return
-        self._flow_removals(spans, kept)
+        self._flow_removals(spans, mask)
 
-    def _flow_removals(self, spans: list[tuple[int, int]], kept: list[bool]) -> None:
-        last = max((place for place, stays in enumerate(kept) if stays), default=-1)
+    def _flow_removals(self, spans: list[tuple[int, int]], mask: list[bool]) -> None:
+        last = max((place for place, stays in enumerate(mask) if stays), default=-1)
         for place, (start, end) in enumerate(spans[: last + 1]):
-            if not kept[place]:
+            if not mask[place]:
                 comma = _COMMA.match(self.text, end)
                 self.edits.append((start, comma.end() if comma else end, ""))
         if last + 1 < len(spans):
@@ -358,17 +360,17 @@ class _Gone:
 _GONE: Final = _Gone()
 
 
-def _steps(items: Sequence[yaml.Node], wanted: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+def _steps(items: Sequence[yaml.Node], target: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     """Return what becomes of the items: (node, value), (node, gone) or (place, new value)."""
     before = [_identity(value_of(each)) for each in items]
-    after = [_identity(each) for each in wanted]
+    after = [_identity(each) for each in target]
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for _, low, high, start, stop in matcher.get_opcodes():
         both = min(high - low, stop - start)
-        yield from zip(items[low : low + both], wanted[start : start + both], strict=True)
+        yield from zip(items[low : low + both], target[start : start + both], strict=True)
         for node in items[low + both : high]:
             yield node, _GONE
-        for value in wanted[start + both : stop]:
+        for value in target[start + both : stop]:
             yield low + both, value
 
 

@@ -66,21 +66,21 @@ def _restrict(identity: ClientIdentity, offer: ToolDefinition) -> ToolDefinition
 
     An agent may name its own project and no other; a session of ours names none.
     """
-    schema, given = dict(offer.schema), dict(offer.schema["properties"])
+    schema, properties = dict(offer.schema), dict(offer.schema["properties"])
     if identity.session is not None:
-        del given["project"]
+        del properties["project"]
     elif not identity.chooses:
-        given["project"] = {**given["project"], "enum": [identity.project]}
+        properties["project"] = {**properties["project"], "enum": [identity.project]}
     if identity.session is not None and offer.input_type is table.SaveKnowledge:
-        del given["session_id"]
-        given["type"] = input_properties(table.SaveFromSession)["type"]
+        del properties["session_id"]
+        properties["type"] = input_properties(table.SaveFromSession)["type"]
         schema["required"] = ["type", "content"]
         offer = replace(offer, input_type=table.SaveFromSession)
     if identity.session is not None and offer.input_type is table.SearchKnowledge:
         offer = replace(offer, hints=RECORDS)  # what a session is shown is recorded
     if not identity.writes and offer.input_type is table.ListReviews:
-        given = {name: each for name, each in given.items() if name == "project"}
+        properties = {name: each for name, each in properties.items() if name == "project"}
         about = "List memories that may contradict each other and need a person's review."
         schema["examples"] = [{}]
         offer = replace(offer, about=about, hints=READS)
-    return replace(offer, schema={**schema, "properties": given})
+    return replace(offer, schema={**schema, "properties": properties})

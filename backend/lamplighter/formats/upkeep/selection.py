@@ -49,10 +49,10 @@ class SelectionAnswer(msgspec.Struct, forbid_unknown_fields=True):
 def read_selection(text: str, offered: list[OfferedSentence]) -> Selection:
     """Return what an answer selects; raises ValueError where it is anything else."""
     fenced = _FENCE.fullmatch(text)
-    found = msgspec.json.decode(fenced[1] if fenced else text, type=SelectionAnswer)
-    facts = {each.sentence: Category(each.category) for each in found.facts}
+    answer = msgspec.json.decode(fenced[1] if fenced else text, type=SelectionAnswer)
+    facts = {each.sentence: Category(each.category) for each in answer.facts}
     stated = [
         StatedRelationship(each.sentence, each.source, each.kind, each.target)
-        for each in found.relationships
+        for each in answer.relationships
     ]
-    return select_sentences(offered, facts, found.summary, stated)
+    return select_sentences(offered, facts, answer.summary, stated)

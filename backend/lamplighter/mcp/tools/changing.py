@@ -80,16 +80,16 @@ async def mem_verify(place: SpeakerContext, arguments: VerifyKnowledge) -> ToolO
     async with reading(here.db):
         project = place.project(arguments)
         memory = await project_wall.get_changeable(here.db, place.speaker, project, arguments.id)
-    found = await verify_memories(here, here.verification.sources, [memory.id])
-    if not found:
+    results = await verify_memories(here, here.verification.sources, [memory.id])
+    if not results:
         raise NotFound(f"Memory {arguments.id} not found.")
-    result = result_as_json(found[0])
+    result = result_as_json(results[0])
     claims = [
         {key: escape_markers(one_line(each[key])) for key in _EVIDENCE}
         for each in result["evidence"]
     ]
     why = f" ({result['skipped']})" if result["skipped"] else ""
-    lines = [f"{result['state'].capitalize()}{why}: {line(found[0].memory)}"]
+    lines = [f"{result['state'].capitalize()}{why}: {line(results[0].memory)}"]
     lines += [
         f"  {each['state']} by {each['source'] or 'no source'}: {each['claim']}" for each in claims
     ]

@@ -54,13 +54,13 @@ async def show_service(place: SpeakerContext, arguments: ReadService) -> ToolOut
     return ToolOutput(text="\n".join(_service_lines(shown)), structured={"service": shown})
 
 
-def _condition(found: ServiceCondition) -> dict[str, Any]:
-    service = found.service
-    latest = [(each, found.latest.get(each.name)) for each in service.checks]
+def _condition(condition: ServiceCondition) -> dict[str, Any]:
+    service = condition.service
+    latest = [(each, condition.latest.get(each.name)) for each in service.checks]
     return {
         "name": service.name,
-        "state": found.state,
-        "silence": _quoted(found.silence.reason) if found.silence else None,
+        "state": condition.state,
+        "silence": _quoted(condition.silence.reason) if condition.silence else None,
         "depends_on": list(service.depends_on),
         "checks": [
             {
@@ -73,26 +73,26 @@ def _condition(found: ServiceCondition) -> dict[str, Any]:
         "actions": [each.name for each in service.actions],
         "cooldowns": [
             {"action": each.action, "used": each.used, "limit": each.limit.uses}
-            for each in found.used
+            for each in condition.used
         ],
-        "memories": found.memories,
+        "memories": condition.memories,
     }
 
 
-def _service_lines(shown: dict[str, Any]) -> list[str]:
-    silent = "" if shown["silence"] is None else f"; silent: {shown['silence'] or 'no reason'}"
-    lines = [f"{shown['name']}: {shown['state']}{silent}. Memories: {shown['memories']}."]
-    for each in shown["checks"]:
+def _service_lines(service: dict[str, Any]) -> list[str]:
+    silent = "" if service["silence"] is None else f"; silent: {service['silence'] or 'no reason'}"
+    lines = [f"{service['name']}: {service['state']}{silent}. Memories: {service['memories']}."]
+    for each in service["checks"]:
         passed = {True: "passes", False: "fails", None: "not checked yet"}[each["ok"]]
         detail = f": {each['detail']}" if each["detail"] else ""
         lines.append(f"Check {each['name']} {passed}{detail}")
-    known = [f"{name} {value}%" for name, value in shown["uptime"].items() if value is not None]
+    known = [f"{name} {value}%" for name, value in service["uptime"].items() if value is not None]
     lines.append(f"Uptime: {', '.join(known) or 'no results'}.")
-    lines.append(f"Depends on: {', '.join(shown['depends_on']) or 'nothing'}.")
-    used = [f"{each['action']} {each['used']} of {each['limit']}" for each in shown["cooldowns"]]
-    actions = ", ".join(shown["actions"]) or "none"
+    lines.append(f"Depends on: {', '.join(service['depends_on']) or 'nothing'}.")
+    used = [f"{each['action']} {each['used']} of {each['limit']}" for each in service["cooldowns"]]
+    actions = ", ".join(service["actions"]) or "none"
     lines.append(f"Actions: {actions}. Cooldown slots used: {', '.join(used)}.")
-    return lines + [_line(each) for each in shown["incidents"]]
+    return lines + [_line(each) for each in service["incidents"]]
 
 
 def _describe(one: dict[str, Any]) -> str:

@@ -67,30 +67,30 @@ async def mem_timeline(place: SpeakerContext, arguments: ShowTimeline) -> ToolOu
         for side in (around.before, around.after)
     )
     lines = [NOTES, *map(line, before), f"> {line(focus)}", *map(line, after)]
-    found = {
+    structured = {
         "note": NOTES,
         "before": [values(each) for each in before],
         "focus": values(focus),
         "after": [values(each) for each in after],
     }
-    return ToolOutput(text="\n".join(lines), structured=found)
+    return ToolOutput(text="\n".join(lines), structured=structured)
 
 
 @implements(ShowGraph)
 async def mem_graph(place: SpeakerContext, arguments: ShowGraph) -> ToolOutput:
     """Tell how things hang together."""
     here = place.context
-    seen = place.speaker.caller.may("services:read")
+    with_services = place.speaker.caller.may("services:read")
     project = place.project(arguments)
     async with reading(here.db):
-        stated = await _stated(here.db, project, arguments, declared=seen)
+        stated = await _stated(here.db, project, arguments, declared=with_services)
         try:
             graph = await graph_of(
                 here.db,
                 project,
                 arguments.about,
                 depth=arguments.depth,
-                services=here.services() if seen else Services(),
+                services=here.services() if with_services else Services(),
             )
         except NotFound:
             if stated is None:
@@ -147,13 +147,13 @@ async def _stated(
         center = await find_entity(db, name, reach=reach)
     except NotFound:
         return None
-    found = await graph_around(db, center, reach, depth=arguments.depth)
+    graph_view = await graph_around(db, center, reach, depth=arguments.depth)
     if declared:
-        return found
-    edges = [each for each in found.edges if each.source is not EvidenceSource.SERVICES]
+        return graph_view
+    edges = [each for each in graph_view.edges if each.source is not EvidenceSource.SERVICES]
     ends = {end for each in edges for end in (each.source_id, each.target_id)} | {center.id}
-    nodes = [each for each in found.nodes if each.id in ends]
-    return replace(found, nodes=nodes, edges=edges)
+    nodes = [each for each in graph_view.nodes if each.id in ends]
+    return replace(graph_view, nodes=nodes, edges=edges)
 
 
 def _joined(graph: Graph, stated: GraphView) -> Graph:
@@ -183,14 +183,14 @@ def _lines(graph: Graph) -> list[str]:
 
 
 def _values(graph: Graph) -> dict[str, Any]:
-    held: dict[Node, dict[str, Any]] = {
+    details: dict[Node, dict[str, Any]] = {
         **{memory_node(each): {"memory": values(each)} for each in graph.memories},
         **{session_node(each): _session(each) for each in graph.sessions},
     }
     return {
         "note": NOTES,
         "nodes": [
-            {"kind": each.what, "name": escape_markers(each.name), **held.get(each, {})}
+            {"kind": each.what, "name": escape_markers(each.name), **details.get(each, {})}
             for each in graph.nodes
         ],
         "edges": [

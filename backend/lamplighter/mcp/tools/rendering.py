@@ -53,7 +53,7 @@ def values(memory: Memory, *, whole: bool = False) -> dict[str, Any]:
     """Return a memory for a program; cut to size unless it is read whole."""
     text = clean_lines(memory.observation)
     content = text if whole else shorten(one_line(text), SHOWN_CHARS)
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": memory.id,
         "type": memory.category.value,
         "title": escape_markers(one_line(memory.title)),
@@ -64,18 +64,18 @@ def values(memory: Memory, *, whole: bool = False) -> dict[str, Any]:
         "updated_at": serialize.format_moment(memory.updated_at),
     }
     if memory.scope != PROJECT:
-        found |= {"scope": memory.scope, "project": memory.project}
+        fields |= {"scope": memory.scope, "project": memory.project}
     if memory.trust is Trust.UNVERIFIED:
-        found["trust"] = memory.trust.value
+        fields["trust"] = memory.trust.value
     if memory.category in OPERATIONAL:
-        found["confidence"] = memory.confidence
+        fields["confidence"] = memory.confidence
     if whole and memory.metadata:
-        found["metadata"] = json.loads(metadata_text(memory))
+        fields["metadata"] = json.loads(metadata_text(memory))
     if len(text) > len(content) and not whole:
-        found["cut"] = True
+        fields["cut"] = True
     if not memory.active:
-        found["active"] = False
-    return {name: value for name, value in found.items() if value not in (None, "", [])}
+        fields["active"] = False
+    return {name: value for name, value in fields.items() if value not in (None, "", [])}
 
 
 def session_line(session: Session) -> str:

@@ -49,10 +49,10 @@ async def mem_save(place: SpeakerContext, arguments: SaveKnowledge) -> ToolOutpu
 
 def _save_answer(saved: SavedKnowledge) -> ToolOutput:
     memory = saved.memory
-    words = _MESSAGES[saved.outcome].format(
+    text = _MESSAGES[saved.outcome].format(
         id=memory.id, revision=memory.revision_count, times=memory.duplicate_count
     )
-    found = {
+    structured = {
         "outcome": saved.outcome.value,
         "id": memory.id,
         "title": memory.title,
@@ -62,7 +62,7 @@ def _save_answer(saved: SavedKnowledge) -> ToolOutput:
         "revision_count": memory.revision_count,
         "duplicate_count": memory.duplicate_count,
     }
-    return ToolOutput(text=words, structured=found)
+    return ToolOutput(text=text, structured=structured)
 
 
 async def _save_by_marker(

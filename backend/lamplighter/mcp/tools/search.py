@@ -35,15 +35,15 @@ NO_KEYWORD_MATCH: Final = "No keyword matches. These results are only semantical
 async def mem_search(place: SpeakerContext, arguments: SearchKnowledge) -> ToolOutput:
     """Search the knowledge of a project."""
     kinds = (Category(arguments.type),) if arguments.type else ()
-    wanted = SearchRequest(
+    request = SearchRequest(
         query=arguments.query,
         project=place.project(arguments),
         categories=kinds,
         limit=arguments.limit,
     )
-    results = await place.knowledge.search(wanted)
+    results = await place.knowledge.search(request)
     if not results.results:
-        none = f"No results in the project {wanted.project}."
+        none = f"No results in the project {request.project}."
         return ToolOutput(
             text=" ".join(filter(None, (none, results.left_out))),
             structured={"results": [], **_completeness(results)},
@@ -51,12 +51,12 @@ async def mem_search(place: SpeakerContext, arguments: SearchKnowledge) -> ToolO
     lines = [NOTES, *([NO_KEYWORD_MATCH] if results.holds_no_word else [])]
     lines += [_line(each) for each in results.results]
     lines += [results.left_out] if results.partial else []
-    found = {
+    structured = {
         "note": NOTES,
         "results": [_values(each) for each in results.results],
         **_completeness(results),
     }
-    return ToolOutput(text="\n".join(lines), structured=found)
+    return ToolOutput(text="\n".join(lines), structured=structured)
 
 
 def _completeness(results: SearchResults | ContextBlock) -> dict[str, Any]:
@@ -64,35 +64,35 @@ def _completeness(results: SearchResults | ContextBlock) -> dict[str, Any]:
     return {"partial": results.partial, "missing": list(results.missing)}
 
 
-def _line(found: SearchResult) -> str:
-    match found.row:
+def _line(result: SearchResult) -> str:
+    match result.row:
         case Memory():
-            return line(found.row)
+            return line(result.row)
         case Session():
-            words = escape_markers(shorten(one_line(found.text), SHOWN_CHARS))
-            return f"Session of {found.row.started_at:%Y-%m-%d}: {words}"
+            words = escape_markers(shorten(one_line(result.text), SHOWN_CHARS))
+            return f"Session of {result.row.started_at:%Y-%m-%d}: {words}"
         case NotebookText():
-            words = escape_markers(shorten(one_line(found.text), SHOWN_CHARS))
-            return f"Page {escape_markers(found.row.path)}: {words}".rstrip(": ")
-    return escape_markers(shorten(one_line(found.text), SHOWN_CHARS))
+            words = escape_markers(shorten(one_line(result.text), SHOWN_CHARS))
+            return f"Page {escape_markers(result.row.path)}: {words}".rstrip(": ")
+    return escape_markers(shorten(one_line(result.text), SHOWN_CHARS))
 
 
-def _values(found: SearchResult) -> dict[str, Any]:
-    ranked = {"rank": found.rank, "score": round(found.score, 4)}
-    match found.row:
+def _values(result: SearchResult) -> dict[str, Any]:
+    ranked = {"rank": result.rank, "score": round(result.score, 4)}
+    match result.row:
         case Memory():
-            return {**values(found.row), **ranked}
+            return {**values(result.row), **ranked}
         case Session():
-            return {"type": "session", **session_values(found.row), **ranked}
+            return {"type": "session", **session_values(result.row), **ranked}
         case NotebookText():
-            words = escape_markers(one_line(found.text))
+            words = escape_markers(one_line(result.text))
             return {
                 "type": "page",
-                "page": escape_markers(found.row.path),
+                "page": escape_markers(result.row.path),
                 "content": words,
                 **ranked,
             }
-    return {"type": "event", "content": escape_markers(one_line(found.text)), **ranked}
+    return {"type": "event", "content": escape_markers(one_line(result.text)), **ranked}
 
 
 @implements(GetContext)
@@ -105,7 +105,7 @@ async def mem_context(place: SpeakerContext, arguments: GetContext) -> ToolOutpu
     block = await place.knowledge.context(
         project, arguments.query, limit=limit, budget=arguments.budget
     )
-    found = {
+    structured = {
         "context": block.text,
         "sessions": [session_values(each) for each in block.sessions],
         "memories": [
@@ -114,8 +114,8 @@ async def mem_context(place: SpeakerContext, arguments: GetContext) -> ToolOutpu
         **_completeness(block),
     }
     if not block.text:
-        return ToolOutput(text=f"The project {project} has no memories yet.", structured=found)
-    return ToolOutput(text=f"{NOTES}\n{block.text}", structured={"note": NOTES, **found})
+        return ToolOutput(text=f"The project {project} has no memories yet.", structured=structured)
+    return ToolOutput(text=f"{NOTES}\n{block.text}", structured={"note": NOTES, **structured})
 
 
 @implements(ReadKnowledge)
@@ -125,13 +125,13 @@ async def read_memory(place: SpeakerContext, arguments: ReadKnowledge) -> ToolOu
     number = require_one(arguments.id, arguments.page)
     if arguments.page is not None:
         text = escape_markers(await place.knowledge.page(project, arguments.page))
-        found = {"note": NOTES, "page": arguments.page, "content": text}
-        return ToolOutput(text=f"{NOTES}\n{text}", structured=found)
+        structured = {"note": NOTES, "page": arguments.page, "content": text}
+        return ToolOutput(text=f"{NOTES}\n{text}", structured=structured)
     memory = await place.knowledge.read(project, number)
     title = f" {escape_markers(one_line(memory.title))}" if memory.title else ""
     head = f"{memory.id}. [{memory.category}]{title} ({memory_notes(memory)})"
     parts = [NOTES, head, escape_markers(clean_lines(memory.observation))]
     if memory.metadata:
         parts.append(f"metadata: {metadata_text(memory)}")
-    found = {"note": NOTES, **values(memory, whole=True)}
-    return ToolOutput(text="\n".join(parts), structured=found)
+    structured = {"note": NOTES, **values(memory, whole=True)}
+    return ToolOutput(text="\n".join(parts), structured=structured)

@@ -31,18 +31,18 @@ async def mem_review(place: SpeakerContext, arguments: ListReviews) -> ToolOutpu
     project = place.project(arguments)
     if arguments.note is not None or arguments.id is not None:
         return await _add_note(place, project, arguments)
-    found = await _open_reviews(here, project)
-    if not found:
+    open_reviews = await _open_reviews(here, project)
+    if not open_reviews:
         return ToolOutput(
             text=f"No open reviews in the project {project}.", structured={"reviews": []}
         )
-    lines = [f"Open reviews: {len(found)}"]
-    for review, old, new in found:
+    lines = [f"Open reviews: {len(open_reviews)}"]
+    for review, old, new in open_reviews:
         lines += [f"Review {review.id} ({review.kind}): {escape_markers(one_line(review.reason))}"]
         lines.append(f"  old {line(old)}")
         claim = escape_markers(one_line(review.observation))
         lines.append(f"  claim {claim}" if old.id == new.id else f"  new {line(new)}")
-    shown = [_values(*each) for each in found]
+    shown = [_values(*each) for each in open_reviews]
     return ToolOutput(text="\n".join(lines), structured={"reviews": shown})
 
 
@@ -101,17 +101,17 @@ async def mem_stats(place: SpeakerContext, arguments: CountKnowledge) -> ToolOut
         sessions = await projects.count_client_sessions(here.db, project)
         waiting = len(await _open_reviews(here, project))
     named = ", ".join(f"{count} {name}" for name, count in kinds.items())
-    words = f"Project {project}: {sum(kinds.values())} memories"
-    words += f" ({named})" if named else ""
-    words += f", {sessions} sessions of clients, {waiting} open reviews."
-    found = {
+    text = f"Project {project}: {sum(kinds.values())} memories"
+    text += f" ({named})" if named else ""
+    text += f", {sessions} sessions of clients, {waiting} open reviews."
+    structured = {
         "project": project,
         "memories": sum(kinds.values()),
         "by_type": kinds,
         "sessions": sessions,
         "open_reviews": waiting,
     }
-    return ToolOutput(text=words, structured=found)
+    return ToolOutput(text=text, structured=structured)
 
 
 @implements(RequestInvestigation)

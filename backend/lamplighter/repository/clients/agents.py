@@ -26,17 +26,17 @@ class AgentActivity:
 
 async def activity_by_agent(db: Database) -> dict[str, AgentActivity]:
     """Return by name every agent that a session or a token is of, and what it did."""
-    found: dict[str, AgentActivity] = {}
+    activities: dict[str, AgentActivity] = {}
     for row in await db.fetch_all(_SESSIONS):
-        each = found.setdefault(row["agent"], AgentActivity())
+        each = activities.setdefault(row["agent"], AgentActivity())
         each.sessions, each.running = row["count"], row["running"]
         each.at(row["started"])
         each.at(row["ended"])
     for row in await db.fetch_all(_SAVED):
-        found.setdefault(row["agent"], AgentActivity()).saved = row["count"]
+        activities.setdefault(row["agent"], AgentActivity()).saved = row["count"]
     for row in await db.fetch_all(_TOKENS):
-        found.setdefault(row["agent"], AgentActivity()).at(row["used"])
-    return found
+        activities.setdefault(row["agent"], AgentActivity()).at(row["used"])
+    return activities
 
 
 _SESSIONS = (

@@ -162,21 +162,21 @@ async def count_knowledge(db: Database, ids: Sequence[int]) -> dict[int, int]:
     return {row["session_id"]: row["count"] for row in await db.fetch_all(query)}
 
 
-async def list_inactive(db: Database, *, since: datetime, limit: int) -> list[int]:
+async def list_inactive(db: Database, *, cutoff: datetime, limit: int) -> list[int]:
     """Return sessions that have not ended and brought nothing since a moment, oldest first."""
-    said = sa.exists().where(sessions.c.id == _SESSION).where(memories.c.created_at > since)
-    asked = (
+    saved = sa.exists().where(sessions.c.id == _SESSION).where(memories.c.created_at > cutoff)
+    prompted = (
         sa.exists()
         .where(client_prompts.c.session_id == sessions.c.id)
-        .where(client_prompts.c.created_at > since)
+        .where(client_prompts.c.created_at > cutoff)
     )
     query = (
         sa.select(sessions.c.id)
         .where(sessions.c.status == Status.RUNNING)
         .where(_OF_CLIENTS)
-        .where(sessions.c.started_at <= since)
-        .where(~said)
-        .where(~asked)
+        .where(sessions.c.started_at <= cutoff)
+        .where(~saved)
+        .where(~prompted)
         .order_by(sessions.c.id)
         .limit(limit)
     )

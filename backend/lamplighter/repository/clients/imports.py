@@ -91,13 +91,13 @@ async def by_content_hash(
         .where(memories.c.active == 1)
         .order_by(memories.c.id)
     )
-    found: dict[tuple[str, str], list[MemoryId]] = {}
+    matches: dict[tuple[str, str], list[MemoryId]] = {}
     for row in await db.fetch_all(query):
         if content_hash(str(row["observation"])) != row["content_hash"]:
             continue  # other words were written into it by hand
-        same = found.setdefault((row["content_hash"], row["project"]), [])
+        same = matches.setdefault((row["content_hash"], row["project"]), [])
         same.append(MemoryId(row["id"]))
-    return found
+    return matches
 
 
 async def highest_id(db: Database) -> int | None:

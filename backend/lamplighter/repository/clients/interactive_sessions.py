@@ -32,13 +32,13 @@ async def reopen(db: Database, session_id: int, *, now: datetime) -> Session:
     return await _update(db, statement, now=now)
 
 
-async def record_response(db: Database, session_id: int, words: str, *, now: datetime) -> Session:
+async def record_response(db: Database, session_id: int, text: str, *, now: datetime) -> Session:
     """Count an answer of the agent and keep its words in the place of those before."""
     turns = sa.func.coalesce(sessions.c.turns, 0) + 1
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == session_id)
-        .values(turns=turns, response=words, version=sessions.c.version + 1)
+        .values(turns=turns, response=text, version=sessions.c.version + 1)
         .returning(sessions)
     )
     return await _update(db, statement, now=now)

@@ -37,13 +37,13 @@ async def of_project(db: Database, project: str, *, limit: int, now: datetime) -
 
 
 async def decisions(
-    db: Database, project: str, *, since: datetime, limit: int, now: datetime
+    db: Database, project: str, *, start: datetime, limit: int, now: datetime
 ) -> list[Memory]:
     """Return what was decided since a moment, newest first."""
     query = (
         _eligible(project, now)
         .where(memories.c.category == Category.DECISION)
-        .where(memories.c.updated_at >= since)
+        .where(memories.c.updated_at >= start)
         .order_by(memories.c.updated_at.desc(), memories.c.id)
     )
     return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]

@@ -32,16 +32,16 @@ async def keep(
     its text where that was permanent. Call it within `writing`.
     """
     query = sa.select(_ROW.key).where(_ROW.session_id == session_id)
-    held = {row["key"] for row in await db.fetch_all(query)}
-    fresh = {key: (role, text) for key, role, text in messages if key not in held}
+    stored_keys = {row["key"] for row in await db.fetch_all(query)}
+    fresh = {key: (role, text) for key, role, text in messages if key not in stored_keys}
     withdrawn = await _withdrawn_prompts(db, session_id) if fresh else []
     values = []
     for key, (role, text) in fresh.items():
-        blank = role == USER and blank_key(text) in held
+        blank = role == USER and blank_key(text) in stored_keys
         gone = blank or (role == USER and any(repeats_prompt(text, each) for each in withdrawn))
         about = {"session_id": session_id, "key": key, "role": role, "created_at": now}
         values.append({**about, "text": "" if blank else text, "deleted_at": now if gone else None})
-    values = values[: max(0, MAX_MESSAGES - len(held))]
+    values = values[: max(0, MAX_MESSAGES - len(stored_keys))]
     if values:
         await db.run_many(_INSERT, values)
     return len(values)

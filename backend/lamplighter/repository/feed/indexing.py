@@ -180,18 +180,18 @@ async def _with_neighbors(
     }
     order = sorted(row["id"] for row in rows)
     held = await stored_entries(db, [each for each in order if each not in fresh])
-    known = {**{entry.id % STEP: entry for entry in held}, **fresh}
-    order = [each for each in order if each in known]
+    entries = {**{entry.id % STEP: entry for entry in held}, **fresh}
+    order = [each for each in order if each in entries]
     made = []
     for at, number in enumerate(order):
         near = range(max(0, at - NEIGHBORS), min(len(order), at + NEIGHBORS + 1))
         if not any(order[other] in fresh for other in near):
             continue
-        beside = (known[order[other]] for other in near if other != at and order[other] in turns)
+        beside = (entries[order[other]] for other in near if other != at and order[other] in turns)
         around = " ".join(each.beginning for each in beside if each.id < ASIDE)
-        around = around if number in turns and not known[number].is_page else ""
-        if number in fresh or around != known[number].around:
-            made.append(replace(known[number], around=around))
+        around = around if number in turns and not entries[number].is_page else ""
+        if number in fresh or around != entries[number].around:
+            made.append(replace(entries[number], around=around))
     return made
 
 

@@ -84,18 +84,18 @@ async def count(db: Database, selection: EntityFilter) -> int:
 
 
 def _conditions(selection: EntityFilter) -> list[Any]:
-    found = within(selection.reach, entities.c)
+    clauses = within(selection.reach, entities.c)
     if selection.kind is not None:
-        found.append(entities.c.kind == selection.kind)
+        clauses.append(entities.c.kind == selection.kind)
     if selection.project is not None:
-        found.append(entities.c.project == selection.project)
+        clauses.append(entities.c.project == selection.project)
     if selection.current is not None:
         now = sa.and_(*is_current(entities.c))
-        found.append(now if selection.current else ~now)
+        clauses.append(now if selection.current else ~now)
     if selection.q:
         folded = aliases.c.folded.contains(fold_name(selection.q), autoescape=True)
-        found.append(entities.c.id.in_(_named_so(folded)))
-    return found
+        clauses.append(entities.c.id.in_(_named_so(folded)))
+    return clauses
 
 
 def _named_so(condition: sa.ColumnElement[bool]) -> sa.Select[Any]:
@@ -209,22 +209,22 @@ async def add_name(
 
 async def roots_of(db: Database, ids: Collection[int]) -> dict[int, int]:
     """Return what each entity is merged into in the end: itself where it is not merged."""
-    found = dict.fromkeys(ids, 0) | {each: each for each in ids}
+    roots = dict.fromkeys(ids, 0) | {each: each for each in ids}
     for _ in range(MAX_MERGES):
         query = sa.select(entities.c.id, entities.c.merged_into)
         pointed = query.where(
-            entities.c.id.in_(set(found.values())), entities.c.merged_into.is_not(None)
+            entities.c.id.in_(set(roots.values())), entities.c.merged_into.is_not(None)
         )
         further = {row["id"]: row["merged_into"] for row in await db.fetch_all(pointed)}
         if not further:
             break
-        found = {each: further.get(root, root) for each, root in found.items()}
-    return found
+        roots = {each: further.get(root, root) for each, root in roots.items()}
+    return roots
 
 
 async def members_of(db: Database, ids: Collection[int]) -> dict[int, set[int]]:
     """Return each entity with all that were merged into it."""
-    found = {each: {each} for each in ids}
+    members = {each: {each} for each in ids}
     owner = {each: each for each in ids}
     frontier = list(ids)
     while frontier:
@@ -234,9 +234,9 @@ async def members_of(db: Database, ids: Collection[int]) -> dict[int, set[int]]:
         for row in rows_found:
             if row["id"] not in owner:
                 owner[row["id"]] = owner[row["merged_into"]]
-                found[owner[row["id"]]].add(row["id"])
+                members[owner[row["id"]]].add(row["id"])
                 frontier.append(row["id"])
-    return found
+    return members
 
 
 async def set_merged(

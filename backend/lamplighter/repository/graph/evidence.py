@@ -49,19 +49,23 @@ async def sync(db: Database, origin: Origin, extraction: Extraction, *, now: dat
 
     What it no longer states has no evidence here any more, and ends where it has no other.
     """
-    wanted = await _targets(db, origin, extraction, now=now)
+    targets = await _targets(db, origin, extraction, now=now)
     query = sa.select(graph_evidence).where(_EV.source == origin.source, _EV.source_id == origin.id)
-    known = {_target(row): row for row in await db.fetch_all(query.order_by(_EV.id))}
+    stored = {_target(row): row for row in await db.fetch_all(query.order_by(_EV.id))}
     ended = [
-        target for target, row in known.items() if target not in wanted and row["ended_at"] is None
+        target
+        for target, row in stored.items()
+        if target not in targets and row["ended_at"] is None
     ]
     begun = [
-        target for target in wanted if target not in known or known[target]["ended_at"] is not None
+        target
+        for target in targets
+        if target not in stored or stored[target]["ended_at"] is not None
     ]
     for target in begun:
-        await _begin(db, origin, target, known.get(target), wanted[target], now=now)
+        await _begin(db, origin, target, stored.get(target), targets[target], now=now)
     if ended:
-        ids = [known[target]["id"] for target in ended]
+        ids = [stored[target]["id"] for target in ended]
         await db.execute(sa.update(graph_evidence).where(_EV.id.in_(ids)).values(ended_at=now))
     await refresh(db, [*begun, *ended], now=now)
 
@@ -98,15 +102,15 @@ async def _entity_ids(
     db: Database, origin: Origin, named: Iterable[NamedEntity], *, now: datetime
 ) -> dict[str, int]:
     """Return the entity of each folded name; what a person declared comes before what is new."""
-    wanted = {fold_name(each.name): each for each in reversed(list(named))}
-    held = await entities.owners(db, list(wanted), origin.place.project)
-    for folded, each in wanted.items():
-        if folded not in held:
+    by_name = {fold_name(each.name): each for each in reversed(list(named))}
+    ids = await entities.owners(db, list(by_name), origin.place.project)
+    for folded, each in by_name.items():
+        if folded not in ids:
             made = await entities.insert(db, each, origin.place, origin.source, now=now)
-            held[folded] = made.id
+            ids[folded] = made.id
         else:
-            await _refine(db, held[folded], each, now=now)
-    return {folded: held[folded] for folded in wanted}
+            await _refine(db, ids[folded], each, now=now)
+    return {folded: ids[folded] for folded in by_name}
 
 
 async def _refine(db: Database, number: int, each: NamedEntity, *, now: datetime) -> None:
@@ -144,13 +148,13 @@ async def _relationship(
     named = (ids[fold_name(claim.source.name)], ids[fold_name(claim.target.name)])
     if named[0] == named[1]:
         return None
-    held = await relationships.find(db, origin.place.project, claim.kind, *named)
-    if held is None:
+    row = await relationships.find(db, origin.place.project, claim.kind, *named)
+    if row is None:
         roots = await entities.roots_of(db, named)
         ends = await entities.by_ids(db, {*named, *roots.values()})
         if any(each.deleted_at is not None for each in ends.values()):
             return None  # an operator took the entity away
-        held = await relationships.insert(
+        row = await relationships.insert(
             db,
             claim.kind,
             named,
@@ -160,10 +164,10 @@ async def _relationship(
             now=now,
             confidence=claim.confidence,
         )
-    elif held["source"] == EvidenceSource.MODEL:  # now it may be more than what a model found
+    elif row["source"] == EvidenceSource.MODEL:  # now it may be more than what a model found
         values = {"source": origin.source}
-        held = await rows.update(db, relationships_table, held, values, now=now, act=None)
-    return int(held["id"])
+        row = await rows.update(db, relationships_table, row, values, now=now, act=None)
+    return int(row["id"])
 
 
 async def refresh(db: Database, targets: Collection[Target], *, now: datetime) -> None:

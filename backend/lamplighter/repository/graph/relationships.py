@@ -82,17 +82,17 @@ async def count_by_entity(
 
 
 def _conditions(selection: RelationshipFilter) -> list[Any]:
-    found = within(selection.reach, _ROW)
+    clauses = within(selection.reach, _ROW)
     if selection.kind is not None:
-        found.append(_ROW.kind == selection.kind)
+        clauses.append(_ROW.kind == selection.kind)
     if selection.entity is not None:
-        found.append((_ROW.source_id == selection.entity) | (_ROW.target_id == selection.entity))
+        clauses.append((_ROW.source_id == selection.entity) | (_ROW.target_id == selection.entity))
     if selection.project is not None:
-        found.append(_ROW.project == selection.project)
+        clauses.append(_ROW.project == selection.project)
     if selection.current is not None:
         now = sa.and_(*is_current(_ROW))
-        found.append(now if selection.current else ~now)
-    return found
+        clauses.append(now if selection.current else ~now)
+    return clauses
 
 
 async def find(
@@ -205,7 +205,7 @@ def _traversal(reach: Reach | None) -> Statement:
 
 def _some_edges(near: sa.CTE, reach: Reach | None, most: sa.BindParameter[int]) -> Any:
     """Return the relationships of an entity: of a hub no more than a traversal can use."""
-    found = []
+    queries = []
     for end in ("source_id", "target_id"):
         edge = relationships.alias()
         query = (
@@ -215,8 +215,8 @@ def _some_edges(near: sa.CTE, reach: Reach | None, most: sa.BindParameter[int]) 
             .correlate(near)
             .subquery()
         )
-        found.append(sa.select(query.c.id))
-    return sa.union_all(*found)
+        queries.append(sa.select(query.c.id))
+    return sa.union_all(*queries)
 
 
 _ANY: Any = sa.bindparam("project", type_=sa.Text())

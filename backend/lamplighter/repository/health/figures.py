@@ -81,27 +81,27 @@ async def has_memories(db: Database) -> bool:
     return await db.fetch_val(sa.select(memories.c.id).where(_ACTIVE).limit(1)) is not None
 
 
-async def count_drift(db: Database, *, since: datetime) -> DriftCounts:
+async def count_drift(db: Database, *, start: datetime) -> DriftCounts:
     """Count what disagrees with memories and what agrees since a moment.
 
     A memory that a person corrected counts once: an editor saves a line again and again.
     """
-    corrected = _corrections(since).c.memory_id
+    corrected = _corrections(start).c.memory_id
     edited = await db.fetch_val(sa.select(sa.func.count(corrected.distinct())))
     causes = await _group(
         db,
         history.c.cause,
         history.c.cause.in_((CONTRADICTED, *_AGREEING_CAUSES)),
-        history.c.at >= since,
+        history.c.at >= start,
     )
     resolved = await _group(
         db,
         reviews.c.resolution,
         reviews.c.state == ReviewState.RESOLVED.value,
         reviews.c.kind != ReviewKind.RELATIONSHIP.value,
-        reviews.c.resolved_at >= since,
+        reviews.c.resolved_at >= start,
     )
-    opened = await _group(db, reviews.c.kind, reviews.c.created_at >= since)
+    opened = await _group(db, reviews.c.kind, reviews.c.created_at >= start)
     return DriftCounts(
         corrections=int(edited) + sum(resolved.get(each.value, 0) for each in _CORRECTING),
         contradictions=causes.get(CONTRADICTED, 0)
@@ -111,14 +111,14 @@ async def count_drift(db: Database, *, since: datetime) -> DriftCounts:
     )
 
 
-async def count_evidence(db: Database, *, since: datetime) -> list[Evidence]:
+async def count_evidence(db: Database, *, start: datetime) -> list[Evidence]:
     """Count what confirmed and contradicted memories, by the confidence they had before it.
 
     The newest 20,000 of them are counted.
     """
     newest = (
         sa.select(history.c.before, history.c.cause)
-        .where(history.c.cause.in_((CONTRADICTED, *_AGREEING_CAUSES)), history.c.at >= since)
+        .where(history.c.cause.in_((CONTRADICTED, *_AGREEING_CAUSES)), history.c.at >= start)
         .order_by(history.c.id.desc())
         .limit(MAX_EVIDENCE)
         .subquery("newest")
@@ -135,15 +135,15 @@ async def count_evidence(db: Database, *, since: datetime) -> list[Evidence]:
     ]
 
 
-async def list_drifting(db: Database, *, since: datetime, limit: int) -> list[int]:
+async def list_drifting(db: Database, *, start: datetime, limit: int) -> list[int]:
     """Return active memories that were corrected, contradicted or put in a review, newest first."""
     contradicted = sa.select(history.c.memory_id, history.c.at).where(
-        history.c.cause == CONTRADICTED, history.c.at >= since
+        history.c.cause == CONTRADICTED, history.c.at >= start
     )
-    edited = _corrections(since)
+    edited = _corrections(start)
     sides = [
         sa.select(side.label("memory_id"), reviews.c.created_at.label("at")).where(
-            reviews.c.created_at >= since, reviews.c.kind != ReviewKind.RELATIONSHIP.value
+            reviews.c.created_at >= start, reviews.c.kind != ReviewKind.RELATIONSHIP.value
         )
         for side in (reviews.c.old_id, reviews.c.new_id)
     ]
@@ -172,13 +172,13 @@ async def count_reviews(db: Database, *, now: datetime) -> dict[str, int]:
     return {"reviews": int(row["count"]) + pages, "review_days": max(0, age.days)}
 
 
-async def count_organized(db: Database, *, since: datetime) -> dict[str, int]:
+async def count_organized(db: Database, *, start: datetime) -> dict[str, int]:
     """Count what the organizer set aside and compressed since a moment, without undone runs."""
     undone = sa.select(acts.c.undoes).where(
         acts.c.undoes == organizer_runs.c.act_id, acts.c.changed.is_not(None)
     )
     query = sa.select(organizer_runs.c.counts).where(
-        organizer_runs.c.started_at >= since, ~undone.exists()
+        organizer_runs.c.started_at >= start, ~undone.exists()
     )
     counts = [row["counts"] for row in await db.fetch_all(query)]
     return {
@@ -187,14 +187,14 @@ async def count_organized(db: Database, *, since: datetime) -> dict[str, int]:
     }
 
 
-def _corrections(since: datetime) -> sa.Subquery:
+def _corrections(start: datetime) -> sa.Subquery:
     """Return the edits of texts by people."""
     before, after = (
         JsonValue(side, "observation", sa.Text()) for side in (history.c.before, history.c.after)
     )
     return (
         sa.select(history.c.memory_id, history.c.at)
-        .where(history.c.cause == "edited", history.c.at >= since)
+        .where(history.c.cause == "edited", history.c.at >= start)
         .where(history.c.actor == OPERATOR, before != after)
         .subquery("corrected")
     )

@@ -135,7 +135,7 @@ def _column(name: str) -> sa.ColumnElement[Any]:
 
 def _as_of(*period: sa.ColumnElement[bool]) -> sa.FromClause:
     """Return the memories in some periods."""
-    held, then = memory_periods, history.alias("then")
+    periods, then = memory_periods, history.alias("then")
     before = then.c.before
     was: dict[str, sa.ColumnElement[Any]] = {
         name: _HistoryValue(before, memories.c[name]) for name in HISTORY_FIELDS if name != "kind"
@@ -155,8 +155,8 @@ def _as_of(*period: sa.ColumnElement[bool]) -> sa.FromClause:
     return (
         sa.select(*columns)
         .select_from(
-            held.outerjoin(memories, memories.c.id == held.c.memory_id).outerjoin(
-                then, then.c.id == held.c.entry_id
+            periods.outerjoin(memories, memories.c.id == periods.c.memory_id).outerjoin(
+                then, then.c.id == periods.c.entry_id
             )
         )
         .where(_PRESENT, *period)

@@ -97,14 +97,14 @@ ODD: Final = (
 
 def with_confidence(confidence: Any) -> dict[str, Any]:
     """Return what a confidence makes of a row, as the domain's `with_confidence` does."""
-    held = memories.c.inactive_reason
+    reason = memories.c.inactive_reason
     low = confidence < ACTIVE_THRESHOLD
-    ours = held.is_(None) | held.in_(REVERSIBLE)
+    ours = reason.is_(None) | reason.in_(REVERSIBLE)
     return {
         "confidence": confidence,
         "active": sa.case((low, 0), (ours, 1), else_=memories.c.active),
         "inactive_reason": sa.case(
-            (low, sa.func.coalesce(held, InactiveReason.LOW)), (ours, sa.null()), else_=held
+            (low, sa.func.coalesce(reason, InactiveReason.LOW)), (ours, sa.null()), else_=reason
         ),
     }
 

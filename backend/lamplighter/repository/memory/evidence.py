@@ -146,7 +146,7 @@ async def _included(db: Database, ids: Sequence[int]) -> dict[int, AuditTally]:
 
 async def _contradictions(db: Database, ids: Sequence[int]) -> dict[int, AuditLinks]:
     rows = _both_ways(links, "memory_id", "target_id", ids)
-    found: dict[int, list[AuditLink]] = defaultdict(list)
+    by_memory: dict[int, list[AuditLink]] = defaultdict(list)
     counts: dict[int, int] = {}
     for row in await _newest(db, rows, "own_id", also=OTHER_MEMORY, of="other_id"):
         tie = AuditLink(
@@ -158,14 +158,16 @@ async def _contradictions(db: Database, ids: Sequence[int]) -> dict[int, AuditLi
             session_id=row["session_id"],
             at=row["created_at"],
         )
-        found[row["own_id"]].append(tie)
+        by_memory[row["own_id"]].append(tie)
         counts[row["own_id"]] = row["count"]
-    return {number: AuditLinks(counts[number], links=tuple(ties)) for number, ties in found.items()}
+    return {
+        number: AuditLinks(counts[number], links=tuple(ties)) for number, ties in by_memory.items()
+    }
 
 
 async def _open_reviews(db: Database, ids: Sequence[int]) -> dict[int, AuditLinks]:
     rows = _both_ways(reviews, "old_id", "new_id", ids, reviews.c.state == "open")
-    found: dict[int, list[AuditReview]] = defaultdict(list)
+    by_memory: dict[int, list[AuditReview]] = defaultdict(list)
     counts: dict[int, int] = {}
     for row in await _newest(db, rows, "own_id"):
         case = AuditReview(
@@ -175,10 +177,11 @@ async def _open_reviews(db: Database, ids: Sequence[int]) -> dict[int, AuditLink
             observation=row["said"],
             at=row["created_at"],
         )
-        found[row["own_id"]].append(case)
+        by_memory[row["own_id"]].append(case)
         counts[row["own_id"]] = row["count"]
     return {
-        number: AuditLinks(counts[number], cases=tuple(cases)) for number, cases in found.items()
+        number: AuditLinks(counts[number], cases=tuple(cases))
+        for number, cases in by_memory.items()
     }
 
 
@@ -234,14 +237,14 @@ async def _newest(
 
 
 def _tallies(rows: Sequence[Any]) -> dict[int, AuditTally]:
-    found: dict[int, list[AuditOccurrence]] = defaultdict(list)
+    by_memory: dict[int, list[AuditOccurrence]] = defaultdict(list)
     counts: dict[int, int] = {}
     for row in rows:
-        found[row["memory_id"]].append(AuditOccurrence(row["session_id"], row["at"]))
+        by_memory[row["memory_id"]].append(AuditOccurrence(row["session_id"], row["at"]))
         counts[row["memory_id"]] = row["count"]
     return {
         number: AuditTally(counts[number], tuple(occurrences))
-        for number, occurrences in found.items()
+        for number, occurrences in by_memory.items()
     }
 
 
@@ -279,13 +282,13 @@ class SourceCounts:
 async def counts(db: Database, memory_id: MemoryId) -> SourceCounts:
     """Return how often a memory was observed and included."""
     of_it = (history.c.memory_id == memory_id, history.c.cause.in_(REPORT_CAUSES))
-    said = sa.select(sa.func.count()).select_from(history).where(*of_it)
+    report_count = sa.select(sa.func.count()).select_from(history).where(*of_it)
     by = sa.select(sa.func.count(history.c.session_id.distinct())).where(*of_it)
     inclusions = (
         sa.select(sa.func.count()).select_from(exposures).where(*_inclusion_conditions(memory_id))
     )
     query = sa.select(
-        said.scalar_subquery().label("reports"),
+        report_count.scalar_subquery().label("reports"),
         by.scalar_subquery().label("sessions"),
         inclusions.scalar_subquery().label("inclusions"),
     )

@@ -177,7 +177,7 @@ async def lines_before(
     db: Database, memory: Memory, own: PromptFilter, before: Sequence[PromptFilter] = ()
 ) -> list[ServiceLines]:
     """Return by service the lines before a memory in its `own` circle and in those `before`."""
-    found: dict[str | None, ServiceLines] = {}
+    by_service: dict[str | None, ServiceLines] = {}
     for rows in parts(own.at):
         ahead = [sa.and_(*eligible(own, rows.c), _comes_before(memory, rows.c))]
         ahead += [sa.and_(*eligible(each, rows.c)) for each in before]
@@ -188,14 +188,14 @@ async def lines_before(
             .order_by(rows.c.service)
         )
         for row in await db.fetch_all(query):
-            held = found.get(row["service"], ServiceLines(row["service"], 0, 0, 0))
-            found[row["service"]] = ServiceLines(
+            held = by_service.get(row["service"], ServiceLines(row["service"], 0, 0, 0))
+            by_service[row["service"]] = ServiceLines(
                 row["service"],
                 held.count + int(row["count"]),
                 held.chars + int(row["chars"]),
                 held.doubtful + int(row["doubtful"]),
             )
-    return list(found.values())
+    return list(by_service.values())
 
 
 def _comes_before(memory: Memory, columns: Any) -> sa.ColumnElement[bool]:
@@ -226,14 +226,14 @@ async def record_access(db: Database, ids: Iterable[int], now: datetime) -> None
 
     No version, no history, no change of the feed: a screen hears of it when it reads again.
     """
-    known = sorted(set(ids))
-    if not known:
+    unique_ids = sorted(set(ids))
+    if not unique_ids:
         return
     async with writing(db):
-        for at in range(0, len(known), BATCH_SIZE):
+        for at in range(0, len(unique_ids), BATCH_SIZE):
             statement = (
                 sa.update(memories)
-                .where(memories.c.id.in_(known[at : at + BATCH_SIZE]))
+                .where(memories.c.id.in_(unique_ids[at : at + BATCH_SIZE]))
                 .values(access_count=memories.c.access_count + 1, accessed_at=now)
             )
             await db.execute(statement)

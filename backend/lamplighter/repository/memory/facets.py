@@ -45,15 +45,15 @@ async def facets(
     They are read once: to find a text in them, or to rebuild them, is the work.
     """
     selection = await name_few(db, selection, at=at)
-    found = _facets_of(await _count_combinations(db, selection, at), selection)
+    counts = _facets_of(await _count_combinations(db, selection, at), selection)
     if at is None:
         everyone = replace(selection, in_review=False)
         if selection.in_review:  # but the states are counted of all
             all_states = await _count_combinations(db, everyone, at)
-            found.states.update(_facets_of(all_states, everyone).states)
+            counts.states.update(_facets_of(all_states, everyone).states)
         review = replace(selection, active=None, in_review=True)
-        found.states["review"] = await count(db, review)
-    return found
+        counts.states["review"] = await count(db, review)
+    return counts
 
 
 def _sorted_facets(
@@ -107,16 +107,16 @@ async def _count_combinations(
 ) -> Counter[tuple[Any, ...]]:
     """Return how many memories had each combination of the choices, which are all left out."""
     free = replace(selection, service=None, category=None, project=None, active=None)
-    asked = partial(conditions, free)
+    where = partial(conditions, free)
     if at is None and free.q:
-        asked = partial(_counted, free)
-    found: Counter[tuple[Any, ...]] = Counter()
-    for rows in parts(at, reads=asked, counts=True):
+        where = partial(_counted, free)
+    combinations: Counter[tuple[Any, ...]] = Counter()
+    for rows in parts(at, reads=where, counts=True):
         columns = [rows.c[name] for name in _CHOICES]
-        query = sa.select(*columns, sa.func.count().label("count")).where(*asked(rows.c))
+        query = sa.select(*columns, sa.func.count().label("count")).where(*where(rows.c))
         for row in await db.fetch_all(query.group_by(*columns)):
-            found[tuple(row[name] for name in _CHOICES)] += row["count"]
-    return found
+            combinations[tuple(row[name] for name in _CHOICES)] += row["count"]
+    return combinations
 
 
 def _counted(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
@@ -129,7 +129,7 @@ def _counted(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[boo
     return [*conditions(replace(selection, q=None), columns), found]
 
 
-def _facets_of(found: Counter[tuple[Any, ...]], selection: MemoryFilter) -> FacetCounts:
+def _facets_of(combinations: Counter[tuple[Any, ...]], selection: MemoryFilter) -> FacetCounts:
     service = None if selection.service == GENERAL else selection.service
     chosen = {
         "service": selection.service is None or {service},
@@ -137,7 +137,7 @@ def _facets_of(found: Counter[tuple[Any, ...]], selection: MemoryFilter) -> Face
         "project": selection.project is None or {selection.project},
         "active": selection.active is None or {selection.active},
     }
-    counts = {name: _count_choice(found, name, chosen) for name in _CHOICES}
+    counts = {name: _count_choice(combinations, name, chosen) for name in _CHOICES}
     active = counts.pop("active")
     states = {"active": active[True], "inactive": active[False]}
     return _sorted_facets(counts["service"], counts["category"], counts["project"], states)

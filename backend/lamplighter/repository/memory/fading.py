@@ -58,14 +58,14 @@ def _select_due(*where: Any, limit: int | None = None) -> sa.Select[Any]:
 
 def _faded() -> dict[str, Any]:
     lower = rounded(_COLUMNS.confidence - WEEKLY_DECAY * _WEEKS_DUE)
-    held = _COLUMNS.inactive_reason
+    reason = _COLUMNS.inactive_reason
     falls = (_COLUMNS.active == 1) & (lower < ACTIVE_THRESHOLD)
-    stays = (_COLUMNS.active == 1) & held.in_([InactiveReason.LOW, InactiveReason.OPERATOR])
+    stays = (_COLUMNS.active == 1) & reason.in_([InactiveReason.LOW, InactiveReason.OPERATOR])
     return {
         "confidence": lower,
         "active": sa.case((falls, 0), else_=_COLUMNS.active),
         "inactive_reason": sa.case(
-            (falls, sa.func.coalesce(held, InactiveReason.LOW)), (stays, sa.null()), else_=held
+            (falls, sa.func.coalesce(reason, InactiveReason.LOW)), (stays, sa.null()), else_=reason
         ),
         "decayed_weeks": _WEEKS,
     }

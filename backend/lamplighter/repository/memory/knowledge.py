@@ -20,27 +20,27 @@ AT_MOST: Final = 20
 """The most rows of one hash to compare; nearly always their texts are equal."""
 
 
-async def find_duplicate(db: Database, candidate: Candidate, *, since: datetime) -> Memory | None:
+async def find_duplicate(db: Database, candidate: Candidate, *, start: datetime) -> Memory | None:
     """Return the newest active memory of the same words and project since a moment.
 
     What rules caught is told apart by its category and scope too: each rule has its say.
     """
     caught = candidate.source in (Source.CAPTURED, Source.OWNER)
-    words = content_hash(candidate.observation)
+    text_hash = content_hash(candidate.observation)
     query = (
         sa.select(memories)
-        .where(memories.c.content_hash == words)
+        .where(memories.c.content_hash == text_hash)
         .where(memories.c.project == candidate.project)
         .where(memories.c.category == candidate.category if caught else sa.text(KNOWLEDGE))
         .where(memories.c.scope == candidate.scope if caught else sa.true())
         .where(memories.c.active == 1)
-        .where(memories.c.created_at > since)
+        .where(memories.c.created_at > start)
         .order_by(memories.c.id.desc())
         .limit(AT_MOST)
     )
     found = [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
     # one that was written by hand may hold other words than its hash is of
-    return next((each for each in found if content_hash(each.observation) == words), None)
+    return next((each for each in found if content_hash(each.observation) == text_hash), None)
 
 
 async def count_duplicate(db: Database, memory_id: MemoryId, *, now: datetime) -> None:

@@ -98,24 +98,24 @@ class MemoryFilter:
 
 def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
     """Return what is true of the memories that are asked for."""
-    found: list[sa.ColumnElement[bool]] = []
+    clauses: list[sa.ColumnElement[bool]] = []
     if selection.service is not None:
         service = None if selection.service == GENERAL else selection.service
-        found.append(columns.service.is_not_distinct_from(service))
+        clauses.append(columns.service.is_not_distinct_from(service))
     if selection.active is not None:
-        found.append(columns.active == int(selection.active))
+        clauses.append(columns.active == int(selection.active))
     asked = {name: getattr(selection, name) for name in ("category", "kind", "project", "scope")}
-    found += [columns[name] == value for name, value in asked.items() if value is not None]
+    clauses += [columns[name] == value for name, value in asked.items() if value is not None]
     if selection.session_id is not None:
-        found.append(sa.func.coalesce(columns.session_id, _NOBODY) == selection.session_id)
+        clauses.append(sa.func.coalesce(columns.session_id, _NOBODY) == selection.session_id)
     if selection.in_review:
-        found.append(_in_review(columns))
+        clauses.append(_in_review(columns))
     if selection.ids:
-        found.append(in_list(columns.id, selection.ids))
+        clauses.append(in_list(columns.id, selection.ids))
     if selection.view is not None:
-        found.append(_VIEWS[selection.view](selection, columns))
+        clauses.append(_VIEWS[selection.view](selection, columns))
     return [
-        *found,
+        *clauses,
         *_in_section(selection.operational, columns),
         *visible_to(selection.finds, columns),
         *([contains(selection.q, columns, selection.ids)] if selection.q else ()),  # the slowest
@@ -410,21 +410,21 @@ def _number_of(rows: sa.FromClause, conditions: Sequence[sa.ColumnElement[bool]]
 
 def eligible(selection: PromptFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
     """Return the conditions of memories that are eligible for prompts."""
-    found: list[sa.ColumnElement[bool]] = [
+    clauses: list[sa.ColumnElement[bool]] = [
         columns.active == 1,
         columns.confidence >= ACTIVE_THRESHOLD,
         columns.category.in_(OPERATIONAL),
     ]
     if selection.without:
-        found.append(columns.id.not_in(selection.without))
+        clauses.append(columns.id.not_in(selection.without))
     if selection.services is not None:
         own = columns.service.in_(selection.services)
-        found.append(own if selection.inside else columns.service.is_(None) | ~own)
+        clauses.append(own if selection.inside else columns.service.is_(None) | ~own)
     if selection.few:
-        found.append(columns.id.in_(_short(selection.longest)))
+        clauses.append(columns.id.in_(_short(selection.longest)))
     elif selection.longest is not None:
-        found.append(sa.func.length(columns.observation) <= selection.longest)
-    return found
+        clauses.append(sa.func.length(columns.observation) <= selection.longest)
+    return clauses
 
 
 def _short(longest: Any) -> sa.Select[Any]:

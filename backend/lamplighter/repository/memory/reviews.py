@@ -211,21 +211,21 @@ async def compatible_among(db: Database, ids: Sequence[MemoryId]) -> set[frozens
         .where(reviews.c.old_id.in_(ids))
         .where(reviews.c.new_id.in_(ids))
     )
-    found: set[frozenset[MemoryId]] = set()
+    pairs: set[frozenset[MemoryId]] = set()
     for row in await db.fetch_all(query):
         pair = [MemoryId(row["old_id"]), MemoryId(row["new_id"])]
         if await _normalized_texts(db, pair) == await _normalized_texts(
             db, pair, at=row["resolved_at"]
         ):
-            found.add(frozenset(pair))
-    return found
+            pairs.add(frozenset(pair))
+    return pairs
 
 
 async def rejected_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
     """Return which of these memories a person superseded by another active one."""
-    aside, kept = memories_table.alias("aside"), memories_table.alias("kept")
+    aside, preferred = memories_table.alias("aside"), memories_table.alias("kept")
     decided = [
-        (reviews.c.resolution == resolution) & (aside.c.id == other) & (kept.c.id == one)
+        (reviews.c.resolution == resolution) & (aside.c.id == other) & (preferred.c.id == one)
         for resolution, one, other in (
             (Resolution.KEEP_OLD, reviews.c.old_id, reviews.c.new_id),
             (Resolution.KEEP_NEW, reviews.c.new_id, reviews.c.old_id),
@@ -234,11 +234,11 @@ async def rejected_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]
     query = (
         sa.select(aside.c.id)
         .distinct()
-        .select_from(reviews, aside, kept)
+        .select_from(reviews, aside, preferred)
         .where(sa.or_(*decided))
         .where(reviews.c.old_id.in_(ids) | reviews.c.new_id.in_(ids))
         .where(aside.c.id.in_(ids), aside.c.inactive_reason == InactiveReason.SUPERSEDED)
-        .where(kept.c.active == 1)
+        .where(preferred.c.active == 1)
     )
     return {MemoryId(row["id"]) for row in await db.fetch_all(query)}
 
@@ -394,20 +394,20 @@ def _sides(found: Iterable[Review]) -> list[MemoryId]:
 
 
 def _conditions(selection: ReviewFilter) -> list[sa.ColumnElement[bool]]:
-    found: list[sa.ColumnElement[bool]] = []
+    clauses: list[sa.ColumnElement[bool]] = []
     if selection.state is not None:
-        found.append(reviews.c.state == selection.state)
+        clauses.append(reviews.c.state == selection.state)
     if selection.kind is not None:
-        found.append(reviews.c.kind == selection.kind)
+        clauses.append(reviews.c.kind == selection.kind)
     if selection.session is not None:
-        found.append(reviews.c.session_id == selection.session)
+        clauses.append(reviews.c.session_id == selection.session)
     if selection.service is not None:
         service = None if selection.service == GENERAL else selection.service
-        found.append(reviews.c.service.is_not_distinct_from(service))
+        clauses.append(reviews.c.service.is_not_distinct_from(service))
     if visible := memories.visible_to(selection.finds, memories_table.c):
         ids = sa.select(memories_table.c.id).where(*visible)
-        found += [reviews.c.old_id.in_(ids), reviews.c.new_id.in_(ids)]
-    return found
+        clauses += [reviews.c.old_id.in_(ids), reviews.c.new_id.in_(ids)]
+    return clauses
 
 
 async def _update(

@@ -209,7 +209,7 @@ async def count(db: Database, *, q: str = "") -> int:
 
 async def count_related(db: Database, ids: Sequence[int]) -> dict[int, dict[str, int]]:
     """Return for each memory how many entries of its history and links belong to it."""
-    found = {number: {"changes": 0, "links": 0} for number in ids}
+    totals = {number: {"changes": 0, "links": 0} for number in ids}
     owners = (
         ("changes", history.c.memory_id),
         ("links", links.c.memory_id),
@@ -219,8 +219,8 @@ async def count_related(db: Database, ids: Sequence[int]) -> dict[int, dict[str,
         count = sa.func.count().label("n")
         query = sa.select(owner.label("owner"), count).where(owner.in_(ids)).group_by(owner)
         for row in await db.fetch_all(query):
-            found[row["owner"]][name] += row["n"]
-    return found
+            totals[row["owner"]][name] += row["n"]
+    return totals
 
 
 async def of_act(db: Database, act_id: int) -> list[int]:

@@ -216,7 +216,7 @@ async def place(db: Database, places: Mapping[int, str | None]) -> None:
 
 async def memories_on(db: Database, paths: Sequence[str]) -> dict[str, list[Memory]]:
     """Return the memories that pages state, by category and number."""
-    found: dict[str, list[Memory]] = {path: [] for path in paths}
+    by_path: dict[str, list[Memory]] = {path: [] for path in paths}
     query = (
         sa.select(memories, notebook_lines.c.path.label("page"))
         .join(notebook_lines, notebook_lines.c.memory_id == memories.c.id)
@@ -227,8 +227,8 @@ async def memories_on(db: Database, paths: Sequence[str]) -> dict[str, list[Memo
     for row in await db.fetch_all(query):
         values: dict[str, Any] = dict(row)
         path = values.pop("page")
-        found[path].append(from_row(values))
-    return found
+        by_path[path].append(from_row(values))
+    return by_path
 
 
 @dataclass(frozen=True, slots=True)

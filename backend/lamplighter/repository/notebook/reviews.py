@@ -55,21 +55,21 @@ async def save(db: Database, pages: Mapping[str, Sequence[str]], *, now: datetim
 
     Without a page the open review is settled.
     """
-    held = await open_review(db)
+    review = await open_review(db)
     reasons = {path: list(each) for path, each in pages.items()}
-    if held is None:
+    if review is None:
         if reasons:
             values = {"pages": {"open": reasons, "discarded": {}}, "created_at": now}
             insert = sa.insert(notebook_reviews).values(home=home_of(db), **values)
             number = int(await db.fetch_val(insert.returning(notebook_reviews.c.id)))
             await _publish(db, number, reasons, ChangeOp.CREATED, now=now)
         return sorted(reasons)
-    if reasons != held.pages:
-        await _update(db, held, reasons, dict(held.discarded))
-        await _publish(db, held.id, reasons, ChangeOp.UPDATED, now=now)
+    if reasons != review.pages:
+        await _update(db, review, reasons, dict(review.discarded))
+        await _publish(db, review.id, reasons, ChangeOp.UPDATED, now=now)
     if not reasons:
-        await resolve(db, held.id, "settled", now=now)
-    return sorted(reasons.keys() - held.pages.keys())
+        await resolve(db, review.id, "settled", now=now)
+    return sorted(reasons.keys() - review.pages.keys())
 
 
 async def _publish(
@@ -98,13 +98,13 @@ async def resolve(db: Database, number: int, resolution: str, *, now: datetime) 
 
 async def _update(
     db: Database,
-    held: NotebookReview,
+    review: NotebookReview,
     pages: Mapping[str, Sequence[str]],
     discarded: Mapping[str, str],
 ) -> None:
     await db.execute(
         sa.update(notebook_reviews)
-        .where(notebook_reviews.c.id == held.id)
+        .where(notebook_reviews.c.id == review.id)
         .values(pages={"open": dict(pages), "discarded": dict(discarded)})
     )
 

@@ -156,15 +156,15 @@ async def mark_read(db: Database, some: Sequence[ScannedText], run: int, *, now:
 
 async def extracted_before(db: Database, scanned: ScannedText) -> set[tuple[str, str]]:
     """Return the keys of all facts of a text so far, with those that a person removed."""
-    found: set[tuple[str, str]] = set()
+    keys: set[tuple[str, str]] = set()
     for table in (memories, trash):
         query = sa.select(table.c.project, table.c.observation).where(
             table.c.source == Source.EXTRACTED,
             table.c.source_ref.like(f"%, {scanned.source} {scanned.ref}"),
         )
         rows = await db.fetch_all(query)
-        found |= {(row["project"], comparison_key(row["observation"])) for row in rows}
-    return found
+        keys |= {(row["project"], comparison_key(row["observation"])) for row in rows}
+    return keys
 
 
 async def said_in_session(db: Database, session_id: int) -> set[tuple[str, str]]:
@@ -197,7 +197,7 @@ async def remove_old(db: Database, *, now: datetime) -> None:
 
 
 def _scanned(source: str, row: Any) -> tuple[ScannedText, str | None]:
-    found = ScannedText(
+    scanned = ScannedText(
         source=source,
         ref=row["id"],
         version=row["version"],
@@ -207,4 +207,4 @@ def _scanned(source: str, row: Any) -> tuple[ScannedText, str | None]:
         at=row["at"],
         session=row["session"],
     )
-    return found, row["read"]
+    return scanned, row["read"]

@@ -96,13 +96,13 @@ async def sources_of(
 
 async def chosen_among(db: Database, ids: Collection[int]) -> set[MemoryId]:
     """Return which of some memories a person decided for in a review."""
-    found: set[MemoryId] = set()
+    chosen: set[MemoryId] = set()
     sides = [(resolution, each) for resolution, some in _CHOSEN.items() for each in some]
     for resolution, side in sides:
         query = sa.select(side.label("id")).where(reviews.c.resolution == resolution)
         rows = await db.fetch_all(query.where(_among(side, ids)))
-        found |= {MemoryId(row["id"]) for row in rows}
-    return found
+        chosen |= {MemoryId(row["id"]) for row in rows}
+    return chosen
 
 
 async def tiers_of(db: Database, ids: Collection[int]) -> dict[int, int]:

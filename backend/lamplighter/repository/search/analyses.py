@@ -159,9 +159,9 @@ async def find_related(
     yet; without terms it is those that say the same words. It writes nothing and keeps
     nothing in memory, so that it may be asked at any time, beside a writer.
     """
-    given = sorted(terms, key=lambda term: (-len(term), term))[:LIKELY_TERMS]
+    likely_terms = sorted(terms, key=lambda term: (-len(term), term))[:LIKELY_TERMS]
     spaced = " " + sa.func.coalesce(analyses.c.terms, "") + " "
-    has = [spaced.contains(f" {term} ", autoescape=True) for term in given]
+    has = [spaced.contains(f" {term} ", autoescape=True) for term in likely_terms]
     shared = [sa.case((each, 1), else_=0) for each in has]
     same = sa.or_(
         memories.c.content_hash == content_hash(candidate.observation),
@@ -175,7 +175,7 @@ async def find_related(
             analyses.c.observation.label("of"),
             analyses.c.analysis,
             score.label("score"),
-            (_stale(lexicon.version) if given else sa.false()).label("stale"),
+            (_stale(lexicon.version) if likely_terms else sa.false()).label("stale"),
         )
         .select_from(memories.outerjoin(analyses, analyses.c.memory_id == memories.c.id))
         .where(memories.c.active == 1)
@@ -251,26 +251,30 @@ def _row(number: int, observation: str, analysis: Analysis) -> dict[str, Any]:
 
 
 async def _current_index(db: Database, group: GroupKey, lexicon: Lexicon) -> GroupIndex:
-    known: GroupIndex | None = db.groups.get(group)
-    if known is None or known.lexicon != lexicon.version:
+    cached: GroupIndex | None = db.groups.get(group)
+    if cached is None or cached.lexicon != lexicon.version:
         return await _build_index(db, group, lexicon)
-    newest, *heard = await db.fetch_all(_CHANGED(seq=known.seq, most=MAX_FOLLOWED + 1))
+    newest, *heard = await db.fetch_all(_CHANGED(seq=cached.seq, most=MAX_FOLLOWED + 1))
     heard.sort(key=lambda each: each["seq"])
-    ours = [each for each in heard if each["entity"] == MEMORY]
-    missed = bool(heard) and heard[0]["seq"] != known.seq + 1  # they are no longer kept
-    if missed or len(heard) > MAX_FOLLOWED or any(each["op"] == ChangeOp.BATCH for each in ours):
+    memory_changes = [each for each in heard if each["entity"] == MEMORY]
+    missed = bool(heard) and heard[0]["seq"] != cached.seq + 1  # they are no longer kept
+    if (
+        missed
+        or len(heard) > MAX_FOLLOWED
+        or any(each["op"] == ChangeOp.BATCH for each in memory_changes)
+    ):
         return await _build_index(db, group, lexicon)
     changed = {
         each["entity_id"]
-        for each in ours
-        if each["op"] != ChangeOp.CREATED and each["entity_id"] <= known.newest
+        for each in memory_changes
+        if each["op"] != ChangeOp.CREATED and each["entity_id"] <= cached.newest
     }
-    again = changed.union(sorted(known.unread)[:STALE_BATCH_SIZE])
-    if again or newest["entity_id"] > known.newest:
-        await _add_rows(db, group, known, lexicon, also=again)
-        known.newest = max(known.newest, newest["entity_id"])
-    known.seq = heard[-1]["seq"] if heard else known.seq
-    return known
+    again = changed.union(sorted(cached.unread)[:STALE_BATCH_SIZE])
+    if again or newest["entity_id"] > cached.newest:
+        await _add_rows(db, group, cached, lexicon, also=again)
+        cached.newest = max(cached.newest, newest["entity_id"])
+    cached.seq = heard[-1]["seq"] if heard else cached.seq
+    return cached
 
 
 async def _build_index(db: Database, group: GroupKey, lexicon: Lexicon) -> GroupIndex:

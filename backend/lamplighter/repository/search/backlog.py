@@ -64,17 +64,17 @@ async def index_pending(
     most: int = indexing.BATCH_SIZE,
 ) -> int:
     """Index the newest of what waits; call it within `writing`. Returns how many."""
-    taken = 0
+    count = 0
     for layer in layers:
         query = sa.select(unindexed.c.id).where(_in_layers([layer])).order_by(unindexed.c.id.desc())
-        waiting = await db.fetch_all(query.limit(most - taken))
+        waiting = await db.fetch_all(query.limit(most - count))
         ids = [row["id"] - BASES[layer] for row in waiting]
         if ids:
             await _index_rows(db, layer, ids)
-            taken += len(ids)
-        if taken >= most:
+            count += len(ids)
+        if count >= most:
             break
-    return taken
+    return count
 
 
 async def catch_up(

@@ -145,19 +145,19 @@ async def list_unembedded(
 async def put(
     db: Database,
     model: str,
-    found: Sequence[tuple[UnembeddedMemory, bytes, bytes]],
+    rows: Sequence[tuple[UnembeddedMemory, bytes, bytes]],
     *,
     now: datetime,
 ) -> int:
     """Keep the codes and vectors of memories that still are what was read; return of how many."""
-    still = set(await list_unembedded(db, model, among=[each.id for each, _, _ in found]))
-    kept = [row for row in found if row[0] in still]
-    await db.execute(_DROP(ids=json.dumps([each.id for each, _, _ in kept])))
-    for each, code, vector in kept:
+    still = set(await list_unembedded(db, model, among=[each.id for each, _, _ in rows]))
+    unchanged = [row for row in rows if row[0] in still]
+    await db.execute(_DROP(ids=json.dumps([each.id for each, _, _ in unchanged])))
+    for each, code, vector in unchanged:
         await db.execute(
             _PUT(memory_id=each.id, model=model, of=each.of, code=code, vector=vector, at=now)
         )
-    return len(kept)
+    return len(unchanged)
 
 
 async def newer(db: Database, model: str, *, after: int, limit: int) -> list[IndexedVector]:

@@ -86,13 +86,13 @@ async def corpus(db: Database, found: ParsedQuery, scope: Sequence[str]) -> Corp
     rows = await db.fetch_all(_TOTALS())
     documents = sum(row["documents"] for row in rows)
     size = sum(row["size"] for row in rows)
-    wanted = dict.fromkeys([*found.terms, *scope])
+    all_terms = dict.fromkeys([*found.terms, *scope])
     counts = db.counts if isinstance(db.counts, TermCounts) else TermCounts()
     low, high = counts.documents / DRIFT, counts.documents * DRIFT
     if documents < SMALL or not low <= documents <= high or len(counts.holding) > SMALL:
         counts = TermCounts(documents)
         db.counts = counts
-    missing = [each for each in wanted if each not in counts.holding]
+    missing = [each for each in all_terms if each not in counts.holding]
     if missing:
         counts.holding |= await _count_documents(db, missing, set(scope))
     parts = {row["part"]: row["documents"] for row in rows}
@@ -159,7 +159,7 @@ async def _count_documents(db: Database, terms: Sequence[str], scope: set[str]) 
     if not db.notifies:
         vocabulary = sa.table(VOCABULARY, sa.column("term"), sa.column("doc"))
         query = sa.select(vocabulary).where(vocabulary.c.term.in_(terms))
-        found = {row["term"]: int(row["doc"]) for row in await _fetch(db, query)}
+        counts = {row["term"]: int(row["doc"]) for row in await _fetch(db, query)}
     else:
         marked = {f"'={each}'" if each in scope else f"'{each}'": each for each in terms}
         asked = sa.func.unnest(sa.cast(list(marked), sa.ARRAY(sa.Text)))
@@ -167,8 +167,8 @@ async def _count_documents(db: Database, terms: Sequence[str], scope: set[str]) 
         holds = _TERMS.c.vector.op("@@")(sa.cast(each.c.term, _TSQUERY))
         count = sa.select(sa.func.count()).select_from(_TERMS).where(holds).scalar_subquery()
         rows = await db.fetch_all(sa.select(each.c.term, count.label("doc")))
-        found = {marked[row["term"]]: int(row["doc"]) for row in rows}
-    return {each: found.get(each, 0) for each in terms}
+        counts = {marked[row["term"]]: int(row["doc"]) for row in rows}
+    return {each: counts.get(each, 0) for each in terms}
 
 
 class _IndexQueries:
@@ -227,7 +227,7 @@ def _sqlite_queries() -> _IndexQueries:
 
 
 def _postgres_queries() -> _IndexQueries:
-    asked, ranked = (
+    query, ranked = (
         sa.cast(sa.cast(text, sa.Text), _TSQUERY)
         for text in (_QUERY, sa.bindparam("ranked", type_=sa.Text))
     )
@@ -236,7 +236,7 @@ def _postgres_queries() -> _IndexQueries:
     rows = _TERMS.alias("vectors")
     vector: Any = rows.c.vector
     rough = (-sa.func.ts_rank(weights, vector, ranked, 1, type_=sa.Double)).label("rough")
-    return _IndexQueries(rows, rows.c.id, rough, vector.op("@@")(asked), hide=True)
+    return _IndexQueries(rows, rows.c.id, rough, vector.op("@@")(query), hide=True)
 
 
 _TERMS: Final = sa.table("terms", sa.column("id", NUMBER), sa.column("vector", _TSVECTOR))

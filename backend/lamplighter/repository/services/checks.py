@@ -98,7 +98,7 @@ async def recent(db: Database, service: str, name: str, *, limit: int) -> list[C
     return [_check_result(row) for row in await db.fetch_all(query)]
 
 
-def latest(wanted: Sequence[CheckKey]) -> Fetch[dict[CheckKey, LatestResult]]:
+def latest(keys: Sequence[CheckKey]) -> Fetch[dict[CheckKey, LatestResult]]:
     """Return what fetches the last result of each of some checks that have one."""
 
     def read(found: Sequence[Sequence[Any]]) -> dict[CheckKey, LatestResult]:
@@ -108,7 +108,7 @@ def latest(wanted: Sequence[CheckKey]) -> Fetch[dict[CheckKey, LatestResult]]:
             for row in rows
         }
 
-    return Fetch([_latest_of(tuple(wanted))()] if wanted else [], read)
+    return Fetch([_latest_of(tuple(keys))()] if keys else [], read)
 
 
 @lru_cache(_MAX_CACHED)
@@ -175,14 +175,14 @@ async def healthy_since(db: Database, service: str, *, after: datetime) -> datet
     return found
 
 
-async def failures(db: Database, service: str, name: str, *, since: datetime) -> int:
+async def failures(db: Database, service: str, name: str, *, start: datetime) -> int:
     """Return how often a check came to fail since a moment; failing on is the same failure."""
     before = sa.func.lag(checks.c.ok).over(order_by=checks.c.id)
     results = (
         sa.select(checks.c.ok, before.label("before"))
         .where(checks.c.service == service)
         .where(checks.c.name == name)
-        .where(checks.c.at > since)
+        .where(checks.c.at > start)
         .subquery()
     )
     failed, passed = sa.literal(0, sa.Integer()), sa.literal(1, sa.Integer())

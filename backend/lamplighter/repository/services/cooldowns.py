@@ -42,9 +42,9 @@ async def insert(
     session_id: int | None,
     tier: int,
     now: datetime,
-    **found: Any,
+    **columns: Any,
 ) -> CooldownUse:
-    """Record a use. `found` are further columns: name, text, attempts, marked, settled_at."""
+    """Record a use. `columns` are further columns: name, text, attempts, marked, settled_at."""
     statement = (
         sa.insert(cooldowns)
         .values(
@@ -54,7 +54,7 @@ async def insert(
             session_id=session_id,
             tier=tier,
             created_at=now,
-            **{"text": "", "attempts": 0, "marked": False, **found},
+            **{"text": "", "attempts": 0, "marked": False, **columns},
         )
         .returning(cooldowns)
     )

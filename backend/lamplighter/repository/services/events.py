@@ -92,7 +92,7 @@ async def last_change(
     services: Sequence[str],
     *,
     kinds: Sequence[str] = (),
-    since: datetime | None = None,
+    start: datetime | None = None,
     until: datetime,
 ) -> Event | None:
     """Return the last event before a moment that reports a change of one of some services."""
@@ -106,14 +106,14 @@ async def last_change(
     )
     if kinds:
         query = query.where(events.c.change.in_(list(kinds)))
-    if since is not None:
-        query = query.where(events.c.created_at >= since)
+    if start is not None:
+        query = query.where(events.c.created_at >= start)
     row = await db.fetch_one(query)
     return None if row is None else from_row(row)
 
 
 async def count_changes(
-    db: Database, service: str, change: str, *, since: datetime, until: datetime
+    db: Database, service: str, change: str, *, start: datetime, until: datetime
 ) -> int:
     """Return how many events report a kind of change of a service within a span of time."""
     query = (
@@ -122,7 +122,7 @@ async def count_changes(
         .where(events.c.change != "")
         .where(events.c.change == change)
         .where(events.c.service == service)
-        .where(events.c.created_at >= since)
+        .where(events.c.created_at >= start)
         .where(events.c.created_at < until)
     )
     return int(await db.fetch_val(query))
@@ -145,26 +145,26 @@ async def page(
 
 def conditions(selection: EventSelection, columns: Any = events.c) -> list[sa.ColumnElement[bool]]:
     """Return what is true of the events that are asked for, or of groups of these columns."""
-    found: list[sa.ColumnElement[bool]] = []
+    clauses: list[sa.ColumnElement[bool]] = []
     if selection.levels:
-        found.append(columns.level.in_(selection.levels))
+        clauses.append(columns.level.in_(selection.levels))
     if selection.service is not None:
         service = None if selection.service == GENERAL else selection.service
-        found.append(columns.service.is_not_distinct_from(service))
+        clauses.append(columns.service.is_not_distinct_from(service))
     if selection.session is not None:
-        found.append(events.c.session_id == selection.session)
+        clauses.append(events.c.session_id == selection.session)
     if selection.q:
-        found.append(Contains(columns.text, selection.q))
+        clauses.append(Contains(columns.text, selection.q))
     if selection.since is not None:
-        found.append(events.c.created_at >= selection.since)
+        clauses.append(events.c.created_at >= selection.since)
     if selection.until is not None:
-        found.append(events.c.created_at < selection.until)
+        clauses.append(events.c.created_at < selection.until)
     if selection.same is not None:
-        found += [
+        clauses += [
             column.is_not_distinct_from(_of(column, selection.same))
             for column in (columns.level, columns.service, columns.text)
         ]
-    return found
+    return clauses
 
 
 def _of(column: sa.Column[Any], event_id: int) -> sa.ScalarSelect[Any]:

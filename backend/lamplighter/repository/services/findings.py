@@ -12,15 +12,15 @@ from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.tables import findings
 
 
-async def insert(db: Database, session_id: int, found: Finding, *, now: datetime) -> None:
+async def insert(db: Database, session_id: int, finding: Finding, *, now: datetime) -> None:
     """Keep what a session found of a service."""
     statement = sa.insert(findings).values(
         session_id=session_id,
-        service=found.service,
-        check=found.check,
-        stage=found.stage,
-        cause=found.cause,
-        detail=found.detail,
+        service=finding.service,
+        check=finding.check,
+        stage=finding.stage,
+        cause=finding.cause,
+        detail=finding.detail,
         at=now,
     )
     await db.execute(statement)

@@ -195,13 +195,13 @@ async def page(
     return Page([_incident(row) for row in found.items], found.position)
 
 
-async def count_since(db: Database, service: str, since: datetime) -> int:
+async def count_since(db: Database, service: str, start: datetime) -> int:
     """Return how many incidents had a service as their root since a moment."""
     query = (
         sa.select(sa.func.count())
         .select_from(incidents)
         .where(sa.func.lower(incidents.c.service) == service.lower())
-        .where(incidents.c.detected_at >= since)
+        .where(incidents.c.detected_at >= start)
         .where(incidents.c.merged_into.is_(None))
     )
     return int(await db.fetch_val(query))
@@ -220,28 +220,28 @@ async def last_detected(db: Database, services: Iterable[str]) -> dict[str, date
 
 
 async def last_as_root(
-    db: Database, services: Iterable[str], *, since: datetime
+    db: Database, services: Iterable[str], *, start: datetime
 ) -> dict[str, datetime]:
     """Return when the last incident that ended since a moment was detected, by its root."""
     last = sa.func.max(incidents.c.detected_at, type_=incidents.c.detected_at.type)
     query = (
         sa.select(incidents.c.service, last.label("at"))
         .where(incidents.c.service.in_(sorted(services)))
-        .where(incidents.c.resolved_at >= since)
+        .where(incidents.c.resolved_at >= start)
         .group_by(incidents.c.service)
     )
     return {row["service"]: row["at"] for row in await db.fetch_all(query)}
 
 
 async def count_recovered(
-    db: Database, services: Iterable[str], *, since: datetime
+    db: Database, services: Iterable[str], *, start: datetime
 ) -> dict[str, int]:
     """Return how many incidents of each root ended by themselves, detected since a moment."""
     query = (
         sa.select(incidents.c.service, sa.func.count().label("count"))
         .where(incidents.c.service.in_(sorted(services)))
-        .where(incidents.c.resolved_at >= since)
-        .where(incidents.c.detected_at >= since)
+        .where(incidents.c.resolved_at >= start)
+        .where(incidents.c.detected_at >= start)
         .where(incidents.c.outcome == IncidentOutcome.RECOVERED)
         .group_by(incidents.c.service)
     )
@@ -343,16 +343,16 @@ async def add_entry(
     await db.execute(statement)
 
 
-async def last_flapping(db: Database, service: str, *, since: datetime) -> datetime | None:
+async def last_flapping(db: Database, service: str, *, start: datetime) -> datetime | None:
     """Return when a service last failed and recovered by itself again and again."""
     last = sa.func.max(incident_entries.c.at, type_=incident_entries.c.at.type)
     query = (
         sa.select(last)
         .join(incidents, incidents.c.id == incident_entries.c.incident_id)
         .where(incidents.c.service == service)
-        .where(incidents.c.resolved_at.is_(None) | (incidents.c.resolved_at >= since))
+        .where(incidents.c.resolved_at.is_(None) | (incidents.c.resolved_at >= start))
         .where(incident_entries.c.kind == EntryKind.FLAPPING)
-        .where(incident_entries.c.at >= since)
+        .where(incident_entries.c.at >= start)
     )
     found: datetime | None = await db.fetch_val(query)
     return found
@@ -419,7 +419,7 @@ async def unlinked(db: Database, incident_id: int, request_id: int | None) -> li
     """
     linked = sa.select(incident_sessions.c.session_id)
     own = linked.where(incident_sessions.c.incident_id == incident_id)
-    asked = sa.select(requests.c.session_id).where(requests.c.id == request_id)
+    requester = sa.select(requests.c.session_id).where(requests.c.id == request_id)
     acted = (
         sa.select(cooldowns.c.session_id)
         .join(incident_members, incident_members.c.service == cooldowns.c.service)
@@ -430,7 +430,9 @@ async def unlinked(db: Database, incident_id: int, request_id: int | None) -> li
     )
     query = (
         sa.select(sessions.c.id)
-        .where(sessions.c.parent_id.in_(own) | sessions.c.id.in_(asked) | sessions.c.id.in_(acted))
+        .where(
+            sessions.c.parent_id.in_(own) | sessions.c.id.in_(requester) | sessions.c.id.in_(acted)
+        )
         .where(sessions.c.id.not_in(linked))
         .order_by(sessions.c.id)
     )

@@ -87,7 +87,7 @@ async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None
     text = one_line(event.text)
     title = abridge(text, MAX_TITLE_CHARS)
     after = await _last_recovery(db, event.service) if event.service else 0
-    if await _was_sent(db, title, event.service, since=now - DEDUPLICATE_FOR, after=after):
+    if await _was_sent(db, title, event.service, start=now - DEDUPLICATE_FOR, after=after):
         return
     more = {"service": event.service, "event_id": event.id}
     await insert(
@@ -133,32 +133,32 @@ async def insert_recovery(
 
 
 async def was_alarmed(
-    db: Database, services: Sequence[str], by: Sequence[int], *, since: datetime
+    db: Database, services: Sequence[str], by: Sequence[int], *, start: datetime
 ) -> bool:
     """Whether people were notified of what a session or a monitor reported of some services.
 
     It happened since a moment, or one of the sessions `by` reported it.
     """
-    query = sa.select(notices.c.id).where(*_alarms(services, by, since)).limit(1)
+    query = sa.select(notices.c.id).where(*_alarms(services, by, start)).limit(1)
     return await db.fetch_val(query.where(notices.c.state != NoticeState.SUPPRESSED)) is not None
 
 
 async def leave_to_incident(
-    db: Database, services: Sequence[str], by: Sequence[int], *, since: datetime, now: datetime
+    db: Database, services: Sequence[str], by: Sequence[int], *, start: datetime, now: datetime
 ) -> None:
     """Suppress what `was_alarmed` asks for and waits to be sent: an incident notifies of it."""
     waiting = notices.c.state == NoticeState.WAITING
     values = {"state": NoticeState.SUPPRESSED, "next_at": None, "problem": BY_INCIDENT}
-    await _change(db, sa.and_(waiting, *_alarms(services, by, since)), values, now=now)
+    await _change(db, sa.and_(waiting, *_alarms(services, by, start)), values, now=now)
 
 
 def _alarms(
-    services: Sequence[str], by: Sequence[int], since: datetime
+    services: Sequence[str], by: Sequence[int], start: datetime
 ) -> Sequence[sa.ColumnElement[bool]]:
     reported = sa.exists().where(
         events.c.id == notices.c.event_id,
         events.c.source.in_(OF_SESSIONS),
-        (notices.c.created_at >= since) | events.c.session_id.in_(by),
+        (notices.c.created_at >= start) | events.c.session_id.in_(by),
     )
     return (
         notices.c.kind == NoticeKind.EVENT,
@@ -264,13 +264,13 @@ async def _open_severities(db: Database, service: str) -> list[Level]:
 
 
 async def _was_sent(
-    db: Database, title: str, service: str | None, *, since: datetime, after: int
+    db: Database, title: str, service: str | None, *, start: datetime, after: int
 ) -> bool:
     query = (
         sa.select(notices.c.id)
         .where(notices.c.title == title)
         .where(notices.c.service.is_not_distinct_from(service))
-        .where(notices.c.created_at > since)
+        .where(notices.c.created_at > start)
         .where(notices.c.id > after)
         .limit(1)
     )

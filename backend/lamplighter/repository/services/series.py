@@ -280,7 +280,7 @@ async def aggregates(
 async def fold(
     db: Database,
     span: SeriesResolution,
-    found: Mapping[int, Sequence[Aggregate]],
+    by_series: Mapping[int, Sequence[Aggregate]],
     *,
     to: datetime,
 ) -> None:
@@ -288,11 +288,11 @@ async def fold(
     names = ("at", "count", "failures", "warnings", "p50_ms", "p95_ms", "max_ms")
     rows = [
         {"span": span, "series_id": number, **{name: getattr(each, name) for name in names}}
-        for number, some in found.items()
+        for number, some in by_series.items()
         for each in some
     ]
     await db.run_many(_INSERT_AGGREGATE, rows)
-    await db.run_many(_FOLDED[span], [{"series": number, "moment": to} for number in found])
+    await db.run_many(_FOLDED[span], [{"series": number, "moment": to} for number in by_series])
 
 
 async def prune_points(db: Database, ids: Sequence[int], *, before: datetime) -> None:

@@ -66,35 +66,35 @@ _NEWEST: Final = _prepare_newest()
 
 
 async def counts_since(
-    db: Database, found: Sequence[CheckSeries], *starts: datetime
+    db: Database, series: Sequence[CheckSeries], *starts: datetime
 ) -> list[dict[int, tuple[int, int]]]:
     """Return the number of conclusive results of some series, and of failures, since each moment.
 
     Whole days that are folded are counted by their aggregates, the rest by 5-minute aggregates
     and single results. What is older than their retention does not count.
     """
-    ids = [each.id for each in found]
+    ids = [each.id for each in series]
     queries: dict[tuple[object, ...], sa.Select[Any]] = {}
-    wanted = []
+    part_keys = []
     for start in starts:
-        parts = _parts(found, ids, start)
-        wanted.append(list(parts))
+        parts = _parts(series, ids, start)
+        part_keys.append(list(parts))
         queries |= parts
     rows = await db.fetch_each(list(queries.values())) if ids else [[] for _ in queries]
     counted = dict(zip(queries, rows, strict=True))
-    return [_sum(ids, [counted[part] for part in each]) for each in wanted]
+    return [_sum(ids, [counted[part] for part in each]) for each in part_keys]
 
 
 def _parts(
-    found: Sequence[CheckSeries], ids: Sequence[int], start: datetime
+    series: Sequence[CheckSeries], ids: Sequence[int], start: datetime
 ) -> dict[tuple[object, ...], sa.Select[Any]]:
     """Return the queries whose sum is the count since a moment; several moments share some."""
     midnight = span_start(start, DAY)
     first = midnight if midnight == start else midnight + DAY
     daily, fine, at = SeriesResolution.DAILY, SeriesResolution.FINE, check_aggregates.c.at
     # the same for nearly every series: the index finds the beginning, the other bound is exact
-    today = min((max(first, each.day_folded_to or EPOCH) for each in found), default=first)
-    newer = min((max(start, each.folded_to or EPOCH) for each in found), default=start)
+    today = min((max(first, each.day_folded_to or EPOCH) for each in series), default=first)
+    newer = min((max(start, each.folded_to or EPOCH) for each in series), default=start)
     day_end = sa.func.coalesce(check_series.c.day_folded_to, _EPOCH)
     return {
         ("edge", start): _folded(ids, fine, at >= start, at < first),

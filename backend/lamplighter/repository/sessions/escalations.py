@@ -33,14 +33,14 @@ async def insert(
     now: datetime,
 ) -> Escalation:
     """Record that a session hands a service on; once a session and service."""
-    held = await _fetch(
+    existing = await _fetch(
         db,
         sa.select(escalations)
         .where(escalations.c.session_id == session_id)
         .where(escalations.c.service == service),
     )
-    if held:
-        return held[0]
+    if existing:
+        return existing[0]
     statement = (
         sa.insert(escalations)
         .values(

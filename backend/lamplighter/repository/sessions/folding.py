@@ -54,13 +54,13 @@ async def healthy_rounds(
 
 async def referred(db: Database, ids: Sequence[int]) -> set[int]:
     """Return those of some sessions that rows name which are stored without them."""
-    found: set[int] = set()
+    referenced: set[int] = set()
     for table in metadata.sorted_tables:
         for name in _REFERRING if table not in (*OWNED, tokens) else ():
             if name in table.c:
                 query = sa.select(table.c[name].label("id")).where(table.c[name].in_(ids))
-                found |= {row["id"] for row in await db.fetch_all(query.distinct())}
-    return found
+                referenced |= {row["id"] for row in await db.fetch_all(query.distinct())}
+    return referenced
 
 
 async def fold(db: Database, rounds: Sequence[Session], *, now: datetime) -> Session:

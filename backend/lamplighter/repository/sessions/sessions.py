@@ -200,13 +200,13 @@ async def add_counts(db: Database, session_id: int, *, now: datetime, **counts: 
 
 
 async def end(
-    db: Database, session_id: int, status: Status, *, now: datetime, **found: Any
+    db: Database, session_id: int, status: Status, *, now: datetime, **columns: Any
 ) -> Session | None:
     """End a running session; None when it has ended already.
 
-    `found` are further columns: exit_code, response, summary, reason, cost_usd, turns, duration_ms.
+    `columns` are further ones: exit_code, response, summary, reason, cost_usd, turns, duration_ms.
     """
-    return await _update(db, session_id, {"status": status, "ended_at": now, **found}, now=now)
+    return await _update(db, session_id, {"status": status, "ended_at": now, **columns}, now=now)
 
 
 async def request_stop(db: Database, session_id: int, *, now: datetime) -> Session | None:
@@ -249,11 +249,11 @@ async def pending_output(db: Database, home: str) -> list[Session]:
 
 
 async def complete_output(
-    db: Database, session_id: int, *, now: datetime, **found: Any
+    db: Database, session_id: int, *, now: datetime, **columns: Any
 ) -> Session | None:
     """Keep what the rest of the output of an ended session says; None when that is done already."""
     waits = sessions.c.output_pending == 1
-    values = {"output_pending": False, **found}
+    values = {"output_pending": False, **columns}
     return await _update(db, session_id, values, when=waits, now=now)
 
 
@@ -296,10 +296,10 @@ async def page(
 
 async def chain_members(db: Database, items: Sequence[Session]) -> list[Session]:
     """Return the other sessions in the chains of these, oldest first."""
-    known = {each.id: each for each in items}
+    by_id = {each.id: each for each in items}
     last: Sequence[Session] = items
     for _ in range(MAX_TIER):
-        parents = {each.parent_id for each in last if each.parent_id} - known.keys()
+        parents = {each.parent_id for each in last if each.parent_id} - by_id.keys()
         handed = [each.id for each in last if each.status is Status.ESCALATED]
         if not parents and not handed:
             break
@@ -307,10 +307,10 @@ async def chain_members(db: Database, items: Sequence[Session]) -> list[Session]
             sa.or_(sessions.c.id.in_(parents), sessions.c.parent_id.in_(handed))
         )
         rows = await db.fetch_all(query.order_by(sessions.c.id))
-        last = [each for each in map(from_row, rows) if each.id not in known]
-        known |= {each.id: each for each in last}
+        last = [each for each in map(from_row, rows) if each.id not in by_id]
+        by_id |= {each.id: each for each in last}
     mine = {each.id for each in items}
-    return [known[number] for number in sorted(known.keys() - mine)]
+    return [by_id[number] for number in sorted(by_id.keys() - mine)]
 
 
 async def _update(
@@ -343,14 +343,14 @@ async def _update(
 def _conditions(selection: SessionFilter) -> list[sa.ColumnElement[bool]]:
     asked = ("status", "tier", "trigger", "project")
     given = {name: getattr(selection, name) for name in asked}
-    found = [sessions.c[name] == value for name, value in given.items() if value is not None]
+    clauses = [sessions.c[name] == value for name, value in given.items() if value is not None]
     if selection.service is not None:
         name = json.dumps(selection.service, ensure_ascii=False)
         listed = sa.type_coerce(sessions.c.services, sa.Text)
-        found.append(listed.contains(name, autoescape=True))
+        clauses.append(listed.contains(name, autoescape=True))
     if selection.since is not None:
-        found.append(sessions.c.started_at >= selection.since)
-    return found
+        clauses.append(sessions.c.started_at >= selection.since)
+    return clauses
 
 
 publish = publisher(ENTITY, serialize.session)

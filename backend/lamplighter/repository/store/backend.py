@@ -362,18 +362,18 @@ class PooledConnection(RowConnection):
         if self._held is None:
             self._pool = self._backend.readers
             self._held = await self._pool.take()
-        held = self._held
+        connection = self._held
         self._abandoned = False
         try:
             if inline:
-                return work(held._conn)
-            result: T = await held._execute(  # type: ignore[no-untyped-call]
-                lambda: work(held._conn)
+                return work(connection._conn)
+            result: T = await connection._execute(  # type: ignore[no-untyped-call]
+                lambda: work(connection._conn)
             )
-            self._views = held.in_transaction
+            self._views = connection.in_transaction
         except asyncio.CancelledError:
             self._abandoned = True
-            interrupt(held)  # or on its thread it would run on
+            interrupt(connection)  # or on its thread it would run on
             raise
         except driver.DatabaseError as error:
             if not driver.is_damage(error):

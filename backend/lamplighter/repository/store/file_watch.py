@@ -122,20 +122,20 @@ class FileWatch:
 
     def look(self) -> None:
         """Compare the files, and check the pages when it is time."""
-        found = self._moved()
-        if found:
+        problem = self._moved()
+        if problem:
             if not self._rescued:
                 self._rescued = self._rescue()
-            found = f"{found} Writes are stopped. {self._rescued}"
+            problem = f"{problem} Writes are stopped. {self._rescued}"
         else:
             self._rescued = ""
             if self._due():
                 self._check()
             if self._damage:
-                found = f"{self._damage} Writes are stopped. {REPAIR}"
-        if found != self.problem:
-            logger.error("%s", found or f"{self.path} is intact again.")
-        self.problem = found
+                problem = f"{self._damage} Writes are stopped. {REPAIR}"
+        if problem != self.problem:
+            logger.error("%s", problem or f"{self.path} is intact again.")
+        self.problem = problem
 
     def _identities(self) -> list[Identity | None]:
         return [_identity(path) for path in self._paths]

@@ -174,19 +174,19 @@ class Compiler:
             for_executemany=False,
             schema_translate_map=None,
         )[:2]
-        given = compiled.construct_params(extracted_parameters=extracted, escape_names=False)
+        parameters = compiled.construct_params(extracted_parameters=extracted, escape_names=False)
         sql, positions, processors = (
             compiled.string,
             compiled.positiontup,
             compiled._bind_processors,
         )
         if compiled.post_compile_params or compiled.literal_execute_params:
-            expanded = compiled._process_parameters_for_postcompile(given)
+            expanded = compiled._process_parameters_for_postcompile(parameters)
             sql, positions = expanded.statement, expanded.positiontup
-            given = {**given, **expanded.additional_parameters}
+            parameters = {**parameters, **expanded.additional_parameters}
             processors = {**processors, **expanded.processors}
         arguments = [
-            processors[name](given[name]) if name in processors else given[name]
+            processors[name](parameters[name]) if name in processors else parameters[name]
             for name in positions or ()
         ]
         known = compiled.__dict__

@@ -101,17 +101,17 @@ async def fetch_readable(
 
 async def list_unreadable(url: str, most: int) -> list[Unreadable]:
     """Return what is wrong with the first rows that cannot be read; changes nothing."""
-    found: list[Unreadable] = []
+    problems: list[Unreadable] = []
     async with Database(url) as db:
         query, last = sa.select(memories).order_by(memories.c.id).limit(BATCH_SIZE), 0
         while rows := [dict(row) for row in await db.fetch_all(query.where(memories.c.id > last))]:
             last = rows[-1]["id"]
             for row in rows:
                 if column := unreadable_column(row):
-                    found.append(Unreadable(row["id"], column, row[column]))
-            if len(found) >= most:
+                    problems.append(Unreadable(row["id"], column, row[column]))
+            if len(problems) >= most:
                 break
-    return found[:most]
+    return problems[:most]
 
 
 def count_unreadable() -> int:

@@ -64,15 +64,15 @@ class PostgresLock:
 
     async def _try(self) -> bool:
         connection = await connect(self._url, **KEEPALIVE)
-        taken = False
+        locked = False
         try:
             async with translate_errors():
-                taken = bool(await connection.fetchval(TRY_LOCK, self._what))
+                locked = bool(await connection.fetchval(TRY_LOCK, self._what))
         finally:
-            if not taken:
+            if not locked:
                 connection.terminate()
-        self._connection = connection if taken else None
-        return taken
+        self._connection = connection if locked else None
+        return locked
 
     async def release(self) -> None:
         """Let go of the lock."""

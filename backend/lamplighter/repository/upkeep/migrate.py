@@ -39,21 +39,21 @@ def upgrade(url: str, *, target: str | None = None, patience: float = 0.0) -> bo
     moment it leaves the database as it was. Alembic is imported only when needed.
     Raises Unavailable when the database cannot be used or is newer than this program.
     """
-    place, wanted = _migration_target(url, patience), target or head()
+    place, target_revision = _migration_target(url, patience), target or head()
     did = False
 
     def steps(connection: Any) -> None:
         nonlocal did
         at = _read(connection)
         _check_revision(place, at)
-        if at != wanted:
+        if at != target_revision:
             did = True
-            _run_alembic(connection, wanted)
+            _run_alembic(connection, target_revision)
 
     try:
         at = place.revision()
         _check_revision(place, at)
-        if at != wanted:
+        if at != target_revision:
             place.migrate(steps)
     except (driver.Error, OSError) as error:
         raise _unusable(place, error) from error

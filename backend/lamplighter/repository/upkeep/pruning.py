@@ -108,13 +108,13 @@ async def _correct_groups(db: Database, *, before: datetime) -> None:
         .group_by(event_groups.c.id, event_groups.c.first_id)
         .having(first != event_groups.c.first_id)
     )
-    found = {row["group"]: row for row in await db.fetch_all(query)}
+    by_group = {row["group"]: row for row in await db.fetch_all(query)}
 
     async def correct(ids: Sequence[int]) -> list[int]:
-        await db.run_many(_BEGIN_GROUP, [dict(found[each]) for each in ids])
+        await db.run_many(_BEGIN_GROUP, [dict(by_group[each]) for each in ids])
         return [*ids]
 
-    await in_batches(db, [*found], correct)
+    await in_batches(db, [*by_group], correct)
 
 
 async def prune_records(db: Database, *, before: datetime) -> int:

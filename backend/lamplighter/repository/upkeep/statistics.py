@@ -175,13 +175,13 @@ class ActivityCounts:
 
 def activity_fetch(
     *,
-    since: datetime,
+    start: datetime,
     recent: datetime,
     first: date,
     limit: int,
     project: str | None = None,
 ) -> Fetch[ActivityCounts]:
-    """Return what fetches what memories did `since`, and events and sessions since `recent`.
+    """Return what fetches what memories did `start`, and events and sessions since `recent`.
 
     Sessions by day begin with `first`. It takes `limit` changes of memories by each cause, so
     that many of one do not hide the others. With a `project`, only changes of its memories and of
@@ -189,12 +189,12 @@ def activity_fetch(
     """
     latest, midnight = _recent_of(project, limit), datetime.combine(first, time(), UTC)
     queries = [
-        _causes_of(project)(since=since),
+        _causes_of(project)(since=start),
         _LEVELS(since=recent),
         _RUNS(since=recent),
         _RUNS_BY_DAY(since=midnight),
         _OPEN_REVIEWS(),
-        *(latest(cause=cause, since=since) for cause in CAUSES),
+        *(latest(cause=cause, since=start) for cause in CAUSES),
     ]
     return Fetch(queries, _read_activity)
 
@@ -223,12 +223,12 @@ async def page(
     db: Database,
     causes: Sequence[str],
     *,
-    since: datetime,
+    start: datetime,
     limit: int,
     position: Sequence[Any] | None = None,
 ) -> Page[ConfidenceChange]:
     """Return one page of the changes of memories by some causes, newest first."""
-    query = _changes(causes, since)
+    query = _changes(causes, start)
     found = await newest_first(db, query, history.c.id, limit=limit, position=position)
     return Page(await _with_memories(db, found.items), found.position)
 

@@ -53,19 +53,19 @@ async def get(db: Database, memory_id: int) -> Verification | None:
     return None if row is None else _read(row)
 
 
-async def put(db: Database, found: Verification) -> None:
+async def put(db: Database, outcome: Verification) -> None:
     """Keep an outcome; the mark that it answers ends. Call it within `writing`."""
-    await db.execute(sa.delete(verifications).where(verifications.c.memory_id == found.memory_id))
+    await db.execute(sa.delete(verifications).where(verifications.c.memory_id == outcome.memory_id))
     await db.execute(
         sa.insert(verifications).values(
-            memory_id=found.memory_id,
-            state=found.state,
-            version=found.version,
-            evidence=list(found.evidence),
-            untested=list(found.untested),
-            checked_at=found.checked_at,
-            marked_at=found.marked_at,
-            mark=found.mark,
+            memory_id=outcome.memory_id,
+            state=outcome.state,
+            version=outcome.version,
+            evidence=list(outcome.evidence),
+            untested=list(outcome.untested),
+            checked_at=outcome.checked_at,
+            marked_at=outcome.marked_at,
+            mark=outcome.mark,
         )
     )
 
@@ -140,13 +140,13 @@ def _unverified(before: datetime, *where: Any) -> sa.Select[Any]:
 
 def is_due(before: datetime) -> sa.ColumnElement[bool]:
     """Return the condition of `unverified` for memories that are joined with their outcomes."""
-    columns, seen = memories.c, verifications.c
+    columns, verification = memories.c, verifications.c
     weak = (columns.confidence < LOW_CONFIDENCE) | (columns.trust == Trust.UNVERIFIED.value)
     again = (
-        seen.memory_id.is_(None)
-        | (seen.version != columns.version)
-        | seen.checked_at.is_(None)
-        | (seen.checked_at < before)
+        verification.memory_id.is_(None)
+        | (verification.version != columns.version)
+        | verification.checked_at.is_(None)
+        | (verification.checked_at < before)
     )
     return sa.and_(columns.verified_at.is_(None), weak, again)
 
@@ -187,21 +187,21 @@ async def save_position(db: Database, event_id: int | None) -> None:
 
 async def count_by_state(db: Database) -> dict[str, int]:
     """Return how many active memories are verified, marked, and have each outcome."""
-    columns, seen = memories.c, verifications.c
+    columns, verification = memories.c, verifications.c
     outcomes = (
-        sa.select(seen.state, sa.func.count().label("count"))
-        .join(memories, columns.id == seen.memory_id)
-        .where(columns.active == 1, seen.checked_at.is_not(None))
-        .group_by(seen.state)
-        .order_by(seen.state)
+        sa.select(verification.state, sa.func.count().label("count"))
+        .join(memories, columns.id == verification.memory_id)
+        .where(columns.active == 1, verification.checked_at.is_not(None))
+        .group_by(verification.state)
+        .order_by(verification.state)
     )
-    found = dict.fromkeys(VerdictState, 0)
-    found |= {VerdictState(row["state"]): row["count"] for row in await db.fetch_all(outcomes)}
+    counts = dict.fromkeys(VerdictState, 0)
+    counts |= {VerdictState(row["state"]): row["count"] for row in await db.fetch_all(outcomes)}
     counted = sa.select(sa.func.count()).select_from(memories).where(columns.active == 1)
-    marked = sa.select(seen.memory_id).where(seen.marked_at.is_not(None))
+    marked = sa.select(verification.memory_id).where(verification.marked_at.is_not(None))
     weak = (columns.confidence < LOW_CONFIDENCE) | (columns.trust == Trust.UNVERIFIED.value)
     return {
-        **{state.value: number for state, number in found.items()},
+        **{state.value: number for state, number in counts.items()},
         "verified": int(await db.fetch_val(counted.where(columns.verified_at.is_not(None)))),
         "unverified": int(await db.fetch_val(counted.where(columns.verified_at.is_(None), weak))),
         "operational_verified": int(

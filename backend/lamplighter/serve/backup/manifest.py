@@ -45,14 +45,14 @@ def write(directory: Path, manifest: Manifest) -> None:
 def read(directory: Path) -> Manifest:
     """Return the manifest of a whole backup; raises Unavailable for anything else."""
     try:
-        found = json.loads((directory / FILE).read_text())
-        if found["format"] != FORMAT:
+        values = json.loads((directory / FILE).read_text())
+        if values["format"] != FORMAT:
             raise Unavailable(
-                f"{directory} was made by a newer Lamplighter ({found['lamplighter']}). "
+                f"{directory} was made by a newer Lamplighter ({values['lamplighter']}). "
                 "Install that version to restore it."
             )
-        database = CopyContents(**found.pop("database"))
-        manifest = Manifest(database=database, **found)
+        database = CopyContents(**values.pop("database"))
+        manifest = Manifest(database=database, **values)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise Unavailable(
             f"{directory} is not a complete backup: it contains no valid {FILE}."

@@ -219,13 +219,13 @@ def prices(settings: Settings) -> Iterator[VitalSign]:
     if not path.exists():
         return
     try:
-        found = price_file.active_prices(settings)
+        overrides = price_file.active_prices(settings)
     except LamplighterError as error:
         yield build_sign(
             "prices", False, str(error), f"Fix {path}. Lamplighter does not start until then."
         )
         return
-    count = "1 model" if len(found) == 1 else f"{len(found)} models"
+    count = "1 model" if len(overrides) == 1 else f"{len(overrides)} models"
     yield build_sign("prices", True, f"{path}: overrides the prices of {count}")
 
 

@@ -82,7 +82,7 @@ def _database(settings: Settings) -> Iterator[VitalSign]:
         )
         return
     try:
-        at, found = migrate.revision(path), inspect_file(path)
+        at, condition = migrate.revision(path), inspect_file(path)
     except driver.OperationalError as error:
         advice = "Make the file writable, free disk space, and end the program that locks it."
         yield build_sign("database", False, f"Database {path}: {error}", advice)
@@ -90,8 +90,8 @@ def _database(settings: Settings) -> Iterator[VitalSign]:
     except driver.Error as error:
         yield build_sign("database", False, f"Database {path}: {error}", REPAIR)
         return
-    if found.check != "ok":
-        yield build_sign("database", False, f"Database {path}: {found.check}", REPAIR)
+    if condition.check != "ok":
+        yield build_sign("database", False, f"Database {path}: {condition.check}", REPAIR)
         return
     if at is not None and at > migrate.head():
         yield build_sign(
@@ -99,7 +99,7 @@ def _database(settings: Settings) -> Iterator[VitalSign]:
         )
     else:
         yield build_sign("database", True, f"Database {path}: healthy, revision {at}")
-    yield from _database_warnings(found)
+    yield from _database_warnings(condition)
 
 
 def _postgres(url: str) -> Iterator[VitalSign]:
@@ -107,13 +107,13 @@ def _postgres(url: str) -> Iterator[VitalSign]:
 
     name = f"Database {display_address(url)}"
     try:
-        at, found = migrate.revision_of(url), look_at(url)
+        at, condition = migrate.revision_of(url), look_at(url)
     except (LamplighterError, driver.Error) as error:
         yield build_sign("database", False, name, str(error))
         return
-    if found.check != "ok":
+    if condition.check != "ok":
         advice = "Set LAMPLIGHTER_DATABASE_URL to a database that this user can write to."
-        yield build_sign("database", False, f"{name}: {found.check}", advice)
+        yield build_sign("database", False, f"{name}: {condition.check}", advice)
     elif at is not None and at > migrate.head():
         yield build_sign(
             "database", False, f"{name}: revision {at} is newer than this version", NEWER
@@ -122,21 +122,21 @@ def _postgres(url: str) -> Iterator[VitalSign]:
         yield build_sign(
             "database", True, f"{name}: healthy, revision {at}" if at else f"{name}: empty"
         )
-    yield from _database_warnings(found)
+    yield from _database_warnings(condition)
 
 
-def _database_warnings(found: DatabaseCondition) -> Iterator[VitalSign]:
+def _database_warnings(condition: DatabaseCondition) -> Iterator[VitalSign]:
     """Report what keeps a healthy database from working as it should."""
-    if found.locked:
+    if condition.locked:
         advice = (
             "Find the program (`fuser FILE`, or `pg_locks`) and end it. Writes wait until then."
         )
         yield build_sign("database", False, "The database is locked by another program", advice)
-    if found.index:
+    if condition.index:
         advice = "Stop Lamplighter and run `lamplighter migrate` to rebuild the index."
-        words = f"The search index is damaged: {found.index}"
+        words = f"The search index is damaged: {condition.index}"
         yield build_sign("database", False, words, advice)
-    sign = vitals.judge_clock(found.newest, now=clock.now())
+    sign = vitals.judge_clock(condition.newest, now=clock.now())
     if not sign.ok:
         yield sign
 
@@ -144,13 +144,13 @@ def _database_warnings(found: DatabaseCondition) -> Iterator[VitalSign]:
 def _halt(settings: Settings) -> Iterator[VitalSign]:
     """Report a halt, as far as the database can be read."""
     halt_control, url = home.halt_control(settings), settings.database_url
-    found = halt_control.by_file()
-    if found is None and (is_postgres(url) or file_of(url).exists()):
+    halt = halt_control.by_file()
+    if halt is None and (is_postgres(url) or file_of(url).exists()):
         with suppress(LamplighterError, driver.Error, OSError):
             if migrate.revision_of(url) == migrate.head():
-                found = asyncio.run(_active_halt(url, halt_control))
-    if found is not None:
-        yield vitals.judge_halt(found.description, halt_control.release(found))
+                halt = asyncio.run(_active_halt(url, halt_control))
+    if halt is not None:
+        yield vitals.judge_halt(halt.description, halt_control.release(halt))
 
 
 async def _active_halt(url: str, halt_control: HaltControl) -> Halt | None:
@@ -209,7 +209,7 @@ def _web(settings: Settings) -> Iterator[VitalSign]:
             trust_env=False,
             timeout=REQUEST_SECONDS,
         )
-        found = answer.json()
+        overview = answer.json()
     except (httpx2.HTTPError, ValueError):
         advice = "Another program may use this port. Set LAMPLIGHTER_PORT to a free port."
         yield build_sign("web", False, f"{address} is not answered by Lamplighter", advice)
@@ -228,7 +228,7 @@ def _web(settings: Settings) -> Iterator[VitalSign]:
         yield build_sign("web", False, f"{address} rejects this home's token", advice)
         return
     yield from _not_ready(address)
-    leads = "supervisor online" if found["state"] != "away" else "supervisor offline"
+    leads = "supervisor online" if overview["state"] != "away" else "supervisor offline"
     yield build_sign("web", True, f"Web process {address}: accepts this home's token; {leads}")
 
 

@@ -103,18 +103,18 @@ class HealthMonitor:
         rows = rules.judge_unreadable(0)
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                found = await _check_integrity(url)
+                result = await _check_integrity(url)
                 rows = rules.judge_unreadable(len(await list_unreadable(url, MAX_UNREADABLE)))
         except TimeoutError:
-            words = f"The check timed out after {TIMEOUT_SECONDS:.0f} s"
+            text = f"The check timed out after {TIMEOUT_SECONDS:.0f} s"
             return [
-                VitalSign("integrity", VitalStatus.UNKNOWN, words, "Run `lamplighter doctor`."),
+                VitalSign("integrity", VitalStatus.UNKNOWN, text, "Run `lamplighter doctor`."),
                 rows,
             ]
         except (driver.Error, OSError) as error:
             return [build_sign("integrity", False, str(error), REPAIR), rows]
-        words = "All pages of the database are intact" if found == "ok" else found
-        return [build_sign("integrity", found == "ok", words, REPAIR), rows]
+        text = "All pages of the database are intact" if result == "ok" else result
+        return [build_sign("integrity", result == "ok", text, REPAIR), rows]
 
 
 async def _check_integrity(url: str) -> str:

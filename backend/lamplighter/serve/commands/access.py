@@ -181,13 +181,13 @@ def _read(path: Path) -> str:
     return ""
 
 
-def _write(path: Path, words: str) -> None:
+def _write(path: Path, content: str) -> None:
     """Write the file whole or not at all, and never with a wider mode."""
     new = path.with_name(f".{path.name}-{os.getpid()}")
     with suppress(FileNotFoundError):
         new.unlink()
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(f"{words}\n")
+        file.write(f"{content}\n")
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)

@@ -240,19 +240,19 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _rereadable(path: str, directory: Path) -> Path:
     """Return a file that can be read twice: input from a pipe is stored meanwhile."""
-    found = Path(path)
-    if path != STANDARD and not found.exists():
+    source = Path(path)
+    if path != STANDARD and not source.exists():
         raise Invalid(InvalidField(path, "does not exist"))
-    if path != STANDARD and (found.is_dir() or found.is_file()):
-        return found
-    kept = directory / "import"
-    with kept.open("wb") as file:
+    if path != STANDARD and (source.is_dir() or source.is_file()):
+        return source
+    stored = directory / "import"
+    with stored.open("wb") as file:
         if path == STANDARD:
             shutil.copyfileobj(sys.stdin.buffer, file)
         else:
-            with found.open("rb") as pipe:
+            with source.open("rb") as pipe:
                 shutil.copyfileobj(pipe, file)
-    return kept
+    return stored
 
 
 def _text(path: Path) -> IO[str]:

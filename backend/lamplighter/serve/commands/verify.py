@@ -48,7 +48,7 @@ def attach(
     tools = build_tools(settings, services)
 
     async def work(db: Database) -> dict[str, Any]:
-        found = await schedule.attach(
+        attached_check = await schedule.attach(
             home.context(settings, db),
             memory_id,
             services.last_good(),
@@ -58,7 +58,7 @@ def attach(
             command=command,
             cadence=timedelta(seconds=cadence),
         )
-        return serialize.memory_check(found)
+        return serialize.memory_check(attached_check)
 
     return home.run(settings, work)
 

@@ -47,13 +47,15 @@ def services_of(url: str, token: str) -> Services:
     async def services() -> Mapping[str, Mapping[str, Any]]:
         with suppress(httpx2.HTTPError, ValueError, KeyError):
             async with _client(url, token) as client:
-                found = (await client.get("/api/v1/overview")).json()
+                overview = (await client.get("/api/v1/overview")).json()
                 inside = {
-                    name: each["state"] for each in found["incidents"] for name in each["services"]
+                    name: each["state"]
+                    for each in overview["incidents"]
+                    for name in each["services"]
                 }
                 return {
                     each["name"]: {**each, "incident": inside.get(each["name"], "")}
-                    for each in found["services"]
+                    for each in overview["services"]
                 }
         return {}
 

@@ -39,13 +39,13 @@ class LiveSettings:
             return
         self._stamp = stamp
         try:
-            found = read_settings()
+            settings = read_settings()
         except Invalid as error:
             logger.warning("%s has mistakes, the settings stay as they are: %s", FILE, error)
             return
-        if found.home != self.current.home:
+        if settings.home != self.current.home:
             return
-        before, self.current = self.current, take_over(self.current, found)
+        before, self.current = self.current, take_over(self.current, settings)
         for apply in self.appliers if self.current != before else ():
             apply(self.current)
 

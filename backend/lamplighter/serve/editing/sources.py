@@ -123,7 +123,7 @@ def masked(before: str, after: str) -> tuple[str, str]:
 
 def _hide(text: str, changed: AbstractSet[str]) -> str:
     """Return a text with a mask for each statement that holds a secret."""
-    found, statement = [], ""
+    statements, statement = [], ""
     for line in text.splitlines(keepends=True):
         statement += line
         try:
@@ -132,9 +132,9 @@ def _hide(text: str, changed: AbstractSet[str]) -> str:
             continue  # its value continues on the next line
         names = [name for name, value in values.items() if _holds_secret(name, value)]
         words = "".join(f"{n} = {MASK}{' (new)' if n in changed else ''}\n" for n in names)
-        found.append(words or statement)
+        statements.append(words or statement)
         statement = ""
-    return "".join([*found, f"{MASK}\n" if statement else ""])
+    return "".join([*statements, f"{MASK}\n" if statement else ""])
 
 
 def _commented(statement: str) -> dict[str, Any]:
@@ -186,18 +186,18 @@ async def _run_all(checks: Sequence[Check]) -> list[dict[str, Any]]:
 
 
 async def _run(process: CheckProcess, check: Check) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": check.name, "kind": check.kind, "ok": None, "detail": TRIED}
+    result: dict[str, Any] = {"name": check.name, "kind": check.kind, "ok": None, "detail": TRIED}
     try:
         async with asyncio.timeout(TRIAL_SECONDS):
             report = await process.run(replace(check, retries=0), time.monotonic())
     except TimeoutError:
-        return {**found, "detail": LATE}
+        return {**result, "detail": LATE}
     except CheckProcessEnded:
-        return found
+        return result
     if report.error:
-        return {**found, "detail": report.error}
+        return {**result, "detail": report.error}
     return {
-        **found,
+        **result,
         "ok": report.ok,
         "warned": report.warned,
         "detail": report.detail,

@@ -15,7 +15,7 @@ _LAST_RECORD: Final = b"\x02"
 
 
 def encrypt(
-    plain: bytes,
+    plaintext: bytes,
     *,
     public: bytes,
     auth: bytes,
@@ -38,7 +38,7 @@ def encrypt(
     keying = _derive(shared, auth, b"WebPush: info\0" + public + own, 32)
     key = _derive(keying, salt, b"Content-Encoding: aes128gcm\0", 16)
     nonce = _derive(keying, salt, b"Content-Encoding: nonce\0", 12)
-    sealed = AESGCM(key).encrypt(nonce, plain + _LAST_RECORD, None)
+    sealed = AESGCM(key).encrypt(nonce, plaintext + _LAST_RECORD, None)
     return salt + RECORD_BYTES.to_bytes(4) + bytes([len(own)]) + own + sealed
 
 

@@ -39,13 +39,13 @@ async def list_sessions(
             service=await _name(here, service),
             since=None if seconds is None else now - timedelta(seconds=seconds),
         )
-        found = await sessions.page(here.db, chosen, limit=limit)
+        page = await sessions.page(here.db, chosen, limit=limit)
     return {
         "items": [
             {**serialize.session(each), "started": format_time(each.started_at, now)}
-            for each in found.items
+            for each in page.items
         ],
-        "more": found.position is not None,
+        "more": page.position is not None,
     }
 
 
@@ -67,13 +67,13 @@ async def list_events(
             q=words,
             since=None if seconds is None else now - timedelta(seconds=seconds),
         )
-        found = await events.page(here.db, chosen, limit=limit)
+        page = await events.page(here.db, chosen, limit=limit)
     return {
         "items": [
             {**serialize.event(each), "at": format_time(each.created_at, now)}
-            for each in found.items
+            for each in page.items
         ],
-        "more": found.position is not None,
+        "more": page.position is not None,
     }
 
 

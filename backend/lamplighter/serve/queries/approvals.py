@@ -37,14 +37,16 @@ async def get_approval(here: "QueryContext", *, number: int) -> dict[str, Any]:
     """
     now = clock.now()
     async with reading(here.db):
-        found = await rows.get(here.db, number)
-        if found is None:
+        approval = await rows.get(here.db, number)
+        if approval is None:
             raise NotFound(f"Approval {number} not found.")
-        existing = await memories.by_ids(here.db, [MemoryId(each) for each in found.memories])
-        usages = (await cooldown_usage.by_service(here.db, [found.service], now=now))[found.service]
-    usage = next((one for one in usages if one.action is found.action), None)
+        existing = await memories.by_ids(here.db, [MemoryId(each) for each in approval.memories])
+        usages = (await cooldown_usage.by_service(here.db, [approval.service], now=now))[
+            approval.service
+        ]
+    usage = next((one for one in usages if one.action is approval.action), None)
     return {
-        **_as_json(found, now=now),
+        **_as_json(approval, now=now),
         "told": [serialize.memory(each) for each in existing.values()],
         "cooldown": None if usage is None else cooldown.describe_slots(usage, now=now),
     }

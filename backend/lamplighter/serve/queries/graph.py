@@ -16,14 +16,15 @@ async def graph(
     """Return the entities around one, nearest first, and the relationships between them."""
     async with reading(here.db):
         center = await view.find_entity(here.db, name, project=project)
-        found = await view.graph_around(here.db, center, depth=depth)
+        graph_view = await view.graph_around(here.db, center, depth=depth)
     return {
         "center": center.id,
         "nodes": [
-            {**serialize.entity(each), "depth": found.depths[each.id]} for each in found.nodes
+            {**serialize.entity(each), "depth": graph_view.depths[each.id]}
+            for each in graph_view.nodes
         ],
-        "edges": [serialize.relationship(each) for each in found.edges],
-        "more": found.more,
+        "edges": [serialize.relationship(each) for each in graph_view.edges],
+        "more": graph_view.more,
     }
 
 

@@ -54,16 +54,16 @@ class MemoryListOptions:
 
 async def list_memories(here: "QueryContext", **options: Any) -> dict[str, Any]:
     """Return the first memories of those that are asked for, and how many there are."""
-    asked = MemoryListOptions(**options)
-    at = period.parse_elapsed_moment(asked.as_of, "as_of", now=clock.now())
-    sort = Sort(asked.sort)
-    falling = sort.falling if asked.order is None else asked.order == "desc"
+    request = MemoryListOptions(**options)
+    at = period.parse_elapsed_moment(request.as_of, "as_of", now=clock.now())
+    sort = Sort(request.sort)
+    falling = sort.falling if request.order is None else request.order == "desc"
     order = Order(sort, backward=falling != sort.falling)
     async with reading(here.db):
-        wanted = asked.filter()
-        if asked.service is not None:
-            wanted = replace(wanted, service=await _service_name(here, asked.service))
-        found = await memories.page(here.db, wanted, sort=order, limit=asked.limit, at=at)
+        wanted = request.filter()
+        if request.service is not None:
+            wanted = replace(wanted, service=await _service_name(here, request.service))
+        found = await memories.page(here.db, wanted, sort=order, limit=request.limit, at=at)
         total = await memories.count(here.db, wanted, at=at)
     return {"items": [serialize.memory(each) for each in found.items], "total": total}
 

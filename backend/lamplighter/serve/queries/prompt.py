@@ -23,9 +23,9 @@ async def preview(
     against: str | None,
 ) -> dict[str, Any]:
     """Describe the prompt of the next session; raises Invalid, NotFound."""
-    now, known, usual = clock.now(), here.services.last_good(), here.settings.memory_budget
+    now, declared, usual = clock.now(), here.services.last_good(), here.settings.memory_budget
     question = PreviewRequest(
-        plan=SessionPlan(services=previews.parse_focus(services, known)),
+        plan=SessionPlan(services=previews.parse_focus(services, declared)),
         budget=usual if budget is None else budget,
         what_if=Hypothesis(
             without=previews.parse_ids(without),
@@ -33,5 +33,5 @@ async def preview(
         ),
         against=previews.parse_comparison(against),
     )
-    found = await previews.preview_prompt(here.db, question, known, usual_budget=usual, now=now)
+    found = await previews.preview_prompt(here.db, question, declared, usual_budget=usual, now=now)
     return found.as_json(whole=False)

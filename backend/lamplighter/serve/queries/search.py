@@ -32,7 +32,7 @@ async def search(
 ) -> dict[str, Any]:
     """Search everything; a person waits for rows that are not indexed yet."""
     category, kind = narrowed["category"], narrowed["kind"]
-    wanted = SearchRequest(
+    request = SearchRequest(
         query=query,
         layers=tuple(map(SearchLayer, layers)),
         project=narrowed["project"],
@@ -42,14 +42,14 @@ async def search(
         active=None if inactive_too else True,
         limit=limit,
     )
-    await backlog.catch_up(here.db, wanted.layers, seconds=CATCHING_SECONDS)
+    await backlog.catch_up(here.db, request.layers, seconds=CATCHING_SECONDS)
     with here.semantic() as near:
         if near is not None:
             with suppress(TimeoutError, Unavailable):
                 async with asyncio.timeout(PREPARING_SECONDS):
                     await near.prepare()
         now = clock.now()
-        found = await find(here.db, wanted, now=now, near=near, seconds=SEARCH_SECONDS)
+        found = await find(here.db, request, now=now, near=near, seconds=SEARCH_SECONDS)
     return {
         "results": search_results(found),
         "holds_no_word": found.holds_no_word,

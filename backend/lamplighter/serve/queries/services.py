@@ -43,7 +43,7 @@ async def list_services(
     """Return the services with their states, of a group and with a tag."""
     chosen = here.services.last_good().select(group=group, tag=tag)
     async with reading(here.db):
-        found = await overview.service_conditions(here.db, chosen, now=clock.now())
+        conditions = await overview.service_conditions(here.db, chosen, now=clock.now())
     return {
         "items": [
             {
@@ -55,7 +55,7 @@ async def list_services(
                 "tags": list(each.service.tags),
                 "silence": _silence(each),
             }
-            for each in found
+            for each in conditions
         ]
     }
 
@@ -121,12 +121,12 @@ async def status(here: "QueryContext") -> dict[str, Any]:
     """Return how everything is: the services, open incidents, and what needs a person."""
     now = clock.now()
     async with reading(here.db):
-        found = await overview.overview(
-            here.db, here.services.last_good(), since=now - overview.RECENT, now=now
+        summary = await overview.overview(
+            here.db, here.services.last_good(), start=now - overview.RECENT, now=now
         )
         live = await rows.live(here.db)
     return {
-        "state": found.state,
+        "state": summary.state,
         "services": [
             {
                 "service": each.service.name,
@@ -134,12 +134,12 @@ async def status(here: "QueryContext") -> dict[str, Any]:
                 "checked": format_time(each.checked_at, now) if each.checked_at else None,
                 "silence": _silence(each),
             }
-            for each in found.conditions
+            for each in summary.conditions
         ],
         "incidents": [_as_json(each, now=now) for each in live],
-        "people": [{"service": each.service, "reason": each.reason} for each in found.people],
-        "approvals": found.approvals[0],
-        "supervisor": serialize.leader(found.leader, now=now)["state"],
+        "people": [{"service": each.service, "reason": each.reason} for each in summary.people],
+        "approvals": summary.approvals[0],
+        "supervisor": serialize.leader(summary.leader, now=now)["state"],
         "problems": here.services.problems(),
     }
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 async def list_trash(here: "QueryContext", *, q: str, limit: int) -> dict[str, Any]:
     """Return deleted memories that contain a text, and how many there are."""
     async with reading(here.db):
-        found = await trash.page(here.db, q=q, limit=limit)
+        page = await trash.page(here.db, q=q, limit=limit)
         total = await trash.count(here.db, q=q)
     items = [
         {
@@ -22,6 +22,6 @@ async def list_trash(here: "QueryContext", *, q: str, limit: int) -> dict[str, A
             "deleted_at": serialize.format_moment(each.deleted_at),
             "deleted_by": each.deleted_by,
         }
-        for each in found.items
+        for each in page.items
     ]
     return {"items": items, "total": total}

@@ -25,17 +25,17 @@ async def read_progress(here: "QueryContext") -> dict[str, Any]:
     return describe(here.settings, await embeddings.progress(here.db, embedding.NAME))
 
 
-def describe(settings: Settings, found: IndexProgress | None) -> dict[str, Any]:
+def describe(settings: Settings, index_progress: IndexProgress | None) -> dict[str, Any]:
     """Return the state of the embeddings as JSON, and in words."""
     reason = why_not(settings)
     return {
-        "words": rules.judge_index(found, why_not=reason).text,
+        "words": rules.judge_index(index_progress, why_not=reason).text,
         "progress": {
             "ready": not reason,
             "why_not": reason,
             "model": embedding.NAME,
-            "kept": found.indexed if found else None,
-            "total": found.total if found else None,
+            "kept": index_progress.indexed if index_progress else None,
+            "total": index_progress.total if index_progress else None,
         },
     }
 

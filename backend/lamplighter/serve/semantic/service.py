@@ -82,9 +82,9 @@ async def semantic_service(
     settings: Settings, db: Database, *, start: float = START_SECONDS
 ) -> AsyncIterator[SemanticService]:
     """Find memories by their meaning, and keep it in the background, where a model is installed."""
-    found = semantic_finder(settings, db)
-    embedder = None if found is None else Embedder(db, found.embedding, clock.now)
-    here = SemanticService(settings, db, found, embedder, start)
+    finder = semantic_finder(settings, db)
+    embedder = None if finder is None else Embedder(db, finder.embedding, clock.now)
+    here = SemanticService(settings, db, finder, embedder, start)
     working = asyncio.create_task(here.run())
     try:
         yield here
@@ -92,8 +92,8 @@ async def semantic_service(
         working.cancel()
         with suppress(asyncio.CancelledError):
             await working
-        if found is not None:
-            found.close()
+        if finder is not None:
+            finder.close()
 
 
 def backfill(settings: Settings, show: ShowProgress) -> IndexProgress:

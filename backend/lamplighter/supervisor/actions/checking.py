@@ -65,7 +65,7 @@ async def check_at_once(
 ) -> list[CheckResult]:
     """Return the results of a service's checks from the check process, which runs already."""
     try:
-        found = await asyncio.gather(*map(processes.run_now, service.checks))
+        results = await asyncio.gather(*map(processes.run_now, service.checks))
     except (CheckProcessEnded, OSError) as error:
         why = error or "the check process ended"
         raise Conflict(f"The checks of {service.name} failed to run: {why}.") from None
@@ -83,7 +83,7 @@ async def check_at_once(
             detail=each.detail or each.warning,
             answered=each.answered,
         )
-        for each in found
+        for each in results
     ]
 
 

@@ -94,31 +94,31 @@ async def await_decision(
     When a person puts another command in its place, that one is waited for. Nothing
     comes of it any more when nobody waits: the session was stopped, or went away.
     """
-    held = approval
+    current = approval
     try:
-        while held.state is ApprovalState.OPEN:
+        while current.state is ApprovalState.OPEN:
             await asyncio.sleep(POLL_SECONDS)
-            held = await _poll_decision(db, held, now=now)
+            current = await _poll_decision(db, current, now=now)
     except BaseException:
-        leaving = asyncio.ensure_future(approvals.withdraw(db, held.id, ABANDONED, now=now()))
+        leaving = asyncio.ensure_future(approvals.withdraw(db, current.id, ABANDONED, now=now()))
         with suppress(Error):  # the end of its session withdraws it
             await asyncio.shield(leaving)
         raise
-    return held
+    return current
 
 
 async def _poll_decision(
     db: Database, approval: Approval, *, now: Callable[[], datetime]
 ) -> Approval:
     try:
-        found = await rows.get(db, approval.id)
-        if found is None:
+        stored = await rows.get(db, approval.id)
+        if stored is None:
             return approval
-        if found.state is ApprovalState.REPLACED:
-            return await approvals.successor(db, found) or found
-        if found.state is ApprovalState.OPEN and found.expired(now=now()):
-            return await approvals.expire(db, found.id, now=now())
-        return found
+        if stored.state is ApprovalState.REPLACED:
+            return await approvals.successor(db, stored) or stored
+        if stored.state is ApprovalState.OPEN and stored.expired(now=now()):
+            return await approvals.expire(db, stored.id, now=now())
+        return stored
     except OperationalError as error:
         logger.warning("The database is not available (%s); retrying.", error)
         return approval

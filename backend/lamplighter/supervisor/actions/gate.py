@@ -183,20 +183,27 @@ class Gate:
             why = policy.SESSION_OVER if self.ending else policy.HALTED
             await self._tell_refusal(service, action, why)
             return GateVerdict(outcome=UseOutcome.REFUSED, text=not_now)
-        found, chosen = declared.service, declared.action
+        target, chosen = declared.service, declared.action
         if self.session.dry_run:
             self._refusals += 1
             asks = "" if chosen.approve is ApprovalPolicy.NEVER else "request approval, then "
-            words = f"would {asks}run {chosen.name} of {found.name}: {' '.join(chosen.argv)}"
-            if why := await repairing.objection(self, found.name, chosen):
-                words = f"would not run {chosen.name} of {found.name}: {why}"
-            words = self.here.redact(words)
+            announcement = (
+                f"would {asks}run {chosen.name} of {target.name}: {' '.join(chosen.argv)}"
+            )
+            if why := await repairing.objection(self, target.name, chosen):
+                announcement = f"would not run {chosen.name} of {target.name}: {why}"
+            announcement = self.here.redact(announcement)
             use = await act.record_dry_run(
-                self.here.db, self.session, found.name, chosen, one_line(words), now=self.here.now()
+                self.here.db,
+                self.session,
+                target.name,
+                chosen,
+                one_line(announcement),
+                now=self.here.now(),
             )
             return GateVerdict(outcome=UseOutcome.WOULD, text=use.text, use_id=use.id)
         action_request = ActionRequest(
-            service=found.name,
+            service=target.name,
             action=chosen.kind,
             name=chosen.name,
             argv=chosen.argv,
@@ -318,14 +325,14 @@ class Gate:
 
     def _chosen(self, service: str, action: str) -> RequestedAction | Refusal:
         """Return a declared action that this session may run, if its declaration is unchanged."""
-        found = policy.resolve_action(service, action, self._reach())
-        if isinstance(found, Refusal) or self.current is None:
-            return found
+        resolved = policy.resolve_action(service, action, self._reach())
+        if isinstance(resolved, Refusal) or self.current is None:
+            return resolved
         still = policy.resolve_action(
             service, action, replace(self._reach(), services=self.declared_now())
         )
-        same = isinstance(still, RequestedAction) and still.action == found.action
-        return found if same else Refusal(DECLARATION_CHANGED)
+        same = isinstance(still, RequestedAction) and still.action == resolved.action
+        return resolved if same else Refusal(DECLARATION_CHANGED)
 
     async def _not_now(self) -> str:
         """Return why nothing may start: the session is ending, or a halt; else empty."""
@@ -357,19 +364,19 @@ class Gate:
             raise
         finally:
             self._running.discard(use.id)
-        words = describe_program_result(ended, action, self.here.redact)
+        text = describe_program_result(ended, action, self.here.redact)
         outcome = UseOutcome.UNCONFIRMED if has_succeeded(ended) else UseOutcome.FAILURE
         try:
             if outcome is UseOutcome.UNCONFIRMED:
-                outcome, words = await repairing.confirm(self, use, action, words)
+                outcome, text = await repairing.confirm(self, use, action, text)
             else:
-                await act.settle(self.here.db, use, outcome, text=words, now=self.here.now())
+                await act.settle(self.here.db, use, outcome, text=text, now=self.here.now())
         except Error as error:  # it has run: a model that hears it was not done would insist
             logger.warning("The outcome of use %s could not be recorded: %s", use.id, error)
-            words = f"{words}; {NOT_RECORDED}"
+            text = f"{text}; {NOT_RECORDED}"
         return GateVerdict(
             outcome=outcome,
-            text=words,
+            text=text,
             use_id=use.id,
             attempts=use.attempts,
             exit_code=ended.exit_code,

@@ -67,7 +67,7 @@ async def objection(gate: "Gate", name: str, action: Action) -> str:
 
 
 async def confirm(
-    gate: "Gate", use: CooldownUse, action: Action, words: str
+    gate: "Gate", use: CooldownUse, action: Action, text: str
 ) -> tuple[UseOutcome, str]:
     """Wait until the checks that failed before an action pass; a success is what they confirm.
 
@@ -80,12 +80,12 @@ async def confirm(
             why = await _still_failing(gate, use, action)
     finally:  # cancelled: its session ends
         if why:
-            words = f"{words}; not confirmed: {shorten(one_line(why), SHOWN_CHARS)}"
+            text = f"{text}; not confirmed: {shorten(one_line(why), SHOWN_CHARS)}"
         elif gate.session.engine != PROBE:
             outcome, took = UseOutcome.SUCCESS, round(monotonic() - began, 1)
-        settled = act.settle(gate.here.db, use, outcome, text=words, healthy_after=took, now=ended)
+        settled = act.settle(gate.here.db, use, outcome, text=text, healthy_after=took, now=ended)
         await asyncio.shield(asyncio.ensure_future(settled))
-    return outcome, words
+    return outcome, text
 
 
 async def credit(gate: "Gate", service: str, results: Sequence[CheckResult]) -> None:

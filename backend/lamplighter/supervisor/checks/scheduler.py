@@ -220,14 +220,14 @@ class CheckScheduler:
             async with self._programs if isinstance(check, CommandCheck) else self._slots:
                 report = await self.processes.run(check, due)
         except (CheckProcessEnded, OSError) as error:
-            words = "Check %s/%s did not run: the check process ended (%s)."
-            logger.warning(words, scheduled.service, check.name, error or "twice")
+            message = "Check %s/%s did not run: the check process ended (%s)."
+            logger.warning(message, scheduled.service, check.name, error or "twice")
             return
         finally:
             scheduled.running = False
         if report.error:
-            words = "Check %s/%s failed to run: %s"
-            logger.error(words, scheduled.service, check.name, report.error)
+            message = "Check %s/%s failed to run: %s"
+            logger.error(message, scheduled.service, check.name, report.error)
             return
         if len(self._pending) < MAX_PENDING:
             run = _check_run(scheduled, report, due, self.here.now())

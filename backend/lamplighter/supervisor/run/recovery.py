@@ -53,15 +53,15 @@ async def recover(
     halt = await here.halt_control.pulled(here.db)
     running = await sessions.running(here.db)
     await _end_engines(here, running, former)
-    found = [
+    recovered = [
         await _recover_session(here, each, services, halt, each.id in waited) for each in running
     ]
     await ingest_pending(here, services)
     await chain.drop_stranded(here.db, now=here.now())
     await runner.clean_leftovers(here)
     return RecoveredSessions(
-        tuple(each for each in found if not each.running),
-        tuple(each for each in found if each.running),
+        tuple(each for each in recovered if not each.running),
+        tuple(each for each in recovered if each.running),
     )
 
 

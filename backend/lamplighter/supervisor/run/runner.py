@@ -155,16 +155,16 @@ async def resume_run(
         return None
     if await here.halt_control.pulled(here.db):
         return None
-    held = await retry_when_locked(lambda: sessions.get(here.db, task.session.id), watch.draining)
+    stored = await retry_when_locked(lambda: sessions.get(here.db, task.session.id), watch.draining)
     heard = await asyncio.to_thread(here.files.heard, task.session)
-    if held is None or not await can_resume(here, engine, held, heard):
+    if stored is None or not await can_resume(here, engine, stored, heard):
         return None
     if await retry_when_locked(lambda: here.halt_control.pulled(here.db), watch.draining):
         return None
     why = f"its engine exited without a result (exit {exit_code})."
-    logger.warning("Session %s resumes: %s", held.id, why)
+    logger.warning("Session %s resumes: %s", stored.id, why)
     session = await retry_when_locked(
-        lambda: resume.resume_session(here.db, held, why, epoch=here.epoch, now=here.now()),
+        lambda: resume.resume_session(here.db, stored, why, epoch=here.epoch, now=here.now()),
         watch.draining,
     )
     watch.clock.last_output = time.monotonic()

@@ -39,7 +39,7 @@ async def task(
     async with reading(db):
         around = services.with_needs(in_scope)
         waiting = await chain.services_waiting(db, around, active, now=now)
-        held = await parking.services_in_use(db, but=opened.session.id)
+        in_use = await parking.services_in_use(db, but=opened.session.id)
         results = await _recent_results(db, around)
         return Task(
             session=opened.session,
@@ -60,9 +60,9 @@ async def task(
             },
             waiting={name: each.waiting_since for name, each in waiting.items()},
             parked={
-                each.name: held[normalize_service_name(each.name)]
+                each.name: in_use[normalize_service_name(each.name)]
                 for each in around
-                if normalize_service_name(each.name) in held
+                if normalize_service_name(each.name) in in_use
             },
             known_fix=await known_fixes_of(db, opened.session, services, now=now),
             failed=await _just_failed(db, around, results, now=now),
@@ -99,14 +99,14 @@ async def known_fixes(
     db: Database, names: Sequence[str], services: Services, *, now: datetime
 ) -> dict[str, str]:
     """Return the actions that are known to repair the open incidents of some root causes."""
-    found = {}
+    fixes = {}
     silent = await silences(db, services, at=now)
     for name in names:
         if name not in silent and (evidence := await open_evidence(db, name)):
             advice = await advice_on(db, services.find(name), evidence, now=now)
             if advice.fix:
-                found[name] = advice.fix.action
-    return found
+                fixes[name] = advice.fix.action
+    return fixes
 
 
 async def _just_failed(

@@ -53,7 +53,7 @@ def fold(name: str) -> str:
 
 def read_manifests(roots: Roots, root: Path) -> Manifests:
     """Read the manifests in a root and its direct directories; what cannot be read is left out."""
-    found = Manifests()
+    manifests = Manifests()
     for number, (path, reader) in enumerate(_files(roots, root)):
         if number >= MAX_FILES:
             break
@@ -61,10 +61,10 @@ def read_manifests(roots: Roots, root: Path) -> Manifests:
         if text is None:
             continue
         try:
-            reader(found, text, path)
+            reader(manifests, text, path)
         except (ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
             continue  # a broken manifest declares nothing
-    return found
+    return manifests
 
 
 Reader = Callable[[Manifests, str, Path], None]
@@ -107,14 +107,14 @@ def _package(found: Manifests, text: str, file: Path) -> None:
             found.add_version(name, version, file)
 
 
-def _cargo(found: Manifests, text: str, file: Path) -> None:
+def _cargo(manifests: Manifests, text: str, file: Path) -> None:
     read = tomllib.loads(text)
     package = read.get("package", {})
-    found.add_version(package.get("name"), package.get("version"), file)
+    manifests.add_version(package.get("name"), package.get("version"), file)
     for name, each in read.get("dependencies", {}).items():
         version = each.get("version") if isinstance(each, dict) else each
         if isinstance(version, str) and version.startswith("="):
-            found.add_version(name, version, file)
+            manifests.add_version(name, version, file)
 
 
 def _go(found: Manifests, text: str, file: Path) -> None:
@@ -123,22 +123,22 @@ def _go(found: Manifests, text: str, file: Path) -> None:
         found.add_version(match[1].rpartition("/")[2], match[2], file)
 
 
-def _compose(found: Manifests, text: str, file: Path) -> None:
+def _compose(manifests: Manifests, text: str, file: Path) -> None:
     for name, each in (yaml.safe_load(text) or {}).get("services", {}).items():
         if not isinstance(each, dict):
             continue
         image, _, tag = str(each.get("image", "")).rpartition(":")
         if image:
             for subject in dict.fromkeys((str(name), image.rpartition("/")[2])):
-                found.add_version(subject, tag.split("@")[0], file)
+                manifests.add_version(subject, tag.split("@")[0], file)
         for port in each.get("ports", ()):
-            _add_port(found, str(name), port, file)
+            _add_port(manifests, str(name), port, file)
         environment = each.get("environment", ())
         for line in environment if isinstance(environment, list | dict) else ():
-            found.settings.setdefault(str(line).partition("=")[0], file)
+            manifests.settings.setdefault(str(line).partition("=")[0], file)
 
 
-def _add_port(found: Manifests, service: str, port: Any, file: Path) -> None:
+def _add_port(manifests: Manifests, service: str, port: Any, file: Path) -> None:
     if isinstance(port, dict):
         values = [port.get("published"), port.get("target")]
     else:
@@ -146,7 +146,7 @@ def _add_port(found: Manifests, service: str, port: Any, file: Path) -> None:
         values = list(match.groups()) if match else []
     for value in values:
         if value is not None:
-            found.ports[fold(service)].append(Declared(str(value), file))
+            manifests.ports[fold(service)].append(Declared(str(value), file))
 
 
 _READERS: Final[tuple[tuple[str, Reader], ...]] = (

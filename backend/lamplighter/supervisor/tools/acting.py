@@ -16,17 +16,17 @@ async def run_action(context: ToolContext, arguments: RunAction) -> ToolOutput:
     verdict = await context.gate.run_action(
         arguments.service, arguments.action, again=arguments.again, reason=arguments.reason
     )
-    words = f"{verdict.heading.capitalize()}: {verdict.text}."
+    text = f"{verdict.heading.capitalize()}: {verdict.text}."
     if verdict.use_id is not None and verdict.ran:
-        words += f" Use {verdict.use_id} of its cooldown, attempt {verdict.attempts}."
-    found = {
+        text += f" Use {verdict.use_id} of its cooldown, attempt {verdict.attempts}."
+    values = {
         "outcome": verdict.outcome.value,
         "words": verdict.text,
         "use": verdict.use_id,
         "attempts": verdict.attempts,
         "exit_code": verdict.exit_code,
     }
-    return ToolOutput(text=words, is_error=verdict.outcome not in _DONE, structured=found)
+    return ToolOutput(text=text, is_error=verdict.outcome not in _DONE, structured=values)
 
 
 @implements(EscalateService)

@@ -40,13 +40,15 @@ class ToolContext:
 
     def near(self, name: str) -> Service:
         """Return a service in scope, or one that those depend on; raises NotFound, Conflict."""
-        found, scope = self.declared(name), self.gate.session.services
+        service, scope = self.declared(name), self.gate.session.services
         inside = [each for each in self.gate.services if scope is None or each.name in scope]
         around = self.gate.services.with_needs(inside)
-        if found not in around:
+        if service not in around:
             names = ", ".join(each.name for each in around) or "none"
-            raise Conflict(f"{found.name} is not in the scope of this session. In scope: {names}.")
-        return found
+            raise Conflict(
+                f"{service.name} is not in the scope of this session. In scope: {names}."
+            )
+        return service
 
     def declared(self, name: str) -> Service:
         """Return a declared service; raises NotFound naming those that there are."""

@@ -81,10 +81,10 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
 
 async def _respond(toolbox: Toolbox, line: bytes) -> dict[str, Any]:
     try:
-        asked = json.loads(line)
+        request = json.loads(line)
     except (ValueError, RecursionError):
         return _verdict_fields(_refusal("the request is not JSON"))
-    match asked:
+    match request:
         case {"tool": str(name), "input": dict(given)}:
             answer = await toolbox.use(name, given)
             return {"text": answer.text, "is_error": answer.is_error, "found": answer.structured}
@@ -93,9 +93,9 @@ async def _respond(toolbox: Toolbox, line: bytes) -> dict[str, Any]:
         case {"context": {"query": str(query)}} if toolbox.update_prompt is not None:
             return await _prompt_update(toolbox.update_prompt, query)
         case {"service": str(service), "action": str(action)}:
-            again = asked.get("again")
+            again = request.get("again")
             again = again if isinstance(again, int) else None
-            reason = str(asked.get("reason") or "")
+            reason = str(request.get("reason") or "")
             verdict = await _verdict(toolbox.gate, service, action, again, reason)
             found = {"repairs": toolbox.gate.failed, "others": toolbox.gate.others}
             names = {key: sorted(each.get((service, action), ())) for key, each in found.items()}

@@ -154,19 +154,19 @@ def _pass_repository(command: PreparedCommand, place: Path, opened: ExitStack) -
     it reads from the repository that was opened.
     """
     top = command.fds[0]
-    shown = quote_name(command.names[top])
+    quoted = quote_name(command.names[top])
     try:
         inside = _directory(".git", top, opened)
     except OSError as error:
-        raise Conflict(f"{shown} is not the top directory of a repository") from error
+        raise Conflict(f"{quoted} is not the top directory of a repository") from error
     if _exists("commondir", inside) or _exists("objects/info/alternates", inside):
-        raise Conflict(f"{shown} has parts outside its directory")
+        raise Conflict(f"{quoted} has parts outside its directory")
     try:
         text = _content("config", inside)[:GIT_SETTINGS_BYTES]
     except OSError as error:
-        raise NotFound(f"{shown} has no settings: {error.strerror}") from error
+        raise NotFound(f"{quoted} has no settings: {error.strerror}") from error
     if problem := settings_problem(text.decode("utf-8", "replace")):
-        raise Conflict(f"{shown} could run a program: {problem}")
+        raise Conflict(f"{quoted} could run a program: {problem}")
     directory = place / "git"
     directory.mkdir()
     (directory / "config").write_bytes(text)

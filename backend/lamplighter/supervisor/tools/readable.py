@@ -98,32 +98,32 @@ class Readable:
 
     def _opened(self, opened: ExitStack, root: Path, below: tuple[str, ...]) -> int:
         """Open what a path leads to, part by part."""
-        ours = frozenset(_identities(self.private))
+        private_ids = frozenset(_identities(self.private))
         at = _open(opened, str(root), _DIRECTORY_FLAGS)
         for above in _parents(opened, at):
-            _refuse_private(above, ours)
+            _refuse_private(above, private_ids)
         for name in below:
             known = os.stat(name, dir_fd=at, follow_symlinks=False)
             if stat.S_ISLNK(known.st_mode):
                 raise OSError(errno.ELOOP, "")
-            _refuse_private(known, ours)  # before it is opened: a device acts when it is
+            _refuse_private(known, private_ids)  # before it is opened: a device acts when it is
             _refuse_second_name(known, self.private)
             _refuse_special(known)
             at = _open(opened, name, _FILE_FLAGS, at)
             found = os.fstat(at)
-            _refuse_private(found, ours)
+            _refuse_private(found, private_ids)
             _refuse_special(found)
         return at
 
 
-def _refuse_second_name(found: os.stat_result, private: Sequence[Path]) -> None:
+def _refuse_second_name(status: os.stat_result, private: Sequence[Path]) -> None:
     """Refuse a file that has another name in a directory of Lamplighter: a hard link."""
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink == 1:
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink == 1:
         return
     for directory, _, files in (entry for path in private for entry in os.walk(path)):
         for name in files:
             with suppress(OSError):
-                if _identity(os.lstat(os.path.join(directory, name))) == _identity(found):
+                if _identity(os.lstat(os.path.join(directory, name))) == _identity(status):
                     raise Conflict(REFUSED_PRIVATE)
 
 
@@ -179,16 +179,16 @@ def _refuse_special(found: os.stat_result) -> None:
 
 
 def _names(at: int) -> DirectoryListing:
-    found: list[str] = []
+    names: list[str] = []
     more = False
     with os.scandir(at) as entries:
         for entry in entries:
-            more = len(found) >= MAX_SCANNED
+            more = len(names) >= MAX_SCANNED
             if more:
                 break
-            found.append(f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name)
-    found.sort()
-    return DirectoryListing(tuple(found[:MAX_NAMED]), more or len(found) > MAX_NAMED)
+            names.append(f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name)
+    names.sort()
+    return DirectoryListing(tuple(names[:MAX_NAMED]), more or len(names) > MAX_NAMED)
 
 
 def _part(at: int, *, offset: int, limit: int) -> FilePart:

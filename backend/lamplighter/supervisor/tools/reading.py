@@ -22,24 +22,24 @@ async def read_file(context: ToolContext, arguments: ReadFile) -> ToolOutput:
     """Read part of a file."""
     context.count(ReadFile.tool.name, MAX_READS)
     path = arguments.path
-    found = await asyncio.to_thread(
+    content = await asyncio.to_thread(
         context.readable.read,
         path,
         offset=arguments.offset,
         limit=arguments.limit,
     )
-    if isinstance(found, DirectoryListing):
-        return _directory_answer(path, found)
-    return await asyncio.to_thread(_file_answer, path, found, context.gate.here.redact)
+    if isinstance(content, DirectoryListing):
+        return _directory_answer(path, content)
+    return await asyncio.to_thread(_file_answer, path, content, context.gate.here.redact)
 
 
-def _directory_answer(path: str, found: DirectoryListing) -> ToolOutput:
-    names = list(found.names)
-    more = " and more" if found.more else ""
+def _directory_answer(path: str, listing: DirectoryListing) -> ToolOutput:
+    names = list(listing.names)
+    more = " and more" if listing.more else ""
     entries = f"Entries: {', '.join(names)}{more}." if names else "The directory is empty."
     return ToolOutput(
         text=f"{path} is a directory. {entries}",
-        structured={"path": path, "directory": True, "names": names, "more": found.more},
+        structured={"path": path, "directory": True, "names": names, "more": listing.more},
     )
 
 
@@ -48,7 +48,7 @@ def _file_answer(path: str, part: FilePart, redact: Redactor) -> ToolOutput:
     rest = part.size - end
     place = f"bytes {part.start:,} to {end:,} of {part.size:,}"
     following = f"; {rest:,} more bytes from offset {end}" if rest else ""
-    found = {
+    values = {
         "path": path,
         "start": part.start,
         "end": end,
@@ -56,7 +56,7 @@ def _file_answer(path: str, part: FilePart, redact: Redactor) -> ToolOutput:
         "next": end if rest else None,
         "text": text,
     }
-    return ToolOutput(text=f"{path}, {place}{following}:\n{text}", structured=found)
+    return ToolOutput(text=f"{path}, {place}{following}:\n{text}", structured=values)
 
 
 def _text(path: str, part: FilePart, redact: Redactor) -> tuple[str, int]:

@@ -33,13 +33,13 @@ async def mem_search(context: ToolContext, arguments: SearchMemories) -> ToolOut
         service=arguments.service,
         limit=arguments.limit,
     )
-    found = results.memories
+    matches = results.memories
     pages = [each for each in results.results if each.layer is SearchLayer.PAGE]
     whole = {"partial": results.partial, "missing": list(results.missing)}
-    lines = [NOTES, *(_line(each, SHOWN_CHARS) for each in found), *map(_page_line, pages)]
+    lines = [NOTES, *(_line(each, SHOWN_CHARS) for each in matches), *map(_page_line, pages)]
     lines = lines if results.results else ["No memories match."]
     lines += [results.left_out] if results.partial else []
-    hits = [_values(each) for each in found]
+    hits = [_values(each) for each in matches]
     return ToolOutput(text="\n".join(lines), structured={"hits": hits, **whole})
 
 

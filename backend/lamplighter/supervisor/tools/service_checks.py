@@ -31,13 +31,13 @@ async def check_service(context: ToolContext, arguments: CheckService) -> ToolOu
     context.count(CheckService.tool.name, MAX_CHECKS)
     before = await _previous_results(context, chosen)
     [resolved] = await push_checks.with_results(context.gate.here.db, [chosen])
-    seen = await check(context.gate.session, resolved, before)
+    outcomes = await check(context.gate.session, resolved, before)
     now = context.gate.here.now()
     async with writing(context.gate.here.db):
-        for each in seen:
+        for each in outcomes:
             await checks.insert(context.gate.here.db, context.gate.session.id, each, now=now)
-        await repairing.credit(context.gate, service.name, seen)
-    return _checks_answer(context, chosen, seen, before)
+        await repairing.credit(context.gate, service.name, outcomes)
+    return _checks_answer(context, chosen, outcomes, before)
 
 
 def _select_checks(service: Service, name: str | None) -> Service:
@@ -46,15 +46,15 @@ def _select_checks(service: Service, name: str | None) -> Service:
         raise Conflict(f"{service.name} declares no checks.")
     if name is None:
         return service
-    found = tuple(
+    selected = tuple(
         each
         for each in service.checks
         if normalize_service_name(each.name) == normalize_service_name(name)
     )
-    if not found:
+    if not selected:
         names = ", ".join(each.name for each in service.checks)
         raise NotFound(f"{service.name} has no check {quote_name(name)}. Its checks: {names}.")
-    return replace(service, checks=found)
+    return replace(service, checks=selected)
 
 
 async def _previous_results(context: ToolContext, service: Service) -> PreviousResults:

@@ -70,16 +70,16 @@ async def run_command(
     """Judge a command and do what it comes to: look, act through the gate, or refuse."""
     if why_not := await gate.stopped():
         return _failed(f"Not run: {why_not}.")
-    found = judge_line(command, _rules(gate, readable))
+    verdict = judge_line(command, _rules(gate, readable))
     if gate.session.tier not in gate.active.shell_tiers:
-        found = RefusedCommand(f"tier {gate.session.tier} cannot run commands")
-    match found:
+        verdict = RefusedCommand(f"tier {gate.session.tier} cannot run commands")
+    match verdict:
         case RefusedCommand(why):
             await gate.refuse(command, why)
             return _failed(f"Not run: {why}.")
         case ActionCommand(service, action):
             return await _act(gate, service, action, reason)
-    return await _look(gate, readable, found, command, seconds)
+    return await _look(gate, readable, verdict, command, seconds)
 
 
 def _rules(gate: Gate, readable: Readable) -> CommandPolicy:

@@ -51,15 +51,15 @@ class Toolbox:
 
     async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
         """Use a tool by its name; failures are answers, never exceptions."""
-        found = find_tool(self.tools, name)
-        if found is None:
+        tool = find_tool(self.tools, name)
+        if tool is None:
             return redact_answer(unknown_tool(self.tools, name), self.gate.here.redact)
         self.gate.using += 1
         try:
             async with self._turns:
                 known = await self._look_up_memories(name, arguments)
                 with telemetry.about(session=self.gate.session.id):
-                    answer = await run_tool(found, arguments, self._trace)
+                    answer = await run_tool(tool, arguments, self._trace)
         finally:
             self.gate.using -= 1
         output = replace(answer, text=f"{answer.text}\n\n{known}") if known else answer

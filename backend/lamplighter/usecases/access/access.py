@@ -56,7 +56,7 @@ async def mint(
     """
     expires_at = None if days is None else now + timedelta(days=days)
     async with writing(db):
-        token, words = await _mint(
+        token, secret = await _mint(
             db,
             validate_token_name(name),
             validate_scopes(scopes),
@@ -65,7 +65,7 @@ async def mint(
             now=now,
         )
         await record_act(db, "token", _named(token), now=now)
-        return token, words
+        return token, secret
 
 
 async def mint_for_machine(db: Database, home: str, *, now: datetime) -> MintedToken:
@@ -83,7 +83,7 @@ async def mint_for_session(
     db: Database, session: Session, *, expires_at: datetime, now: datetime
 ) -> str:
     """Make the token of a session and return its words; it ends with the session."""
-    _, words = await _mint(
+    _, secret = await _mint(
         db,
         f"session {session.id}",
         SESSION_SCOPES,
@@ -91,7 +91,7 @@ async def mint_for_session(
         expires_at=expires_at,
         now=now,
     )
-    return words
+    return secret
 
 
 async def revoke(db: Database, token_id: int, *, now: datetime) -> Token:

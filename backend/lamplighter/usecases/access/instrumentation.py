@@ -41,15 +41,15 @@ def trace_search(
     async def observed(*given: P.args, **more: P.kwargs) -> SearchResults:
         about = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": MEMORIES}
         with telemetry.span(f"retrieval {MEMORIES}", about) as span, counts.SEARCH_SECONDS.timed():
-            found = await find(*given, **more)
+            results = await find(*given, **more)
             span.note(
-                {"lamplighter.found": len(found.results), "lamplighter.partial": found.partial}
+                {"lamplighter.found": len(results.results), "lamplighter.partial": results.partial}
             )
-            for each in found.results:
+            for each in results.results:
                 if isinstance(each.row, Memory):
                     trace_memory(span, each.row, each.rank, each.method)
-        counts.SEARCHES.add("partial" if found.partial else "whole")
-        return found
+        counts.SEARCHES.add("partial" if results.partial else "whole")
+        return results
 
     return observed
 
@@ -63,13 +63,13 @@ def trace_save(
     async def observed(*given: P.args, **more: P.kwargs) -> SavedKnowledge:
         with telemetry.span("memory.save") as span:
             try:
-                kept = await keep(*given, **more)
+                saved = await keep(*given, **more)
             except Invalid:
                 counts.SAVES.add(REFUSED)
                 raise
-            span.note({"lamplighter.outcome": kept.outcome, "lamplighter.memory": kept.memory.id})
-        counts.SAVES.add(kept.outcome)
-        return kept
+            span.note({"lamplighter.outcome": saved.outcome, "lamplighter.memory": saved.memory.id})
+        counts.SAVES.add(saved.outcome)
+        return saved
 
     return observed
 

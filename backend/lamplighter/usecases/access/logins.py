@@ -30,10 +30,10 @@ async def end_others(db: Database, *, but: int | None = None, now: datetime) -> 
 
 async def _end(db: Database, ends: Callable[[Login], bool], *, now: datetime) -> int:
     async with writing(db):
-        found = [login for login in await logins.list_active(db, now=now) if ends(login)]
-        for login in found:
+        ended = [login for login in await logins.list_active(db, now=now) if ends(login)]
+        for login in ended:
             await logins.end(db, login.id, now=now)
             await record_act(
                 db, "revoke", f"login {login.id}, {describe_browser(login.agent)}", now=now
             )
-    return len(found)
+    return len(ended)

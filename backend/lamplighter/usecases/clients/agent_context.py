@@ -48,15 +48,16 @@ async def list_agents(db: Database, declared: Iterable[Agent]) -> list[AgentStat
     """Return every agent, those of the settings first, each kind by name."""
     by_name = {each.name: each for each in declared}
     async with reading(db):
-        seen = await agents.activity_by_agent(db)
-    ours = [
-        AgentStatus(by_name[name], True, seen.get(name, AgentActivity()))
+        activities = await agents.activity_by_agent(db)
+    configured = [
+        AgentStatus(by_name[name], True, activities.get(name, AgentActivity()))
         for name in sorted(by_name)
     ]
     came = [
-        AgentStatus(Agent(name=name), False, seen[name]) for name in sorted(seen.keys() - by_name)
+        AgentStatus(Agent(name=name), False, activities[name])
+        for name in sorted(activities.keys() - by_name)
     ]
-    return ours + came
+    return configured + came
 
 
 BEYOND: Final = 10
@@ -102,13 +103,13 @@ async def agent_context(
     with telemetry.span(
         "memory.inject", {"lamplighter.project": normalize_project(project)}
     ) as span:
-        found = await preview(db, project, query, limit=limit, now=now, near=near, budget=budget)
-        found = replace(found, query=here.redact(found.query))
-        ways = [(each.memory, each.method.value) for each in found.included]
-        instrumentation.trace_included(span, "agent", ways, found.tokens)
+        block = await preview(db, project, query, limit=limit, now=now, near=near, budget=budget)
+        block = replace(block, query=here.redact(block.query))
+        ways = [(each.memory, each.method.value) for each in block.included]
+        instrumentation.trace_included(span, "agent", ways, block.tokens)
         await exposures.record_access(db, [memory.id for memory, _ in ways], now)
-        await record_context(db, found, session_id, now=now)
-    return found
+        await record_context(db, block, session_id, now=now)
+    return block
 
 
 async def preview(
@@ -156,22 +157,22 @@ async def preview(
 
 
 async def record_context(
-    db: Database, found: ContextBlock, session_id: int | None, *, now: datetime
+    db: Database, block: ContextBlock, session_id: int | None, *, now: datetime
 ) -> None:
     """Record a session's context, byte for byte, unless it equals the last one."""
-    if session_id is None or not (found.text or found.placements):
+    if session_id is None or not (block.text or block.placements):
         return
     async with writing(db):
         last = await exposures.last_update(db, session_id)
-        if last is not None and (last.injected, last.query) == (found.text, found.query):
+        if last is not None and (last.injected, last.query) == (block.text, block.query):
             return
         await exposures.insert_update(
             db,
             session_id,
-            found.text,
-            _once(found.placements),
-            query=found.query,
-            tokens=found.tokens,
+            block.text,
+            _once(block.placements),
+            query=block.query,
+            tokens=block.tokens,
             now=now,
         )
 
@@ -181,14 +182,14 @@ async def _results(
 ) -> SearchResults:
     if not query or limit < 1:
         return SearchResults()
-    wanted = SearchRequest(
+    request = SearchRequest(
         query=query,
         layers=(SearchLayer.MEMORY,),
         project=project,
         literal=True,
         limit=limit + BEYOND,
     )
-    results = await find(db, wanted, now=now, near=near)
+    results = await find(db, request, now=now, near=near)
     # the walls between projects do not hang on how well a search keeps to them
     inside = (each for each in results.results if is_visible(project, each.row))
     return replace(results, results=tuple(inside))

@@ -61,13 +61,13 @@ async def start(db: Database, opening: NewSession, *, now: datetime) -> tuple[Se
     """
     name, project = check_id(opening.external_id), normalize_project(opening.project)
     async with writing(db):
-        held = await client_sessions.by_agent(db, name, opening.agent)
-        if held is not None:
-            if opening.agent is not None and held.project != project:
+        existing = await client_sessions.by_agent(db, name, opening.agent)
+        if existing is not None:
+            if opening.agent is not None and existing.project != project:
                 raise Conflict(
                     f"The session {name!r} belongs to another project. Use another session id."
                 )
-            return held, False
+            return existing, False
         made = await client_sessions.insert(
             db,
             name,
@@ -100,13 +100,13 @@ async def end(
         return here.redact(without_private(text))
 
     async with writing(here.db):
-        held = await get(here.db, external_id, agent=agent)
-        if agent not in (None, held.agent):
+        session = await get(here.db, external_id, agent=agent)
+        if agent not in (None, session.agent):
             raise _not_found(external_id)
         said = clean_lines(clean(summary)) or summarize_messages(messages, clean)
         return await client_sessions.end(
             here.db,
-            held.id,
+            session.id,
             Status.COMPLETED,
             summary=shorten(said, SUMMARY_CHARS) if summarize else "",
             messages=count_messages(messages),
@@ -142,7 +142,7 @@ async def close_inactive(db: Database, *, now: datetime) -> int:
     while True:
         async with writing(db):
             silent = await client_sessions.list_inactive(
-                db, since=now - INACTIVE_AFTER, limit=BATCH_SIZE
+                db, cutoff=now - INACTIVE_AFTER, limit=BATCH_SIZE
             )
             for number in silent:
                 await client_sessions.end(

@@ -27,13 +27,13 @@ async def record_tool_event(
     response: Mapping[str, Any],
 ) -> None:
     """Keep which file a tool changed and which tasks it listed, with secrets masked."""
-    found = read_activity(tool, arguments, response)
-    if not found:
+    activities = read_activity(tool, arguments, response)
+    if not activities:
         return
     async with writing(here.db):
-        if found[0].kind is ActivityKind.TODO:
+        if activities[0].kind is ActivityKind.TODO:
             await session_activity.delete_kind(here.db, session.id, ActivityKind.TODO)
-        for each in found:
+        for each in activities:
             clean = replace(each, key=here.redact(each.key), text=here.redact(each.text))
             await session_activity.record(here.db, session.id, clean, now=here.now())
 
@@ -75,14 +75,14 @@ async def _digests(db: Database, chosen: list[Session]) -> list[SessionDigest]:
     digests = []
     for session in chosen:
         own = [each for each in activity if each.session_id == session.id]
-        asked = await interactive_sessions.prompt_beginnings(db, session.id)
+        prompts = await interactive_sessions.prompt_beginnings(db, session.id)
         tasks = [each.text for each in reversed(own) if each.kind in _TASKS and not each.done]
         question = open_question(session.response)
         digests.append(
             SessionDigest(
                 session_id=session.id,
                 started_at=session.started_at,
-                task=next((one_line(each) for each in asked if not each.startswith("/")), ""),
+                task=next((one_line(each) for each in prompts if not each.startswith("/")), ""),
                 files=[
                     _relative(each.text, session.directory)
                     for each in own

@@ -114,16 +114,16 @@ class _Export:
 
     async def _memories(self, *, active: bool) -> AsyncIterator[tuple[Memory, str | None, str]]:
         total = await exports.count(self.db, project=self.project, active=active)
-        async for found in exports.all_memories(self.db, project=self.project, active=active):
-            names = await exports.external_ids_of(self.db, _ids(found))
-            refs = await imports.refs_of(self.db, [each.id for each in found])
-            for memory in found:
+        async for batch in exports.all_memories(self.db, project=self.project, active=active):
+            names = await exports.external_ids_of(self.db, _ids(batch))
+            refs = await imports.refs_of(self.db, [each.id for each in batch])
+            for memory in batch:
                 yield (
                     memory,
                     names.get(memory.session_id or 0),
                     refs.get(memory.id, memory_ref(memory)),
                 )
-            self.done.memories += len(found)
+            self.done.memories += len(batch)
             self.step(self.done.memories, total)
 
     async def _list(self, name: str, rows: AsyncIterator[Mapping[str, Any]]) -> None:

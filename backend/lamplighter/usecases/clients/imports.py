@@ -182,13 +182,13 @@ class Importing:
     async def _memory(
         self, record: MemoryRecord, place: str
     ) -> tuple[ImportOutcome, MemoryId | None]:
-        known = self._imported.get(record.ref)
-        if known is not None and known[1] == record.fingerprint:
-            return ImportOutcome.UNCHANGED, known[0]
-        own = None if known is not None else await self._own(record)
-        held = own or await self._existing(record, known)
+        imported = self._imported.get(record.ref)
+        if imported is not None and imported[1] == record.fingerprint:
+            return ImportOutcome.UNCHANGED, imported[0]
+        own = None if imported is not None else await self._own(record)
+        held = own or await self._existing(record, imported)
         if held is not None:
-            became = await self._revise(held, record, place, again=known is not None)
+            became = await self._revise(held, record, place, again=imported is not None)
             if own is None:  # by its own number a memory is found again anyway
                 self._note(record, held.id)
             return became, held.id
@@ -278,11 +278,11 @@ class Importing:
 
     async def _session(self, record: SessionRecord) -> tuple[ImportOutcome, Session | None]:
         name = one_line(record.external_id)
-        held = await self._named(name, record)
-        if held is not None:
-            return ImportOutcome.KNOWN, held
+        session = await self._named(name, record)
+        if session is not None:
+            return ImportOutcome.KNOWN, session
         if not self.dry:
-            wanted = replace(
+            new_record = replace(
                 record,
                 external_id=name,
                 project=normalize_project(record.project),
@@ -290,9 +290,9 @@ class Importing:
                 summary=self.redact(record.summary),
                 prompt=self.redact(record.prompt),
             )
-            held = await imports.insert_session(self.db, wanted, now=self.now)
-            self._sessions[name] = held.id
-        return ImportOutcome.SESSION, held
+            session = await imports.insert_session(self.db, new_record, now=self.now)
+            self._sessions[name] = session.id
+        return ImportOutcome.SESSION, session
 
     async def _named(self, name: str, record: SessionRecord) -> Session | None:
         """Return the session that a record is of; agents may call theirs what others do."""
@@ -303,20 +303,20 @@ class Importing:
     async def _prompt(self, record: PromptRecord, session: Session | None) -> ImportOutcome:
         if session is None:
             return ImportOutcome.KNOWN
-        said = admit_prompt(record.content, self.redact)
+        text = admit_prompt(record.content, self.redact)
         if session.id not in self._prompts_seen:
             self._prompts_seen[session.id] = await client_prompts.all_of_session(
                 self.db, session.id
             )
-        known, at = self._prompts_seen[session.id], record.created_at
-        if said == session.prompt or (said, at) in known:
+        prompts, at = self._prompts_seen[session.id], record.created_at
+        if text == session.prompt or (text, at) in prompts:
             return ImportOutcome.KNOWN
-        if at is None and any(said == content for content, _ in known):
+        if at is None and any(text == content for content, _ in prompts):
             return ImportOutcome.KNOWN
         at = at or self.now
-        known.add((said, at))
+        prompts.add((text, at))
         if not self.dry:
-            await client_prompts.insert(self.db, session.id, session.project, said, now=at)
+            await client_prompts.insert(self.db, session.id, session.project, text, now=at)
         return ImportOutcome.PROMPT
 
     async def _session_of(self, record: MemoryRecord) -> int | None:
@@ -325,16 +325,16 @@ class Importing:
         if not name:
             return None
         if name not in self._sessions:
-            held = await client_sessions.by_external_id(self.db, name)
-            if held is None and not self.dry:
-                wanted = SessionRecord(
+            session = await client_sessions.by_external_id(self.db, name)
+            if session is None and not self.dry:
+                new_record = SessionRecord(
                     external_id=name,
                     project=record.candidate.project,
                     started_at=record.created_at,
                     ended_at=record.created_at or self.now,
                 )
-                held = await imports.insert_session(self.db, wanted, now=self.now)
-            self._sessions[name] = None if held is None else held.id
+                session = await imports.insert_session(self.db, new_record, now=self.now)
+            self._sessions[name] = None if session is None else session.id
         return self._sessions[name]
 
     def _why(self, cause: str, place: str) -> ChangeOrigin:

@@ -277,7 +277,7 @@ async def _capture_prompt(
     found = find_corrections(prompt) if here.agent.auto_save else []
     printed = await interactive_sessions.captured_texts(db, session.id) if found else []
     left = here.most - (await interactive_sessions.count_captured(db, session.id) if found else 0)
-    kept = 0
+    created = 0
     for each in found[: max(0, left)]:
         candidate = Candidate(
             category=each.category,
@@ -296,8 +296,8 @@ async def _capture_prompt(
             outcome = await knowledge.save(here, candidate, window=here.active.duplicate_window)
         except Invalid:  # nothing of it is left to say
             continue
-        kept += outcome.outcome is SaveOutcome.CREATED
-    await _count(db, session, kept, now=now)
+        created += outcome.outcome is SaveOutcome.CREATED
+    await _count(db, session, created, now=now)
 
 
 def _repeats(sentence: str, printed: Sequence[str]) -> bool:
@@ -319,14 +319,14 @@ async def _search(
     """
     if not query or here.agent.context_limit < 1 or not here.agent.auto_search:
         return [], ()
-    wanted = SearchRequest(
+    request = SearchRequest(
         query=query,
         layers=(SearchLayer.MEMORY,),
         project=session.project,
         literal=True,
         limit=SEARCH_LIMIT,
     )
-    results = await find(here.db, wanted, now=now, near=here.near)
+    results = await find(here.db, request, now=now, near=here.near)
     close = [
         each for each in results.memories if _may_include(each, session) and _is_near(query, each)
     ]
@@ -345,16 +345,16 @@ def _may_include(memory: Memory, session: Session) -> bool:
     return memory.source is Source.OWNER and memory.session_id != session.id
 
 
-def _context_block(found: list[Memory], looked_for: Sequence[str]) -> MemoryBlock:
-    if not found:
+def _context_block(memories: list[Memory], looked_for: Sequence[str]) -> MemoryBlock:
+    if not memories:
         return MemoryBlock()
-    lines = [render_memory(each, looked_for) for each in found]
+    lines = [render_memory(each, looked_for) for each in memories]
     text = "\n".join((f"{HEADING}{VERIFY}", *lines, ""))
     placed = (
         Placement(memory, line, NEAR, position=at)
-        for at, (memory, line) in enumerate(zip(found, lines, strict=True))
+        for at, (memory, line) in enumerate(zip(memories, lines, strict=True))
     )
-    return MemoryBlock(text, estimate_tokens(text), tuple(placed), len(found))
+    return MemoryBlock(text, estimate_tokens(text), tuple(placed), len(memories))
 
 
 def output_text(value: Any) -> str:

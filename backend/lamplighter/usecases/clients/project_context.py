@@ -58,7 +58,7 @@ async def project_context(
     Only distilled, active memories that are not unverified. The counts show how many more
     a search may find.
     """
-    project, since = normalize_project(project), now - limits.decision_age
+    project, start = normalize_project(project), now - limits.decision_age
     async with reading(db):
         counts = await projects.count_by_kind(db, project, now=now)
         sessions = render_digests(digests, limits.budget)
@@ -76,7 +76,7 @@ async def project_context(
             ),
             ContextSection(
                 f"Decisions of the last {_duration(limits.decision_age)}",
-                await projects.decisions(db, project, since=since, limit=limits.decisions, now=now),
+                await projects.decisions(db, project, start=start, limit=limits.decisions, now=now),
             ),
         )
         ended = await projects.count_ended_sessions(db, project)

@@ -110,14 +110,14 @@ def memory_from_row(row: Mapping[str, Any], *, project: str) -> Memory:
 
 def found_from_row(row: Mapping[str, Any], rank: int, *, project: str) -> SearchResult:
     """Return a row of a search; the lower its own rank, the better it is."""
-    kept = memory_from_row(row, project=project)
+    memory = memory_from_row(row, project=project)
     return SearchResult(
         layer=SearchLayer.MEMORY,
-        row=kept,
+        row=memory,
         rank=rank,
         score=-number_field(row.get("rank")),
         method=METHODS.get(text_field(row.get("method")), SearchMethod.WORDS),
-        text=kept.observation,
+        text=memory.observation,
     )
 
 
@@ -292,16 +292,16 @@ class RemoteStore:
     async def summarize(self, project: str, session_id: str | None, summary: str) -> Session:
         """Write down what a session did: such a service keeps it as an observation of its own."""
         name = one_line(session_id or "") or await self._session(project)
-        words = self.redact(summary.strip())
-        given = {
+        text = self.redact(summary.strip())
+        payload = {
             "session_id": name,
             "type": SUMMARY,
             "title": f"Summary of {name}"[:TITLE_CHARS],
-            "content": words,
+            "content": text,
             "project": project,
         }
-        await self._wire.post("/observations", given)
-        return self._as_session({"id": name, "project": project, "summary": words}, project)
+        await self._wire.post("/observations", payload)
+        return self._as_session({"id": name, "project": project, "summary": text}, project)
 
     async def end(self, project: str, session_id: str | None, summary: str) -> Session:
         """End a session, the open one unless another is named."""
@@ -329,16 +329,17 @@ class RemoteStore:
         self, answer: dict[str, Any], project: str, limit: int, budget: int | None
     ) -> ContextBlock:
         begun = rows_of(answer.get("recent_sessions"))
-        kept = rows_of(answer.get("recent_observations"))
+        observations = rows_of(answer.get("recent_observations"))
         ours = visible_rows(begun, project, share=False)[: agent_block.SESSIONS]
         sessions = [self._as_session(dict(each), project) for each in ours]
         memories = [
-            included_from_row(each, project=project) for each in visible_rows(kept, project)[:limit]
+            included_from_row(each, project=project)
+            for each in visible_rows(observations, project)[:limit]
         ]
         text = agent_block.render_block((each.summary for each in sessions), memories)
         if budget is not None:
             text, memories = agent_block.pack_block(sessions, memories, budget=budget)
-        if not begun and not kept and limit:  # one that answers with a text alone
+        if not begun and not observations and limit:  # one that answers with a text alone
             room = CONTEXT_CHARS if budget is None else min(CONTEXT_CHARS, CHARS_PER_TOKEN * budget)
             text = agent_block.quote_remote(block_field(answer.get("context"))[:room])
         placements = agent_block.explain_placements(memories, ())
@@ -351,7 +352,7 @@ class RemoteStore:
 
 
 def _sent(candidate: Candidate, session: str) -> dict[str, Any]:
-    given = {
+    payload = {
         "session_id": session,
         "type": candidate.category.value,
         "title": candidate.title or one_line(candidate.observation)[:TITLE_CHARS],
@@ -361,4 +362,4 @@ def _sent(candidate: Candidate, session: str) -> dict[str, Any]:
         "scope": candidate.scope,
         "topic_key": candidate.topic_key,
     }
-    return {name: value for name, value in given.items() if value not in (None, [])}
+    return {name: value for name, value in payload.items() if value not in (None, [])}

@@ -129,16 +129,16 @@ class RemoteClient:
             raise self._away(f"it answered {status} without valid JSON") from error
         if status < 300:
             return found
-        words = self.redact(_error_message(found)) or f"status {status}"
+        message = self.redact(_error_message(found)) or f"status {status}"
         if status == 404:
-            raise NotFound(f"Not found in the memory service: {words}")
+            raise NotFound(f"Not found in the memory service: {message}")
         if status in (401, 403):
-            raise self._away(f"it rejected memory_token ({words})")
+            raise self._away(f"it rejected memory_token ({message})")
         if status == 409:
-            raise Conflict(f"The memory service reported a conflict: {words}")
+            raise Conflict(f"The memory service reported a conflict: {message}")
         if status in (400, 413, 415, 422):
-            raise Invalid(InvalidField("memory service", words))
-        raise self._away(f"it answered {status}: {words}")
+            raise Invalid(InvalidField("memory service", message))
+        raise self._away(f"it answered {status}: {message}")
 
     def _away(self, why: str) -> Unavailable:
         return Unavailable(
@@ -168,14 +168,14 @@ def _place(url: str) -> tuple[str, str | None, int | None]:
 def _error_message(found: Any) -> str:
     if not isinstance(found, dict):
         return ""
-    said = found.get("error") or found.get("detail") or found.get("message") or ""
+    message = found.get("error") or found.get("detail") or found.get("message") or ""
     wrong = found.get("errors")
     if isinstance(wrong, list) and wrong and not isinstance(found.get("error"), str):
         named = [
             f"{each.get('field')}: {each.get('message')}" for each in wrong if _is_field_error(each)
         ]
-        said = "; ".join(named) or said
-    return shorten(one_line(str(said)), ERROR_CHARS)
+        message = "; ".join(named) or message
+    return shorten(one_line(str(message)), ERROR_CHARS)
 
 
 def _is_field_error(each: Any) -> bool:

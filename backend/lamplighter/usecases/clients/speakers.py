@@ -18,7 +18,7 @@ async def speaker_of(
 
     `project` is the usual one of a caller who is bound to none.
     """
-    wanted = check_project(project) if project.strip() else ""
+    requested = check_project(project) if project.strip() else ""
     if caller.session_id is not None:
         session = await sessions.get(db, caller.session_id)
         if session is None or not session.running:
@@ -28,8 +28,8 @@ async def speaker_of(
         agent = find_agent(agents, caller.agent)
         bound = ClientIdentity(caller=caller, project=normalize_project(agent.reads), agent=agent)
     else:
-        return ClientIdentity(caller=caller, project=wanted or DEFAULT_PROJECT)
-    if wanted not in ("", bound.project):
+        return ClientIdentity(caller=caller, project=requested or DEFAULT_PROJECT)
+    if requested not in ("", bound.project):
         raise Invalid(InvalidField("project", f"must be {bound.project} for {bound.known_as}"))
     return bound
 

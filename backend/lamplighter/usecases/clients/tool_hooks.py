@@ -86,13 +86,13 @@ async def find_captures(
 def _matching(
     rules: Hooks, answers: list[tuple[Line, ToolCall, str]], session: Session, redact: Redact
 ) -> list[Candidate]:
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for line, used, text in answers:
         output = redact(without_private(text))
         safe = replace(used, arguments=redact(without_private(used.arguments)))
         for hit in match_rules(rules.save, safe, output):
-            found.append(build_candidate(hit, safe, output, session, at=line.start))
-    return found
+            candidates.append(build_candidate(hit, safe, output, session, at=line.start))
+    return candidates
 
 
 async def save_capture(
@@ -147,20 +147,20 @@ async def tool_context(
     rule = rules.injects(tool, arguments_text(arguments))
     if rule is None:
         return ""
-    asked, now = clean(rule.search_text(arguments)), here.now()
-    wanted = SearchRequest(
-        query=asked,
+    query, now = clean(rule.search_text(arguments)), here.now()
+    request = SearchRequest(
+        query=query,
         layers=(SearchLayer.MEMORY,),
         project=session.project,
         literal=True,
         limit=rule.limit,
     )
-    results = await find(here.db, wanted, now=now)
+    results = await find(here.db, request, now=now)
     found = [each for each in results.memories if is_visible(session.project, each)]
     lines = _lines(found, results.terms)
     shown = [RecordedHit(each.id, rank) for rank, each in enumerate(found[: len(lines)], 1)]
     async with writing(here.db):
-        await searches.insert(here.db, session.id, normalize_tool_name(tool), asked, shown, now=now)
+        await searches.insert(here.db, session.id, normalize_tool_name(tool), query, shown, now=now)
     return "\n".join((HEADING, *lines)) if lines else ""
 
 

@@ -21,10 +21,10 @@ async def keep_transcript(here: InteractiveContext, session: Session, lines: Ite
     if not here.agent.auto_save:
         return 0
     now, age = here.now(), here.active.transcript_retention
-    found = [
+    messages = [
         (key, role, text)
-        for key, role, raw in read_messages(lines, since=now - age if age else None)
+        for key, role, raw in read_messages(lines, start=now - age if age else None)
         if (text := shorten(clean_lines(here.clean(raw)), MESSAGE_CHARS))
     ]
     async with writing(here.db):
-        return await transcripts.keep(here.db, session.id, found, now=now)
+        return await transcripts.keep(here.db, session.id, messages, now=now)

@@ -131,18 +131,18 @@ def _edited(files: ConfigurationContext, version: FileVersion, edit: ServiceEdit
     root: dict[str, Any] = read_yaml(version.text) or {}
     services: dict[str, Any] = dict(root.get(SERVICES) or {})
     folded = {normalize_service_name(name): name for name in services}
-    known = folded.get(normalize_service_name(edit.name))
+    existing = folded.get(normalize_service_name(edit.name))
     if edit.new:
-        _refuse_name(edit.name, known)
-    elif known is None:
+        _refuse_name(edit.name, existing)
+    elif existing is None:
         raise NotFound(f"Service {edit.name!r} is not in {files.services.path}.")
     if edit.fields is None:
-        del services[known or edit.name]
+        del services[existing or edit.name]
     else:
         fields = _file_value(edit.fields)
         order = {key: place for place, key in enumerate(KEYS)}
         keys = sorted(fields, key=lambda key: order.get(key, len(KEYS)))
-        services[known or edit.name] = {key: fields[key] for key in keys}
+        services[existing or edit.name] = {key: fields[key] for key in keys}
     wanted = {**root, SERVICES: services}
     if edit.programs is not None:
         wanted["commands"] = list(edit.programs)

@@ -139,13 +139,13 @@ async def apply(
             await _review(work, {each.memory_id for each in base.values()})
     if not scan.problems:
         refused = {each.path for each in work.done.refused}
-        held = {path: each for path, each in base.items() if path in refused}
-        held |= {
+        base_texts = {path: each for path, each in base.items() if path in refused}
+        base_texts |= {
             path: BaseText(number, scan.files[path])
             for path, number in work.merge.memories.items()
             if path not in refused
         }
-        await asyncio.to_thread(tree.write_base, held)
+        await asyncio.to_thread(tree.write_base, base_texts)
     work.done.act = recorded.get()
     return work.done
 
@@ -161,7 +161,7 @@ async def _run(
     files, refused = _parsed(scan.files)
     refused += [FileConflict(path, reason) for path, reason in scan.problems.items()]
     bad = {each.path for each in refused}
-    known = {
+    base_files = {
         path: BaseFile(
             each.memory_id,
             files[path] if scan.files.get(path) == each.text else parse(each.text),
@@ -172,7 +172,7 @@ async def _run(
     merge = DirectoryMerge()
     if not scan.problems:
         judged = await _judged(here, existing, files)
-        merge = merge_directory(known, files, existing, prefer, judged)
+        merge = merge_directory(base_files, files, existing, prefer, judged)
     async with recording(here.db, ACTION, now=now) as act:
         work = _Applying(here, merge, act, now)
         work.done.refused = [*refused, *merge.conflicts]
@@ -222,14 +222,14 @@ async def _review(work: _Applying, bound: Collection[MemoryId]) -> None:
 
 
 def _parsed(files: Mapping[str, str]) -> tuple[dict[str, Values], list[FileConflict]]:
-    found: dict[str, Values] = {}
+    parsed: dict[str, Values] = {}
     refused: list[FileConflict] = []
     for path, text in files.items():
         try:
-            found[path] = parse(text)
+            parsed[path] = parse(text)
         except Invalid as error:
             refused.append(FileConflict(path, str(error)))
-    return found, refused
+    return parsed, refused
 
 
 async def _apply(work: _Applying, change: FileChange) -> None:

@@ -64,7 +64,7 @@ async def lint(here: LintContext, tree: MemoryDirectory) -> LintReport:
 
 def _lint(here: LintContext, tree: MemoryDirectory) -> LintReport:
     scan = tree.scan()
-    found = [
+    findings = [
         LintFinding(path, "file", LintLevel.ERROR, reason) for path, reason in scan.problems.items()
     ]
     memories: dict[str, Memory] = {}
@@ -72,18 +72,18 @@ def _lint(here: LintContext, tree: MemoryDirectory) -> LintReport:
         try:
             memories[path] = _read(here, text)
         except Invalid as error:
-            found += [
+            findings += [
                 LintFinding(
                     path, "field", LintLevel.ERROR, f"{each.field}: {each.message}", each.field
                 )
                 for each in error.wrong
             ]
-    found += rules.find_secrets(scan.files, here.redact)
-    found += rules.find_contradictions(memories, here.lexicon)
-    found += rules.find_orphans(memories, here.services)
-    found += rules.find_over_budget(memories, here.budget)
-    found += rules.find_unverifiable(memories)
-    located = [(each, _line(each, scan.files.get(each.path, ""))) for each in sorted(found)]
+    findings += rules.find_secrets(scan.files, here.redact)
+    findings += rules.find_contradictions(memories, here.lexicon)
+    findings += rules.find_orphans(memories, here.services)
+    findings += rules.find_over_budget(memories, here.budget)
+    findings += rules.find_unverifiable(memories)
+    located = [(each, _line(each, scan.files.get(each.path, ""))) for each in sorted(findings)]
     return LintReport(len(scan.files), tuple(located))
 
 

@@ -71,7 +71,7 @@ async def read_prompts(
     """Return the memories in the next prompt of each scope."""
     focused: list[tuple[str, tuple[str, ...] | None]] = [(ALL, None)]
     focused += [(f"service {each}", (each,)) for each in scopes.services]
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     async with reading(here.db):
         for scope, services in focused:
             block, _ = await prompts.build_context(
@@ -81,13 +81,13 @@ async def read_prompts(
                 budget=here.active.budget,
                 now=now,
             )
-            found[scope] = block.text
+            texts[scope] = block.text
         for project in scopes.projects:
             block = await project_context.project_context(
                 here.db, project, here.active.profile, now=now
             )
-            found[f"project {project}"] = block.text
-    return found
+            texts[f"project {project}"] = block.text
+    return texts
 
 
 def compare(before: Mapping[str, str], after: Mapping[str, str]) -> Sequence[PromptEffect]:

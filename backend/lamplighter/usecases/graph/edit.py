@@ -227,20 +227,20 @@ async def edit_relationship(
     """Change a relationship; raises Stale, NotFound. From then on it is an operator's."""
     db, now = here.db, here.now()
     async with recording(db, "edit", now=now, subject=f"relationship {number}") as act:
-        found = _at(await get_relationship(db, number), version)
+        relationship = _at(await get_relationship(db, number), version)
         values: dict[str, Any] = {}
         if edit.properties is not None:
             values["properties"] = _properties(here, edit)
         if edit.confidence is not None:
             values["confidence"] = clamp(edit.confidence)
-        if edit.valid is not None and edit.valid is (found.valid_to is not None):
+        if edit.valid is not None and edit.valid is (relationship.valid_to is not None):
             values["valid_to"] = None if edit.valid else now
         if not values:
-            return found
+            return relationship
         values["source"] = EvidenceSource.OPERATOR
         row = await rows.get(db, RELATIONSHIPS, number)
         row = await rows.update(db, RELATIONSHIPS, row, values, now=now, act=act.id)
-        if row["version"] != found.version:
+        if row["version"] != relationship.version:
             act.did()
         return relationship_of(row)
 

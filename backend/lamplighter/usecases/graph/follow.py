@@ -48,37 +48,37 @@ async def follow(db: Database, services: Services | None, *, now: datetime) -> b
     """Take one step and say whether there was work; `services` None leaves theirs as they are."""
     declared = None if services is None else content_hash(repr(_dependencies(services)))
     async with reading(db):
-        held = await position.get(db)
-        idle = held.memory_id is None and held.seq == await changes.last_seq(db)
-        if idle and declared in (None, held.services):
+        cursor = await position.get(db)
+        idle = cursor.memory_id is None and cursor.seq == await changes.last_seq(db)
+        if idle and declared in (None, cursor.services):
             return False
     async with writing(db):
-        held = await position.get(db)
-        if services is not None and declared not in (None, held.services):
+        cursor = await position.get(db)
+        if services is not None and declared not in (None, cursor.services):
             await _follow_services(db, services, now=now)
-            held = replace(held, services=declared)
-        if held.memory_id is not None:
-            ids = await position.memory_ids_after(db, held.memory_id, limit=MEMORIES_AT_ONCE)
+            cursor = replace(cursor, services=declared)
+        if cursor.memory_id is not None:
+            ids = await position.memory_ids_after(db, cursor.memory_id, limit=MEMORIES_AT_ONCE)
             await _follow_memories(db, ids, now=now)
             await _follow_confirmed(db, ids, now=now)
-            held = replace(held, memory_id=ids[-1] if ids else None)
+            cursor = replace(cursor, memory_id=ids[-1] if ids else None)
         else:
-            found = await changes.list_after(db, held.seq, limit=CHANGES_AT_ONCE)
+            found = await changes.list_after(db, cursor.seq, limit=CHANGES_AT_ONCE)
             await _follow_changes(db, found, now=now)
-            held = replace(held, seq=found[-1].seq if found else held.seq)
-        await position.save(db, held)
+            cursor = replace(cursor, seq=found[-1].seq if found else cursor.seq)
+        await position.save(db, cursor)
     return True
 
 
-async def _follow_changes(db: Database, found: Sequence[Change], *, now: datetime) -> None:
-    ids = {number for each in found if each.entity == memories.ENTITY for number in _ids(each)}
+async def _follow_changes(db: Database, batch: Sequence[Change], *, now: datetime) -> None:
+    ids = {number for each in batch if each.entity == memories.ENTITY for number in _ids(each)}
     await _follow_memories(db, sorted(ids), now=now)
-    judged = {_judged(each.row) for each in found if each.entity == reviews.ENTITY and each.row}
+    judged = {_judged(each.row) for each in batch if each.entity == reviews.ENTITY and each.row}
     await _follow_confirmed(db, sorted((ids | judged) - {0}), now=now)
-    gone = {number for each in found if each.entity == TRASH for number in _ids(each)}
+    gone = {number for each in batch if each.entity == TRASH for number in _ids(each)}
     if gone:
         await evidence.forget(db, gone, now=now)
-    for each in found:
+    for each in batch:
         if each.entity == events.ENTITY and each.op is ChangeOp.CREATED and each.row:
             await _follow_event(db, each.entity_id, each.row, now=now)
         elif each.entity == incidents.ENTITY and each.row:
@@ -123,14 +123,14 @@ async def _follow_confirmed(db: Database, ids: Sequence[int], *, now: datetime) 
         (each.old_id, parse_proposal(each.observation))
         for each in await reviews.confirmed_in(db, ids)
     ]
-    held = await memories.by_ids(db, [MemoryId(each) for each in {*claims, *dict(stated)}])
+    stored = await memories.by_ids(db, [MemoryId(each) for each in {*claims, *dict(stated)}])
     for number, proposal in stated:
-        memory, mine = held.get(number), claims.setdefault(number, [])
+        memory, mine = stored.get(number), claims.setdefault(number, [])
         text = memory.observation if memory is not None and memory.active else ""
         if proposal is not None and proposal.is_stated_in(text):
             mine.append(proposal.claim)
     for of, mine in claims.items():
-        place = _place(held[MemoryId(of)]) if of in held else OPS
+        place = _place(stored[MemoryId(of)]) if of in stored else OPS
         origin = Origin(EvidenceSource.MODEL, of, place)
         await evidence.sync(db, origin, Extraction(claims=tuple(mine)), now=now)
 

@@ -109,8 +109,10 @@ async def graph_around(
 ) -> GraphView:
     """Return the entities within so many steps of one, the nearest first, and their edges."""
     async with reading(db):
-        found = await relationships.reachable(db, center.id, reach, depth=depth, limit=limit + 1)
-        depths = dict(list(found.items())[:limit])
+        reachable = await relationships.reachable(
+            db, center.id, reach, depth=depth, limit=limit + 1
+        )
+        depths = dict(list(reachable.items())[:limit])
         held = await entities.by_ids(db, depths)
         edges = await relationships.among(db, depths, reach, limit=MAX_EDGES + 1)
     return GraphView(
@@ -118,7 +120,7 @@ async def graph_around(
         nodes=[held[number] for number in depths if number in held],
         depths=depths,
         edges=edges[:MAX_EDGES],
-        more=len(found) > limit or len(edges) > MAX_EDGES,
+        more=len(reachable) > limit or len(edges) > MAX_EDGES,
     )
 
 
@@ -132,7 +134,7 @@ async def why(
     """
     home = reach.project if reach is not None else project
     async with reading(db):
-        found = await _decisions_about(db, question, home, reach)
+        decisions = await _decisions_about(db, question, home, reach)
         chosen = EntityFilter(kind=EntityKind.DECISION, reach=reach)
         page = await entities.page(db, chosen, limit=SCANNED_DECISIONS)
         scored = {
@@ -140,7 +142,7 @@ async def why(
             for each in page.items
             if home is None or each.project in (home, EVERYWHERE)
         }
-        for each in found:
+        for each in decisions:
             score = scored.get(each.id, (0.0, each))[0]
             scored[each.id] = (score + 1, each)
         best = sorted(
@@ -196,13 +198,13 @@ async def _case(db: Database, decision: Entity, reach: Reach | None) -> Decision
     for each in case.relationships:
         if each.source_id == decision.id and each.target_id in case.neighbors:
             ends.setdefault(each.kind, []).append(case.neighbors[each.target_id])
-    held = {memory.id: memory for some in case.evidence.values() for memory in some}
+    by_id = {memory.id: memory for some in case.evidence.values() for memory in some}
     return DecisionCase(
         decision=decision,
         rationale=_rationale(decision),
         decided_by=ends.get(RelationshipKind.DECIDED_BY, []),
         concerns=ends.get(RelationshipKind.CONCERNS, []),
-        memories=[held[number] for number in sorted(held, reverse=True)],
+        memories=[by_id[number] for number in sorted(by_id, reverse=True)],
     )
 
 

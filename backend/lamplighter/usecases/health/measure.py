@@ -48,7 +48,7 @@ async def read(db: Database, *, limit: int = TREND) -> MemoryHealth:
 async def calibration(db: Database, *, now: datetime) -> tuple[CalibrationGroup, ...]:
     """Return how often evidence confirmed memories of each confidence lately."""
     async with reading(db):
-        return calibrate(await figures.count_evidence(db, since=now - CALIBRATED))
+        return calibrate(await figures.count_evidence(db, start=now - CALIBRATED))
 
 
 async def is_due(db: Database, interval: timedelta | None, *, now: datetime) -> bool:
@@ -73,44 +73,44 @@ async def measure(
     """
     db, now = here.db, here.now()
     async with reading(db):
-        found = await _count(db, now=now)
+        measured = await _count(db, now=now)
         last = next(iter(await measurements.newest(db)), None)
     compared_at: datetime | None = now
-    if compare or found.undistilled + found.distilled <= QUICK_COMPARISON:
-        found = await _with_duplicates(db, found, names)
+    if compare or measured.undistilled + measured.distilled <= QUICK_COMPARISON:
+        measured = await _with_duplicates(db, measured, names)
     else:
-        found, compared_at = _carry_over(found, last), last.compared_at if last else None
+        measured, compared_at = _carry_over(measured, last), last.compared_at if last else None
     async with writing(db):
-        if opens_cycle(found.drift, await measurements.last_cycle(db), now=now):
-            found = await _queue_drifting(db, found, now=now)
+        if opens_cycle(measured.drift, await measurements.last_cycle(db), now=now):
+            measured = await _queue_drifting(db, measured, now=now)
         return await measurements.insert(
-            db, found, trigger=trigger, compared_at=compared_at, now=now
+            db, measured, trigger=trigger, compared_at=compared_at, now=now
         )
 
 
 async def _count(db: Database, *, now: datetime) -> MemoryFigures:
-    since = now - WINDOW
-    drift = await figures.count_drift(db, since=since)
+    start = now - WINDOW
+    drift = await figures.count_drift(db, start=start)
     counted = await figures.count_memories(
-        db, now=now, unused_before=since, tested_before=now - AGAIN_AFTER
+        db, now=now, unused_before=start, tested_before=now - AGAIN_AFTER
     )
     return MemoryFigures(
         **counted,
         **await figures.count_reviews(db, now=now),
-        **await figures.count_organized(db, since=since),
+        **await figures.count_organized(db, start=start),
         **asdict(drift),
     )
 
 
 async def _with_duplicates(
-    db: Database, found: MemoryFigures, names: frozenset[str]
+    db: Database, measured: MemoryFigures, names: frozenset[str]
 ) -> MemoryFigures:
     rows = []
     async for some in runs.active_knowledge(db):
         rows += some
         await asyncio.sleep(0)
     duplicates, removable = await asyncio.to_thread(count_duplicates, rows, names)
-    return replace(found, compared=len(rows), duplicates=duplicates, removable=removable)
+    return replace(measured, compared=len(rows), duplicates=duplicates, removable=removable)
 
 
 def _carry_over(found: MemoryFigures, last: MemoryMeasurement | None) -> MemoryFigures:
@@ -121,7 +121,7 @@ def _carry_over(found: MemoryFigures, last: MemoryMeasurement | None) -> MemoryF
 
 
 async def _queue_drifting(db: Database, found: MemoryFigures, *, now: datetime) -> MemoryFigures:
-    ids = await figures.list_drifting(db, since=now - WINDOW, limit=MARKED_AT_ONCE)
+    ids = await figures.list_drifting(db, start=now - WINDOW, limit=MARKED_AT_ONCE)
     reason = f"the drift score is {found.drift} of 100"
     await verifications.mark(db, ids, reason, now=now)
     return replace(found, queued=len(ids), marked=found.marked + len(ids))

@@ -74,7 +74,7 @@ def _for(service: Service, around: Sequence[Service]) -> str:
 
 
 async def _has_new_failure(
-    db: Database, session: Session, service: Service, since: datetime
+    db: Database, session: Session, service: Service, requested_at: datetime
 ) -> bool:
     """Whether a session saw a check of a service fail that passed since a person was asked."""
     results = await checks.of_session(db, session.id, [service.name])
@@ -83,6 +83,6 @@ async def _has_new_failure(
         limit = RECENT + len(results)
         past = await checks.recent(db, service.name, name, limit=limit)
         before = [result for result in past if result.session_id != session.id][:RECENT]
-        if is_new_failure(before, since):
+        if is_new_failure(before, requested_at):
             return True
     return False

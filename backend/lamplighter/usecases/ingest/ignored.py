@@ -34,19 +34,19 @@ async def ingest_ignored(
             raise Conflict(
                 "Only a marker that was ignored in code or in a quotation can be accepted."
             )
-        taken = IngestResult()
+        result = IngestResult()
         ingest = ingest_context(here, active, session, services)
         try:
-            await apply_marker(ingest, marker, taken, now=now)
+            await apply_marker(ingest, marker, result, now=now)
         except Invalid as error:
             raise Conflict(f"The marker cannot be accepted: {error}") from error
-        taken.outcome.pop("why", None)
-        about = taken.outcome.get("memory_id")
+        result.outcome.pop("why", None)
+        about = result.outcome.get("memory_id")
         await record_act(db, "take", shorten(mark.text, TEXT_CHARS), memory_id=about, now=now)
         changed = await marker_results.accept_ignored(
-            db, mark_id, now=now, reason="accepted by a person", **taken.outcome
+            db, mark_id, now=now, reason="accepted by a person", **result.outcome
         )
-        taken.ignored = -1
-        await sessions.add_counts(db, session.id, now=now, **taken.counts)
+        result.ignored = -1
+        await sessions.add_counts(db, session.id, now=now, **result.counts)
         assert changed is not None
         return changed

@@ -58,7 +58,7 @@ async def _ingest_some(
     feed: StepQueue, place: FilePosition, *, now: datetime
 ) -> FilePosition | None:
     """Ingest some markers and return the place after them; None when there is nothing more."""
-    ingest, taken, count, done = feed.ingest, IngestResult(), 0, 0
+    ingest, result, count, done = feed.ingest, IngestResult(), 0, 0
     steps = await feed.ahead()
     async with writing(ingest.db):
         existing = await sessions.get(ingest.db, ingest.session.id)
@@ -68,7 +68,7 @@ async def _ingest_some(
         while done < len(steps) and count < existing.markers_left:
             step = steps[done]
             if isinstance(step.content, Marker):
-                await ingest_marker(ingest, step, _of_ended(step.content), taken, now=now)
+                await ingest_marker(ingest, step, _of_ended(step.content), result, now=now)
                 count += 1
             done += 1
             if ingest.pace.over():
@@ -77,7 +77,7 @@ async def _ingest_some(
         await sessions.ingest_leftover(
             ingest.db, existing.id, count, offset=place[0], step=place[1]
         )
-        await sessions.add_counts(ingest.db, existing.id, now=now, **taken.counts)
+        await sessions.add_counts(ingest.db, existing.id, now=now, **result.counts)
     feed.drop(done)
     await ingest.pace.rest()
     return place if count < existing.markers_left else None

@@ -118,7 +118,7 @@ async def _escalate(
         return
     last = session.next_tier > min(ingest.active.max_tier, MAX_TIER) and not session.dry_run
     last = last or await approvals.was_denied(ingest.db, session.id, service)
-    asked = await escalations.needs_person(ingest.db, session.id, service)
+    pending = await escalations.needs_person(ingest.db, session.id, service)
     await escalations.insert(
         ingest.db,
         session.id,
@@ -131,7 +131,7 @@ async def _escalate(
     level, asks = Level.WARNING, f"Escalation to tier {session.next_tier}"
     if last:  # one alarm is enough
         level, asks = (
-            (Level.WARNING, "Note for a person") if asked else (Level.CRITICAL, "Needs a person")
+            (Level.WARNING, "Note for a person") if pending else (Level.CRITICAL, "Needs a person")
         )
     await record_event(ingest, level, f"{asks}: {marker.body}", result, service=service, now=now)
 

@@ -62,22 +62,22 @@ async def ingest_some(feed: StepQueue, *, now: datetime) -> IngestResult:
     A kill at any moment therefore loses no step and doubles none: the process that resumes
     starts at `log_offset` and `log_step`. Other writers get in between two transactions.
     """
-    ingest, taken = feed.ingest, IngestResult()
+    ingest, result = feed.ingest, IngestResult()
     steps = await feed.ahead()
     if not steps:
-        return taken
+        return result
     async with writing(ingest.db):
         ingest.pace.begin()
         done = 0
         while done < len(steps):
-            await _ingest_step(ingest, steps[done], taken, now=now)
+            await _ingest_step(ingest, steps[done], result, now=now)
             done += 1
             if ingest.pace.over():
                 break
-        await _keep_place(ingest, steps[done - 1], taken, now=now)
+        await _keep_place(ingest, steps[done - 1], result, now=now)
     feed.drop(done)
     await ingest.pace.rest()
-    return taken
+    return result
 
 
 async def _keep_place(

@@ -17,14 +17,14 @@ async def save(ingest: IngestContext, category: str, service: str | None, body: 
     outcome = (await session_lines.ingest_report(ingest, marker)).outcome
     memory = await memories.get(ingest.db, MemoryId(outcome["memory_id"]))
     why = outcome.get("why") or ""
-    words = f"{outcome['outcome'].capitalize()}: memory {outcome['memory_id']}"
-    found = {
+    text = f"{outcome['outcome'].capitalize()}: memory {outcome['memory_id']}"
+    values = {
         "outcome": outcome["outcome"],
         "id": outcome["memory_id"],
         "confidence": memory.confidence if memory else None,
         "reason": why,
     }
-    return ToolOutput(text=f"{words}, {why}." if why else f"{words}.", structured=found)
+    return ToolOutput(text=f"{text}, {why}." if why else f"{text}.", structured=values)
 
 
 async def escalate(ingest: IngestContext, service: str, reason: str) -> ToolOutput:
@@ -44,13 +44,13 @@ async def escalate(ingest: IngestContext, service: str, reason: str) -> ToolOutp
 def _escalation_answer(session: Session, service: str, max_tier: int) -> ToolOutput:
     last = session.next_tier > min(max_tier, MAX_TIER)
     whom = "a person" if last else f"tier {session.next_tier}"
-    found = {"service": service, "tier": None if last else session.next_tier, "person": last}
+    values = {"service": service, "tier": None if last else session.next_tier, "person": last}
     if session.dry_run:
         return ToolOutput(
-            text=f"Dry run: {service} would be escalated to {whom}.", structured=found
+            text=f"Dry run: {service} would be escalated to {whom}.", structured=values
         )
     when = "at once" if last else "when this session completes"
-    return ToolOutput(text=f"{service} will be escalated to {whom} {when}.", structured=found)
+    return ToolOutput(text=f"{service} will be escalated to {whom} {when}.", structured=values)
 
 
 def _marker(

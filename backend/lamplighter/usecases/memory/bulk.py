@@ -65,14 +65,14 @@ async def apply_action(
     its own, so that others can write between them.
     """
     where = bulk.selection(chosen)
-    plain, odd = await bulk.matching(db, *where)
+    regular, odd = await bulk.matching(db, *where)
     async with writing(db):
         number = await journal.insert(db, act.action, value=act.value, now=now)
     if act.action == "delete":
-        done = await _deleted(db, sorted([*plain, *odd]), number, now=now)
+        done = await _deleted(db, sorted([*regular, *odd]), number, now=now)
     else:
         await fade_due(db, *where, now=now, act_id=number)
-        done = await _changed(db, plain, odd, act, number, now=now)
+        done = await _changed(db, regular, odd, act, number, now=now)
     async with writing(db):
         await journal.finish(db, number, len(done.ids))
     recorded.set(number)
@@ -107,19 +107,19 @@ async def preview(
     db: Database, chosen: Sequence[int] | MemoryFilter, act: BulkAction, *, now: datetime
 ) -> BulkPreview:
     """Preview an act on current memories, by the statements that do it."""
-    plain, odd = await bulk.matching(db, *bulk.selection(chosen))
-    ids = sorted([*plain, *odd])
+    regular, odd = await bulk.matching(db, *bulk.selection(chosen))
+    ids = sorted([*regular, *odd])
     examples = await _examples(db, ids, act, now=now)
     if act.action == "delete":
         return BulkPreview(matched=len(ids), changed=len(ids), examples=examples)
-    found = await bulk.preview_change(db, plain, act.action, act.value)
+    counts = await bulk.preview_change(db, regular, act.action, act.value)
     pairs = [(each, act.after(each, now=now)) for each in await memories.list_by_ids(db, odd)]
     moved = [(before, after) for before, after in pairs if after != before]
     return BulkPreview(
         matched=len(ids),
-        changed=found.changed + len(moved),
-        falling=found.falling + sum(old.active and not new.active for old, new in moved),
-        rising=found.rising + sum(new.active and not old.active for old, new in moved),
+        changed=counts.changed + len(moved),
+        falling=counts.falling + sum(old.active and not new.active for old, new in moved),
+        rising=counts.rising + sum(new.active and not old.active for old, new in moved),
         left=await bulk.count_too_low(db, ids) if act.action == "activate" else 0,
         examples=examples,
     )

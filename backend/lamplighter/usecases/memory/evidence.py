@@ -63,13 +63,13 @@ async def evidence_of(db: Database, number: int, *, limit: int) -> MemoryEvidenc
         memory = await lookup.get(db, number)
         memory_id = memory.id
         others = await evidence.contradicting(db, memory_id, limit=limit)
-        held = await memories.by_ids(db, others)
+        by_id = await memories.by_ids(db, others)
         cases = await evidence.last_reviews(db, memory_id, others)
         return MemoryEvidence(
             counts=await evidence.counts(db, memory_id),
             reports=await evidence.reports(db, memory_id, limit=limit),
             inclusions=await evidence.inclusions(db, memory_id, limit=limit),
-            partners=[_contradicting_memory(each, held, cases) for each in others],
+            partners=[_contradicting_memory(each, by_id, cases) for each in others],
             outcomes=await _outcomes(db, memory),
             page=await _page(db, memory_id),
         )
@@ -146,14 +146,14 @@ async def page_on_topic(
     topic = GENERAL if normalize_service_name(topic) == GENERAL else topic
     async with reading(db):
         service = await service_name(db, topic, services)
-        found = await evidence.page_on_topic(db, topic, service, limit=limit, position=position)
-        page = found.page
+        result = await evidence.page_on_topic(db, topic, service, limit=limit, position=position)
+        page = result.page
         rest = await evidence.evidence_of(db, [memory.id for memory in page.items])
     return Audit(
         topic=topic,
         service=service,
         beliefs=attach_evidence(page.items, rest),
-        active=found.active,
-        inactive=found.inactive,
+        active=result.active,
+        inactive=result.inactive,
         position=None if page.position is None else tuple(page.position),
     )

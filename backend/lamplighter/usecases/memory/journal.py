@@ -164,15 +164,15 @@ async def undoable(db: Database, act_id: int) -> JournalEntry:
 async def _plan(db: Database, act: JournalEntry) -> UndoPlan:
     plan = UndoPlan()
     discarded = set(await trash.of_act(db, act.id))
-    since = await journal.changed_since(db, act.id)
+    later_changes = await journal.changed_since(db, act.id)
     for each in await journal.changes_of_act(db, act.id):
         number = each.memory_id
         deleted = each.ended == DELETED
-        if number in since and await _is_upkeep(db, each, act.id):
-            del since[number]
-        if number in since or (deleted and number not in discarded):
+        if number in later_changes and await _is_upkeep(db, each, act.id):
+            del later_changes[number]
+        if number in later_changes or (deleted and number not in discarded):
             known = len(plan.conflicts) >= MAX_NAMED  # of many only the first few are looked up
-            why = "" if known else await _describe_change(db, number, since.get(number, 0))
+            why = "" if known else await _describe_change(db, number, later_changes.get(number, 0))
             plan.conflicts[number] = why
         elif deleted:
             plan.restore.append(number)

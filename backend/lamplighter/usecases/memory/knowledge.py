@@ -71,7 +71,7 @@ async def merge_duplicate(
     if held is not None:
         return await _revise(db, held, candidate, now=now, by=by)
     since = now - min(window, ALWAYS)
-    again = await knowledge.find_duplicate(db, candidate, since=since) if window else None
+    again = await knowledge.find_duplicate(db, candidate, start=since) if window else None
     placed = None if again is None else await _merge_scope(db, again, candidate)
     if again is None or placed is None:
         return None
@@ -106,7 +106,7 @@ async def capture(
     Such a learning is an unverified episode of the category `learning`. In short writes:
     others that save meanwhile do not wait for all of a long report.
     """
-    kept: list[SavedKnowledge] = []
+    saved: list[SavedKnowledge] = []
     found = extract_learnings(text)
     for some in (found[at : at + BATCH_SIZE] for at in range(0, len(found), BATCH_SIZE)):
         async with writing(here.db):
@@ -122,8 +122,8 @@ async def capture(
                     source_ref=source_ref,
                     project=project,
                 )
-                kept.append(await save(here, candidate, window=ALWAYS, by=by))
-    return CaptureResult(tuple(kept))
+                saved.append(await save(here, candidate, window=ALWAYS, by=by))
+    return CaptureResult(tuple(saved))
 
 
 async def get(db: Database, memory_id: int) -> Memory:

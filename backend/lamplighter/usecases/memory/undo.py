@@ -36,17 +36,17 @@ async def undo_step(
         if version is not None and version != memory.version:
             raise Stale(memory)
         later = await history.changes_after(db, memory_id, number)
-        found = undo(memory, step, later)
-        if found.memory == memory:
-            raise Conflict(undo_obstacle(found.left, later))
-        holder = await find_key_holder(db, memory, found.memory)
+        undone = undo(memory, step, later)
+        if undone.memory == memory:
+            raise Conflict(undo_obstacle(undone.left, later))
+        holder = await find_key_holder(db, memory, undone.memory)
         if holder is not None:
             raise Conflict(f"Its topic key now belongs to memory {holder}. Undo that change first.")
-        reason = recorded_reason(step, memory, found.memory)
+        reason = recorded_reason(step, memory, undone.memory)
         act.did(memory_id)
-        change = MemoryChange(memory, found.memory, act.why(UNDONE, reason))
+        change = MemoryChange(memory, undone.memory, act.why(UNDONE, reason))
         await store(db, [change], now=now)
-        return found.memory
+        return undone.memory
 
 
 async def revert_step(
@@ -63,14 +63,14 @@ async def revert_step(
     Raises Conflict when a later change of the same stands in the way.
     """
     later = await history.changes_after(db, memory.id, step.id)
-    found = undo(memory, step, later)
-    if found.left:
-        raise Conflict(f"Memory {memory.id}: {undo_obstacle(found.left, later)}")
-    if found.memory == memory:
+    undone = undo(memory, step, later)
+    if undone.left:
+        raise Conflict(f"Memory {memory.id}: {undo_obstacle(undone.left, later)}")
+    if undone.memory == memory:
         return memory
     why = act.why(REVIEW, undo_reason(step), review_id=review_id)
-    await store(db, [MemoryChange(memory, found.memory, why)], now=now)
-    return found.memory
+    await store(db, [MemoryChange(memory, undone.memory, why)], now=now)
+    return undone.memory
 
 
 async def with_undo_state(

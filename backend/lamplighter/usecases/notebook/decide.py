@@ -50,19 +50,19 @@ async def list_pages(db: Database, project: str | None = None) -> list[PageListi
     With a `project` these are the pages with memories that it reads.
     """
     async with reading(db):
-        many = {each.path: each.count for each in await pages.counts(db, project)}
-        states = many if project is not None else await pages.states(db)
+        counts = {each.path: each.count for each in await pages.counts(db, project)}
+        states = counts if project is not None else await pages.states(db)
         stored = await pages.stored(db, list(states))
         review = await reviews.open_review(db) if project is None else None
-    held = dict(review.pages) if review else {}
+    reasons = dict(review.pages) if review else {}
     return [
         PageListing(
             path=path,
-            memories=many.get(path, 0),
+            memories=counts.get(path, 0),
             written_at=stored[path].written_at if path in stored else None,
-            reasons=held.get(path, ()),
+            reasons=reasons.get(path, ()),
         )
-        for path in sorted({*states, *held})
+        for path in sorted({*states, *reasons})
     ]
 
 
@@ -71,14 +71,14 @@ async def find_pages(db: Database, query: str, project: str | None = None) -> li
 
     With a `project` only what it reads of a page is searched.
     """
-    words = query.casefold().split()
-    found = []
+    terms = query.casefold().split()
+    matches = []
     for each in await list_pages(db, project):
         with suppress(NotFound):  # it was removed meanwhile, or only a review names it
             text = (await read_page(db, each.path, project)).text
-            if all(word in text.casefold() for word in words):
-                found.append(replace(each, excerpt=_excerpt(text, words)))
-    return found
+            if all(word in text.casefold() for word in terms):
+                matches.append(replace(each, excerpt=_excerpt(text, terms)))
+    return matches
 
 
 def _excerpt(text: str, words: Sequence[str]) -> str:

@@ -170,18 +170,18 @@ async def _concerns(
     by_person: Collection[str],
 ) -> dict[str, str]:
     """Return why a person must look at a changed page whatever was changed."""
-    found: dict[str, str] = {}
+    concerns: dict[str, str] = {}
     for path, file in files.items():
         if path in by_person:
             continue
         if file is not None and path in stored and file.digest in stored[path].earlier:
-            found[path] = RESTORED
+            concerns[path] = RESTORED
             continue
         at = datetime.fromtimestamp(file.changed_at, UTC) if file else None
         session = await runs.session_at(db, at)
         if session is not None:
-            found[path] = DURING_RUN.format(session)
-    return found
+            concerns[path] = DURING_RUN.format(session)
+    return concerns
 
 
 def _read_index(changed: _Changed) -> dict[str, tuple[str, ...]]:
@@ -267,15 +267,15 @@ def _previous(
 
 
 def _refused(
-    here: NotebookContext, found: NotebookReading, rows: Mapping[MemoryId, Memory]
+    here: NotebookContext, comparison: NotebookReading, rows: Mapping[MemoryId, Memory]
 ) -> dict[str, str]:
     """Return the pages with a line that may not enter, each with the reason."""
     refused: dict[str, str] = {}
-    for each in found.edits:
+    for each in comparison.edits:
         try:
             match each:
                 case LineAdded():
-                    place = place_from(each.path, _name(found, each.path))
+                    place = place_from(each.path, _name(comparison, each.path))
                     candidate = candidate_of(place, each.line) if place else None
                     if candidate is not None:
                         admit_candidate(candidate, here.redact)
@@ -299,33 +299,33 @@ async def _store(
     recorded.set(None)
     async with recording(here.db, ACTION, now=here.now()) as act:
         rows = await _rows_on(here, read)
-        found = await _compare(here, read, rows, accepted)
+        comparison = await _compare(here, read, rows, accepted)
         numbered: dict[tuple[str, int], PageLine] = {}
-        for each in found.edits:
+        for each in comparison.edits:
             match each:
                 case LineAdded():
-                    await _add(here, each, found, act, numbered, result)
+                    await _add(here, each, comparison, act, numbered, result)
                 case LineChanged(_, number, line, change):
                     if await _change(here, rows[MemoryId(number)], change, act):
                         result.learned.append(shorten(line.comparable, LEARNED_CHARS))
                 case LineRemoved(_, number):
                     await _change(here, rows[MemoryId(number)], Edit(active=False), act)
-        await _save_pages(here, changed, found, numbered)
+        await _save_pages(here, changed, comparison, numbered)
         at = await pages.position(here.db)
         await take_step(here.db, at)  # the pages are pending when the edits are stored
     result.act = recorded.get()
-    return found
+    return comparison
 
 
 async def _add(
     here: NotebookContext,
     edit: LineAdded,
-    found: NotebookReading,
+    comparison: NotebookReading,
     act: Recording,
     numbered: dict[tuple[str, int], PageLine],
     result: SyncResult,
 ) -> None:
-    place = place_from(edit.path, _name(found, edit.path))
+    place = place_from(edit.path, _name(comparison, edit.path))
     candidate = candidate_of(place, edit.line) if place else None
     assert candidate is not None
     candidate = admit_candidate(candidate, here.redact)
@@ -359,18 +359,18 @@ async def _change(here: NotebookContext, memory: Memory, change: Edit, act: Reco
 async def _save_pages(
     here: NotebookContext,
     changed: _Changed,
-    found: NotebookReading,
+    comparison: NotebookReading,
     numbered: Mapping[tuple[str, int], PageLine],
 ) -> None:
     """Store the read pages as they are, with the numbers of their new lines."""
     for path, file in changed.files.items():
-        if path in found.for_review or (path == INDEX and _read_index(changed)):
+        if path in comparison.for_review or (path == INDEX and _read_index(changed)):
             continue
         stored = changed.stored.get(path, StoredPage(path=path))
         if file is None:
             await pages.save(here.db, [replace(stored, digest="", text="", pending=True)])
             continue
-        page = _with_numbers(path, found.pages[path], numbered) if path != INDEX else None
+        page = _with_numbers(path, comparison.pages[path], numbered) if path != INDEX else None
         text = file.text if page is None else markdown.render(page)
         kept = replace(stored, digest=file.digest, text=text, pending=True)
         await pages.save(here.db, [kept])
@@ -407,14 +407,14 @@ def _unknown(found: NotebookReading) -> dict[str, tuple[str, ...]]:
 
 
 async def _review(
-    here: NotebookContext, held: Mapping[str, Sequence[str]], result: SyncResult
+    here: NotebookContext, reasons: Mapping[str, Sequence[str]], result: SyncResult
 ) -> None:
     """Store what needs a person as one review, and report new pages of it as one event."""
     now = here.now()
     async with writing(here.db):
-        new = await reviews.save(here.db, held, now=now)
+        new = await reviews.save(here.db, reasons, now=now)
         if new:
-            first = here.redact(f"{new[0]}.md: {held[new[0]][0]}")
+            first = here.redact(f"{new[0]}.md: {reasons[new[0]][0]}")
             more = f" ({len(new) - 1:,} more pages)" if len(new) > 1 else ""
             text = f"Notebook needs review. {first}{more}"
             await events.insert(here.db, Level.WARNING, text, source=SOURCE, now=now)

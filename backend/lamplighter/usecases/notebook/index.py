@@ -88,16 +88,16 @@ async def index_facts(
     """
     by_section: dict[str, list[pages.PageCount]] = {}
     for each in await pages.counts(db, project, now=now):
-        found = by_section.setdefault(each.path.partition("/")[0], [])
-        found.append(each)
-    named = [each for found in by_section.values() for each in found[:PAGES_PER_SECTION]]
+        entries = by_section.setdefault(each.path.partition("/")[0], [])
+        entries.append(each)
+    named = [each for entries in by_section.values() for each in entries[:PAGES_PER_SECTION]]
     held = await memories.by_ids(db, [MemoryId(each.newest) for each in named])
     summaries = {
         section: [
             PageSummary(each.path, each.count, held[MemoryId(each.newest)])
-            for each in found
+            for each in entries
             if each.newest in held
         ]
-        for section, found in by_section.items()
+        for section, entries in by_section.items()
     }
     return IndexFacts(summaries, await pages.recent(db, project, limit=RECENT, now=now))

@@ -93,14 +93,14 @@ def _write(
             result.removed.append(page.path)
         return page.replaced("", "", now=now), None
     text = markdown.render(merged)
-    found = _text_of(page.path, merged, now)
+    page_text = _text_of(page.path, merged, now)
     digest = digest_of(text.encode("utf-8", "surrogatepass"))
     if digest == page.digest:
-        return replace(page, text=text, pending=False), found
+        return replace(page, text=text, pending=False), page_text
     if not here.tree.write(page.path, text, page.digest):
         return None
     result.written.append(page.path)
-    return page.replaced(text, digest, now=now), found
+    return page.replaced(text, digest, now=now), page_text
 
 
 def _merged(page: StoredPage, rows: Sequence[Memory]) -> NotebookPage | None:

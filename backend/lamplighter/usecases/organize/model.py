@@ -68,16 +68,16 @@ class SentenceSelector:
     async def _select(self, batch: Sequence[Memory]) -> tuple[Selection, Counter[str]]:
         offered = offer_sentences(batch)
         added: Counter[str] = Counter()
-        found = None
+        selection = None
         if offered and not self._stopped and not self.halted():
-            found = await self._first_valid(offered, added)
-            self._failed = 0 if found is not None else self._failed + 1
+            selection = await self._first_valid(offered, added)
+            self._failed = 0 if selection is not None else self._failed + 1
             if self._failed == MAX_FAILED:
                 logger.warning("The organizer continues without a model: it does not answer.")
                 self._stopped = True
-        if offered and found is None:
+        if offered and selection is None:
             added["model_skipped"] += 1
-        return found or NO_SELECTION, added
+        return selection or NO_SELECTION, added
 
     async def __aenter__(self) -> Self:
         """Load what requests need: a run that pauses for that long would seem to be abandoned."""

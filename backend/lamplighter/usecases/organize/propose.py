@@ -25,14 +25,14 @@ async def admit_proposals(db: Database, plan: BundlePlan) -> BundlePlan:
     if not any(each.proposals for each in plan.facts):
         return plan
     project = plan.bundle.project
-    known, opened = await _reviewed(db, project)
+    reviewed, opened = await _reviewed(db, project)
     facts, dropped = [], 0
     for fact in plan.facts:
         admitted: list[RelationshipProposal] = []
         for each in fact.proposals:
-            if each.key in known or await _is_in_graph(db, each, project):
+            if each.key in reviewed or await _is_in_graph(db, each, project):
                 continue
-            known.add(each.key)
+            reviewed.add(each.key)
             if opened >= MAX_OPEN:
                 dropped += 1
                 continue

@@ -205,13 +205,13 @@ async def due(db: Database, interval: timedelta | None, *, now: datetime) -> str
 async def _begin(db: Database, trigger: str, *, now: datetime) -> OrganizerRun:
     owner = uuid4().hex
     async with writing(db):
-        held = await runs.unfinished(db)
-        if held is None:
+        unfinished = await runs.unfinished(db)
+        if unfinished is None:
             return await _insert(db, trigger, owner, now=now)
-        if not held.waits(now):
-            raise Conflict(f"Run {held.id} of the organizer is still working.")
-        await runs.take_over(db, held, owner, now=now)
-        return replace(held, owner=owner)
+        if not unfinished.waits(now):
+            raise Conflict(f"Run {unfinished.id} of the organizer is still working.")
+        await runs.take_over(db, unfinished, owner, now=now)
+        return replace(unfinished, owner=owner)
 
 
 async def _insert(db: Database, trigger: str, owner: str, *, now: datetime) -> OrganizerRun:

@@ -62,20 +62,20 @@ async def diff(db: Database, number: int) -> RunDiff:
             if memory_id not in linked and undone_by is None:
                 groups[EXTRACTED_FROM, memory_id] = []
         samples = {number for some in groups.values() for number in some[:SAMPLES]}
-        held: dict[MemoryId, Memory] = {}
+        by_id: dict[MemoryId, Memory] = {}
         ids = sorted({number for _, number in groups} | samples)
         for at in range(0, len(ids), ROWS):
             some = await memories.list_by_ids(db, ids[at : at + ROWS])
-            held |= {each.id: each for each in some}
+            by_id |= {each.id: each for each in some}
         opened = await reviews.of_facts(db, created)
         opened += await reviews.with_reason(db, in_run(run.id))
     replacements = [
         MemorySubstitute(
             id=number,
-            memory=held.get(MemoryId(number)),
+            memory=by_id.get(MemoryId(number)),
             what=what,
             replaced=tuple(targets),
-            samples=tuple(held[MemoryId(each)] for each in targets[:SAMPLES] if each in held),
+            samples=tuple(by_id[MemoryId(each)] for each in targets[:SAMPLES] if each in by_id),
         )
         for (what, number), targets in groups.items()
     ]

@@ -94,13 +94,13 @@ async def preview(here: PromptContext, origin: TeachingOrigin) -> Revocation:
     """Return what a revocation would do, and change nothing; raises NotFound, Conflict."""
     now, act = here.now(), recorded.get()
     async with trying(here.db):
-        found = await _revoke(here, origin, now=now)
-        plan = found.plan
+        revocation = await _revoke(here, origin, now=now)
+        plan = revocation.plan
         scopes = scopes_of([*plan.removed, *(each for pair in plan.changed for each in pair)])
         after = await read_prompts(here, scopes, now=now)
     recorded.set(act)
     before = await read_prompts(here, scopes, now=now)
-    return replace(found, effects=compare(before, after))
+    return replace(revocation, effects=compare(before, after))
 
 
 async def revoke(here: PromptContext, origin: TeachingOrigin) -> Revocation:
@@ -162,14 +162,14 @@ async def _check(db: Database, origin: TeachingOrigin) -> None:
 
 async def _cluster(db: Database, taught: set[MemoryId], lexicon: Lexicon) -> set[MemoryId]:
     """Return the memories that an origin touched, and those that may be about the same."""
-    found = set(taught)
-    found |= await steps.linked(db, taught)
+    cluster = set(taught)
+    cluster |= await steps.linked(db, taught)
     for memory in await memories.list_by_ids(db, sorted(taught)):
         if memory.category in OPERATIONAL:
             analysis = analyze(memory.observation, lexicon, service=memory.service)
             group, terms = (memory.service, memory.category), lookup_terms(analysis)
-            found |= set(await analyses.nearest(db, group, terms, lexicon, limit=NEAREST))
-    return found | await steps.linked(db, found)
+            cluster |= set(await analyses.nearest(db, group, terms, lexicon, limit=NEAREST))
+    return cluster | await steps.linked(db, cluster)
 
 
 @dataclass(slots=True)

@@ -112,17 +112,17 @@ class Embedder:
                 return found
         return []
 
-    async def _keep(self, found: Sequence[UnembeddedMemory]) -> None:
+    async def _keep(self, batch: Sequence[UnembeddedMemory]) -> None:
         from lamplighter.embedding.codes import binary_code, pack_vector
 
         texts = [
             embedding_text(service=each.service, title=each.title, observation=each.observation)
-            for each in found
+            for each in batch
         ]
         vectors = await self.embedding.embed(texts, aside=True)
         rows = [
             (each, binary_code(vector), pack_vector(vector * length_weight(text)))
-            for each, text, vector in zip(found, texts, vectors, strict=True)
+            for each, text, vector in zip(batch, texts, vectors, strict=True)
         ]
         async with writing(self.db):
             self.done += await embeddings.put(self.db, self.embedding.name, rows, now=self.now())

@@ -93,14 +93,14 @@ async def find(
     installed = not isinstance(near, NoSemanticSearch)
     # two at once would share the connection of a transaction
     with start_semantic_search(near, question, ahead=not db.in_transaction) as nearest:
-        scored, words, late = await _by_keywords(db, question, layers, deadline)
+        scored, weights, late = await _by_keywords(db, question, layers, deadline)
         missing += late
         both = scored
         if near is not None:
-            fused = await _add_semantic(scored, question, near, nearest, words, deadline)
+            fused = await _add_semantic(scored, question, near, nearest, weights, deadline)
             both = scored if fused is None else fused
             missing += [VECTORS] if fused is None else []
-    found = await _with_patience(db, _best_results(db, question, sorted(both, key=_order), words))
+    found = await _with_patience(db, _best_results(db, question, sorted(both, key=_order), weights))
     return SearchResults(
         results=tuple(found),
         terms=question.terms,
@@ -147,17 +147,17 @@ async def _by_keywords(
     db: Database, question: ParsedQuery, layers: Sequence[SearchLayer], deadline: Deadline
 ) -> tuple[list[Scored], QueryWeights, list[str]]:
     """Return what matches, what the words weigh, and the layers for which time ran out."""
-    scored, words, rest = await _with_patience(db, _required(db, question, layers))
+    scored, weights, rest = await _with_patience(db, _required(db, question, layers))
     late: list[str] = []
     for layer in rest:
-        work = keywords.score_layer(db, question, layer, words)
+        work = keywords.score_layer(db, question, layer, weights)
         with closing(work):
             try:
                 async with time_limit(db, deadline):
                     scored += await work
             except DeadlineExceeded:
                 late.append(layer.value)
-    return scored, words, late
+    return scored, weights, late
 
 
 async def _required(
@@ -178,7 +178,7 @@ async def _add_semantic(
     question: ParsedQuery,
     near: SemanticIndex,
     nearest: Nearest | None,
-    words: QueryWeights,
+    weights: QueryWeights,
     deadline: Deadline,
 ) -> list[Scored] | None:
     """Return both as one; None where the model is late, is being loaded or is not there."""
@@ -188,28 +188,28 @@ async def _add_semantic(
             return None
     elif not deadline.left:
         return None
-    return await merge_semantic(scored, question, near, nearest, full=words.full)
+    return await merge_semantic(scored, question, near, nearest, full=weights.full)
 
 
 async def _best_results(
-    db: Database, question: ParsedQuery, scored: Sequence[Scored], words: QueryWeights
+    db: Database, question: ParsedQuery, scored: Sequence[Scored], weights: QueryWeights
 ) -> list[SearchResult]:
     """Return the best matches, from their stored rows."""
     limit = question.request.limit
-    found: list[SearchResult] = []
-    while scored and len(found) < limit:
-        at_once = _worth_reading(scored, limit - len(found), question)
+    results: list[SearchResult] = []
+    while scored and len(results) < limit:
+        at_once = _worth_reading(scored, limit - len(results), question)
         part, scored = scored[:at_once], scored[at_once:]
         held = await fetch_rows(db, [each.number for each in part])
-        found += [
-            _make_result(held[each.number], each, question, words)
+        results += [
+            _make_result(held[each.number], each, question, weights)
             for each in part
             if each.number in held and _matches(held[each.number], question)
         ]
-    found.sort(key=lambda each: (-each.score, each.layer, -each.row.id))
+    results.sort(key=lambda each: (-each.score, each.layer, -each.row.id))
     return [
         _with_passage(replace(each, rank=rank), question)
-        for rank, each in enumerate(found[:limit], 1)
+        for rank, each in enumerate(results[:limit], 1)
     ]
 
 

@@ -40,15 +40,15 @@ class Scored:
         """The terms of its document, if words found it."""
         return None if self.document is None else self.document.fields
 
-    def reasons(self, words: QueryWeights) -> list[ScoreReason]:
-        """Return what counts for it; `words` are those of the query."""
-        found: list[ScoreReason] = []
+    def reasons(self, weights: QueryWeights) -> list[ScoreReason]:
+        """Return what counts for it; `weights` are those of the query."""
+        reasons: list[ScoreReason] = []
         if self.document is not None:
-            parts = words.reasons(self.document.fields, self.document.size)
-            found = [ScoreReason(each.what, each.score * self.share) for each in parts]
+            parts = weights.reasons(self.document.fields, self.document.size)
+            reasons = [ScoreReason(each.what, each.score * self.share) for each in parts]
         if self.meaning:
-            found.append(ScoreReason(MEANING, self.meaning))
-        return found
+            reasons.append(ScoreReason(MEANING, self.meaning))
+        return reasons
 
 
 Nearest = Awaitable[Sequence[tuple[int, float]]]
@@ -95,13 +95,13 @@ async def merge_semantic(
     text = question.request.query
     keyword_hits = {memory_of(each.number): each for each in found_so_far if _is_memory(each)}
     try:
-        found = {} if nearest is None else dict(await nearest)
+        meaning = {} if nearest is None else dict(await nearest)
         best = nlargest(COMPARED, keyword_hits, key=lambda each: keyword_hits[each].score)
-        rest = [each for each in best if each not in found]
-        found |= dict(await near(text, rest)) if rest else {}
+        rest = [each for each in best if each not in meaning]
+        meaning |= dict(await near(text, rest)) if rest else {}
     except (TimeoutError, Unavailable):
         return None
-    return _combine_scores(found_so_far, keyword_hits, found, full)
+    return _combine_scores(found_so_far, keyword_hits, meaning, full)
 
 
 def _combine_scores(
@@ -111,20 +111,20 @@ def _combine_scores(
     full: float,
 ) -> list[Scored]:
     """Return both as one: in the scale of the words, so that other layers still compare."""
-    words = {number: each.score for number, each in by_words.items()}
-    scale = full_score(words, full)
-    share = 1.0 - WEIGHT if words and meaning else 1.0
-    found = [_scale_score(each, share) for each in every if not _is_memory(each)]
+    scores = {number: each.score for number, each in by_words.items()}
+    scale = full_score(scores, full)
+    share = 1.0 - WEIGHT if scores and meaning else 1.0
+    combined = [_scale_score(each, share) for each in every if not _is_memory(each)]
     read = {
         number: read_share(each.document.size) for number, each in by_words.items() if each.document
     }
-    for each in fuse_scores(words, meaning, full=full, read=read):
+    for each in fuse_scores(scores, meaning, full=full, read=read):
         means = each.meaning * scale
         if own := by_words.get(each.id):
-            found.append(_scale_score(own, share, meaning=means))
+            combined.append(_scale_score(own, share, meaning=means))
         elif means:
-            found.append(Scored(number=each.id, score=means, meaning=means))
-    return found
+            combined.append(Scored(number=each.id, score=means, meaning=means))
+    return combined
 
 
 def _scale_score(each: Scored, share: float, meaning: float = 0.0) -> Scored:

@@ -71,27 +71,31 @@ async def score_layer(
     db: Database, question: ParsedQuery, layer: SearchLayer, weighing: QueryWeights
 ) -> list[Scored]:
     """Return what matches in one layer, with what its words count."""
-    wanted, scope, held = question.request, _scope(db, question.request, layer), weighing.corpus
-    conditions = None if wanted.since is None else is_newer(layer, wanted.since)
-    words, expected = _rarest_terms(question.terms, scope, held)
-    matching = MatchTerms(
-        terms=words, phrases=question.phrases, without=question.without, scope=scope
+    request, scope, corpus_stats = (
+        question.request,
+        _scope(db, question.request, layer),
+        weighing.corpus,
     )
-    found: list[index.Document] = []
+    conditions = None if request.since is None else is_newer(layer, request.since)
+    rarest, expected = _rarest_terms(question.terms, scope, corpus_stats)
+    matching = MatchTerms(
+        terms=rarest, phrases=question.phrases, without=question.without, scope=scope
+    )
+    matches: list[index.Document] = []
     by_key: list[index.Document] = []
-    for base in _bases(layer, active=wanted.active):
-        if not held.parts.get(base // STEP):
+    for base in _bases(layer, active=request.active):
+        if not corpus_stats.parts.get(base // STEP):
             continue
-        ask = partial(index.candidates, db, base=base, limit=wanted.limit, conditions=conditions)
+        ask = partial(index.candidates, db, base=base, limit=request.limit, conditions=conditions)
         some = await ask(matching, expected=expected)
-        if len(some) < wanted.limit and len(words) < len(question.terms):
-            rest = tuple(each for each in question.terms if each not in words)
+        if len(some) < request.limit and len(rarest) < len(question.terms):
+            rest = tuple(each for each in question.terms if each not in rarest)
             some += await ask(replace(matching, terms=rest), expected=EVERYTHING)
         if layer is SearchLayer.MEMORY and question.keys:
             keys = tuple(map(scope_terms.key_term, question.keys))
             by_key += await ask(replace(matching, terms=(), scope=(*scope, keys)), expected=0)
-        found += some
-    documents = {each.number: each for each in (*found, *by_key)}
+        matches += some
+    documents = {each.number: each for each in (*matches, *by_key)}
     named = {each.number: _named(each, question.keys) for each in by_key}
     return [
         Scored(

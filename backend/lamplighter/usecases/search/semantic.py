@@ -174,13 +174,13 @@ class SemanticSearch:
     async def _follow(self, deadline: Deadline) -> LoadedCodes:
         """Return what is known, as things are now; what changed too much is read again."""
         while True:
-            known = await self._whole(deadline)
+            codes = await self._whole(deadline)
             # a connection first: who holds the lock must never wait for one
             async with time_limit(self.db, deadline), self._one:
-                heard = await embeddings.changes_after(self.db, known.seq, most=MAX_FOLLOWED)
+                heard = await embeddings.changes_after(self.db, codes.seq, most=MAX_FOLLOWED)
                 if not heard.anew:
-                    await self._catch_up(known, heard)
-                    return known
+                    await self._catch_up(codes, heard)
+                    return codes
             self._reading = None
 
     async def _whole(self, deadline: Deadline) -> LoadedCodes:

@@ -48,14 +48,14 @@ async def search(
     Whatever is typed is valid. Of a `service` its own, and those that are true of all.
     """
     name = await service_name(here.db, service, searcher.service_names)
-    wanted = SearchRequest(
+    request = SearchRequest(
         query=query,
         layers=(SearchLayer.MEMORY, SearchLayer.PAGE),
         service=name,
         general=True,
         limit=limit,
     )
-    return await search_and_record(here, wanted, searcher)
+    return await search_and_record(here, request, searcher)
 
 
 async def search_and_record(
@@ -96,12 +96,12 @@ async def read(here: Context, memory_id: int, searcher: SearchingSession) -> Mem
 
 
 async def note_read(
-    here: Context, searcher: SearchingSession, query: str, found: Sequence[Memory]
+    here: Context, searcher: SearchingSession, query: str, rows: Sequence[Memory]
 ) -> None:
     """Note that a session has read memories by another way than a search of its own."""
     async with writing(here.db):
         await _bounded(here.db, searcher)
-        await _keep(here.db, searcher, query, found, now=here.now())
+        await _keep(here.db, searcher, query, rows, now=here.now())
 
 
 async def _bounded(db: Database, searcher: SearchingSession) -> None:

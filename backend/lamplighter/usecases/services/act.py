@@ -64,10 +64,10 @@ async def reserve(
     """
     async with writing(db):
         pair = await _first_attempt(db, session, service, action, again, now)
-        found = await rule_on_action(
+        ruling = await rule_on_action(
             db, session, service, action, pair=pair, agreed=agreed, now=now
         )
-        if pair and isinstance(found, Allowed):
+        if pair and isinstance(ruling, Allowed):
             return await cooldowns.change(
                 db,
                 pair.id,
@@ -78,7 +78,7 @@ async def reserve(
                 settled_at=None,
                 now=now,
             )
-        if why_not := _refusal_reason(found):
+        if why_not := _refusal_reason(ruling):
             return await decline(db, session, service, action, why_not, now=now)
         return await cooldowns.insert(
             db,

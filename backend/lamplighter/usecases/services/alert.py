@@ -88,25 +88,27 @@ async def _ingest_alert(
     here: AlertContext, source: str, alert: Alert, count: int, *, now: datetime
 ) -> AlertResult:
     db = here.db
-    held = find_incident(alert, await alerts.list_candidates(db, source, alert), now=now)
-    if held is None:
+    stored = find_incident(alert, await alerts.list_candidates(db, source, alert), now=now)
+    if stored is None:
         return await _open(here, source, alert, count, now=now)
-    if alert.state is AlertState.RESOLVED and held.state is AlertState.FIRING:
-        held = await alerts.resolve(db, held, at=alert.at or now, deliveries=count, now=now)
-        await _record_resolved(db, held, now=now)
-    elif held.request_id is None and alert.state is held.state is AlertState.FIRING:
+    if alert.state is AlertState.RESOLVED and stored.state is AlertState.FIRING:
+        stored = await alerts.resolve(db, stored, at=alert.at or now, deliveries=count, now=now)
+        await _record_resolved(db, stored, now=now)
+    elif stored.request_id is None and alert.state is stored.state is AlertState.FIRING:
         request = await _investigation(
             here, source, alert, await _live_incident(here, alert), now=now
         )
         number = request.id if request else None
-        held = await alerts.record_delivery(db, held, deliveries=count, request_id=number, now=now)
-        return AlertResult(held, request, request is not None)
-    else:
-        held = await alerts.record_delivery(
-            db, held, deliveries=count, request_id=held.request_id, now=now
+        stored = await alerts.record_delivery(
+            db, stored, deliveries=count, request_id=number, now=now
         )
-    request = await requests.get(db, held.request_id) if held.request_id else None
-    return AlertResult(held, request, False)
+        return AlertResult(stored, request, request is not None)
+    else:
+        stored = await alerts.record_delivery(
+            db, stored, deliveries=count, request_id=stored.request_id, now=now
+        )
+    request = await requests.get(db, stored.request_id) if stored.request_id else None
+    return AlertResult(stored, request, False)
 
 
 async def _open(
@@ -119,7 +121,7 @@ async def _open(
     db, over = here.db, alert.state is AlertState.RESOLVED
     covered = await _live_incident(here, alert)
     request = await _investigation(here, source, alert, covered, now=now)
-    held = await alerts.insert(
+    stored = await alerts.insert(
         db,
         source,
         alert,
@@ -131,14 +133,14 @@ async def _open(
         now=now,
     )
     if over:
-        await _record_resolved(db, held, now=now)
+        await _record_resolved(db, stored, now=now)
         request = request and await requests.get(db, request.id)
     else:
-        silent = held.service in await silences(db, here.services, at=now)
+        silent = stored.service in await silences(db, here.services, at=now)
         if not silent:
-            await _join_incident(here, held, covered, request, now=now)
+            await _join_incident(here, stored, covered, request, now=now)
         why = (
-            f"{held.service} is paused or in maintenance"
+            f"{stored.service} is paused or in maintenance"
             if silent
             else f"{MAX_QUEUED} others are waiting"
         )
@@ -146,9 +148,9 @@ async def _open(
         if covered and not silent:
             more = f" It is part of incident {covered.id}."
         text = f"Alert from {source}: {alert.title}{more}"
-        change = change_of_alert(alert.title, alert.severity) if held.service else None
-        await _event(db, held, level_of(alert.severity), text, change=change or "", now=now)
-    return AlertResult(held, request, True)
+        change = change_of_alert(alert.title, alert.severity) if stored.service else None
+        await _event(db, stored, level_of(alert.severity), text, change=change or "", now=now)
+    return AlertResult(stored, request, True)
 
 
 async def _investigation(
@@ -171,35 +173,37 @@ async def _live_incident(here: AlertContext, alert: Alert) -> Incident | None:
 
 async def _join_incident(
     here: AlertContext,
-    held: AlertIncident,
+    stored: AlertIncident,
     covered: Incident | None,
     request: SessionRequest | None,
     *,
     now: datetime,
 ) -> None:
     """Make an alert part of the incident of its service, or of a new one."""
-    if held.service is None:
+    if stored.service is None:
         return
     db = here.db
-    level, text = level_of(held.severity), f"{held.source}: {held.title}"
+    level, text = level_of(stored.severity), f"{stored.source}: {stored.title}"
     if covered is None:
         covered = await incident_steps.open_incident(
             db,
             IncidentSource.ALERT,
-            held.service,
-            {held.service: text},
+            stored.service,
+            {stored.service: text},
             severity=level,
-            title=f"{held.service}: {held.title}",
-            started_at=held.created_at,
+            title=f"{stored.service}: {stored.title}",
+            started_at=stored.created_at,
             request_id=request.id if request else None,
             requested_at=now if request else None,
-            configured=configuration_key(here.services.find(held.service)),
+            configured=configuration_key(here.services.find(stored.service)),
             now=now,
         )
-        await incidents.update_members(db, covered.id, [held.service], investigated=True)
+        await incidents.update_members(db, covered.id, [stored.service], investigated=True)
     elif level is Level.CRITICAL and covered.severity is not level:
         await incidents.update(db, covered.id, severity=level, now=now)
-    await incidents.add_entry(db, covered.id, EntryKind.ALERT, text, service=held.service, now=now)
+    await incidents.add_entry(
+        db, covered.id, EntryKind.ALERT, text, service=stored.service, now=now
+    )
 
 
 async def _request_investigation(

@@ -44,16 +44,16 @@ async def fold(db: Database, retention: CheckRetention, *, before: datetime) -> 
     a kill loses nothing: results stay until the day they belong to is folded. Returns how
     many series had a span to fold.
     """
-    found = [each for each in await series.every(db) if _is_due(each, before)]
-    for first in range(0, len(found), AT_ONCE):
-        some = found[first : first + AT_ONCE]
+    due = [each for each in await series.every(db) if _is_due(each, before)]
+    for first in range(0, len(due), AT_ONCE):
+        some = due[first : first + AT_ONCE]
         async with reading(db):
             folds = {name: await _folds(db, some, name, before) for name in _SPANS}
         async with writing(db):
             for name, aggregates in folds.items():
                 await series.fold(db, name, aggregates, to=_end(name, before))
             await _prune(db, [one.id for one in some if _may_prune(one, before)], retention, before)
-    return len(found)
+    return len(due)
 
 
 def _folded_to(each: CheckSeries, span: SeriesResolution) -> datetime:

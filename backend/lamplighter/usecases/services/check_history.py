@@ -54,7 +54,7 @@ async def read_series(
     if start >= end:
         raise Invalid(InvalidField("since", "is not before until"))
     resolution = selection.resolution or resolution_for(end - start)
-    found = [
+    histories = [
         await _history(db, each, resolution, start, end, selection.limit)
         for each in await _selected(db, service, selection.check)
     ]
@@ -63,7 +63,7 @@ async def read_series(
         "resolution": resolution,
         "since": format_moment(start),
         "until": format_moment(end),
-        "checks": [_as_json(each) for each in found],
+        "checks": [_as_json(each) for each in histories],
     }
 
 
@@ -108,14 +108,14 @@ async def _history(
 
 
 def _as_json(each: CheckHistory) -> dict[str, Any]:
-    held = each.series
+    current = each.series
     return {
-        "check": held.check,
-        "kind": held.kind,
-        "state": held.state,
-        "changed_at": format_moment(held.changed_at),
-        "checked_at": format_moment(held.checked_at),
-        "detail": held.detail,
+        "check": current.check,
+        "kind": current.kind,
+        "state": current.state,
+        "changed_at": format_moment(current.changed_at),
+        "checked_at": format_moment(current.checked_at),
+        "detail": current.detail,
         "points": [
             {
                 "at": format_moment(point.at),

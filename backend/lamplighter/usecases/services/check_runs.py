@@ -73,33 +73,40 @@ async def record(
 
 async def _store(db: Database, runs: Sequence[CheckRun], *, again: bool) -> None:
     keys = [(run.service, run.check) for run in runs]
-    held = await series.find(db, list(dict.fromkeys(keys)))
+    by_key = await series.find(db, list(dict.fromkeys(keys)))
     points: dict[tuple[int, datetime], CheckRun] = {}
     changed: dict[SeriesKey, CheckSeries] = {}
     before = (
         await series.stored(
-            db, [(held[key].id, run.at) for key, run in zip(keys, runs, strict=True) if key in held]
+            db,
+            [
+                (by_key[key].id, run.at)
+                for key, run in zip(keys, runs, strict=True)
+                if key in by_key
+            ],
         )
         if again
         else set()
     )
     for key, run in zip(keys, runs, strict=True):
-        if key in held and (held[key].id, run.at) in before:
+        if key in by_key and (by_key[key].id, run.at) in before:
             continue
-        if key not in held:
-            held[key] = await series.create(db, run)
-        points[held[key].id, run.at] = run
-        held[key] = changed[key] = rules.advance(held[key], run)
+        if key not in by_key:
+            by_key[key] = await series.create(db, run)
+        points[by_key[key].id, run.at] = run
+        by_key[key] = changed[key] = rules.advance(by_key[key], run)
     await series.insert_points(db, [(number, run) for (number, _), run in points.items()])
     await series.update(db, list(changed.values()))
 
 
 async def _detect(db: Database, services: Services, *, repairs: bool, now: datetime) -> set[str]:
     """Open, extend and close incidents by the results; return the services to check now."""
-    found = await series.failing(db)
+    failing_series = await series.failing(db)
     silent = await silences(db, services, at=now)
     failing = {
-        name: each for name, each in _declared(found, services).items() if name not in silent
+        name: each
+        for name, each in _declared(failing_series, services).items()
+        if name not in silent
     }
     live = await incidents.live(db)
     if not failing and not live:
@@ -109,11 +116,11 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
     needs = {
         name: {name, *_needs(services, name)}
         for name in failing.keys() - inside
-        if now - _failing_from(name, found) < PATIENCE
+        if now - _failing_from(name, failing_series) < PATIENCE
     }
     concerned = inside.union(*needs.values())
     checked = await series.of_services(db, sorted(concerned)) if concerned else []
-    awaited = _awaited(services, needs, checked, found, inside)
+    awaited = _awaited(services, needs, checked, failing_series, inside)
     ready = {name: each for name, each in failing.items() if not awaited.get(name)}
     acts = await lasting.note_failed_again(
         db, await cooldowns.of_incidents(db, [each.id for each in live]), ready, services, now=now
@@ -123,7 +130,7 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
     flapped = await incidents.flapping(db, live)
     plan = plan_incidents(
         services,
-        {name: _failing_from(name, found) for name in ready},
+        {name: _failing_from(name, failing_series) for name in ready},
         _passing(
             _watched(live, members),
             checked,
@@ -137,7 +144,7 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
         apart=_apart(live, ready),
         now=now,
     )
-    plan = replace(plan, investigate=_due(plan.investigate, flapped, found, now=now))
+    plan = replace(plan, investigate=_due(plan.investigate, flapped, failing_series, now=now))
     await incident_steps.apply(db, plan, ready, services, flaps=flapping, repairs=repairs, now=now)
     return set().union(*awaited.values())
 
@@ -158,7 +165,7 @@ def _watched(live: Sequence[Incident], members: Mapping[int, Sequence[IncidentMe
 def _due(
     investigate: Mapping[int, tuple[str, ...]],
     flapped: Collection[int],
-    found: Sequence[CheckSeries],
+    failing_series: Sequence[CheckSeries],
     *,
     now: datetime,
 ) -> dict[int, tuple[str, ...]]:
@@ -167,7 +174,7 @@ def _due(
         number: names
         for number, names in investigate.items()
         if number not in flapped
-        or any(now - _failing_from(name, found) >= FOR_GOOD for name in names)
+        or any(now - _failing_from(name, failing_series) >= FOR_GOOD for name in names)
     }
 
 
@@ -195,18 +202,18 @@ async def _last_detected(
 
     It does where a person was asked: the gate refused it, and would again.
     """
-    found = await incidents.last_detected(db, failing.keys() - members)
-    resting = [name for name, at in found.items() if repairs and not is_due(at, now)]
+    detected = await incidents.last_detected(db, failing.keys() - members)
+    resting = [name for name, at in detected.items() if repairs and not is_due(at, now)]
     people = await escalations.open_for_people(db) if resting else []
     asked = {normalize_service_name(each.service) for each in people}
-    short = await incidents.count_recovered(db, resting, since=now - REOPEN_AFTER)
-    for name in sorted(resting, key=lambda name: found[name])[:REPAIRED_AT_ONCE]:
+    short = await incidents.count_recovered(db, resting, start=now - REOPEN_AFTER)
+    for name in sorted(resting, key=lambda name: detected[name])[:REPAIRED_AT_ONCE]:
         if normalize_service_name(name) in asked or short.get(name, 0) >= FLAPS - 1:
             continue
         evidence = incident_steps.evidence(failing[name])
         if await has_known_fix(db, services.find(name), evidence, now=now):
-            del found[name]
-    return found
+            del detected[name]
+    return detected
 
 
 async def _is_idle(
@@ -231,7 +238,7 @@ def _awaited(
     services: Services,
     needs: Mapping[str, Set[str]],
     checked: Sequence[CheckSeries],
-    found: Sequence[CheckSeries],
+    failing_series: Sequence[CheckSeries],
     inside: Set[str],
 ) -> dict[str, set[str]]:
     """Return what each failing service needs that has no result from after its failure.
@@ -240,7 +247,7 @@ def _awaited(
     What a failing dependency waits for is waited for too: one incident opens, with their root.
     One that needs a member of an incident which failed just before waits for nothing: it joins.
     """
-    since = {name: _failing_from(name, found) for name in needs}
+    since = {name: _failing_from(name, failing_series) for name in needs}
     own = {
         name: {need for need in behind if not _was_checked(services, need, checked, since[name])}
         for name, behind in needs.items()
@@ -299,16 +306,18 @@ def _asked_at(each: CheckSeries) -> datetime:
     return each.checked_at - timedelta(milliseconds=took)
 
 
-def _declared(found: Sequence[CheckSeries], services: Services) -> dict[str, list[CheckSeries]]:
+def _declared(
+    failing_series: Sequence[CheckSeries], services: Services
+) -> dict[str, list[CheckSeries]]:
     """Return the failing checks that are still declared, by service."""
-    fail = {each.service for each in found}
+    fail = {each.service for each in failing_series}
     names = {
         service.name: {each.name for each in service.checks}
         for service in services
         if service.name in fail
     }
     failing: dict[str, list[CheckSeries]] = {}
-    for each in found:
+    for each in failing_series:
         if each.check in names.get(each.service, ()):
             failing.setdefault(each.service, []).append(each)
     return failing

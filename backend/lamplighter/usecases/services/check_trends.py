@@ -68,7 +68,7 @@ async def _spans(
     db: Database, each: CheckSeries, start: datetime, end: datetime, span: timedelta
 ) -> list[Aggregate]:
     """Return what each span of time came to, from the coarsest entries that fit and the rest."""
-    found: list[Aggregate] = []
+    aggregates: list[Aggregate] = []
     for resolution, least, to in (
         (SeriesResolution.DAILY, DAY, each.day_folded_to),
         (SeriesResolution.FINE, BUCKET, each.folded_to),
@@ -76,27 +76,27 @@ async def _spans(
         to = min(to, end) if to else start
         whole = span_start(to, span)
         if span > least and whole > start:  # never of days: no period has longer spans
-            found += await series_totals.merged_aggregates(
+            aggregates += await series_totals.merged_aggregates(
                 db, each.id, span, start=start, end=whole
             )
             start = whole
         if span >= least and to > start:
-            found += await series.aggregates(db, resolution, each.id, start=start, end=to)
+            aggregates += await series.aggregates(db, resolution, each.id, start=start, end=to)
             start = to
     points = await series.all_points(db, {each.id: (start, end + BUCKET)})
-    return merge_spans([*found, *aggregate(points[each.id], min(span, BUCKET))], span)
+    return merge_spans([*aggregates, *aggregate(points[each.id], min(span, BUCKET))], span)
 
 
-def _columns(found: Sequence[Aggregate], start: datetime, span: timedelta) -> dict[str, Any]:
+def _columns(aggregates: Sequence[Aggregate], start: datetime, span: timedelta) -> dict[str, Any]:
     """Return spans of time as columns; `at` is the number of the span since the start."""
 
     return {
-        "at": [(each.at - start) // span for each in found],
-        "count": [each.count for each in found],
-        "failures": [each.failures for each in found],
-        "p50_ms": [_rounded(each.p50_ms) for each in found],
-        "p95_ms": [_rounded(each.p95_ms) for each in found],
-        "max_ms": [_rounded(each.max_ms) for each in found],
+        "at": [(each.at - start) // span for each in aggregates],
+        "count": [each.count for each in aggregates],
+        "failures": [each.failures for each in aggregates],
+        "p50_ms": [_rounded(each.p50_ms) for each in aggregates],
+        "p95_ms": [_rounded(each.p95_ms) for each in aggregates],
+        "max_ms": [_rounded(each.max_ms) for each in aggregates],
     }
 
 
@@ -111,7 +111,7 @@ async def _silences(
     db: Database, service: Service, start: datetime, end: datetime
 ) -> list[dict[str, Any]]:
     """Return the pauses and maintenance windows within a span of time, newest last."""
-    found = [
+    periods = [
         (
             each.began_at,
             min(each.until or end, each.ended_at or end),
@@ -121,11 +121,11 @@ async def _silences(
         for each in await pauses.between(db, service.name, start, end)
     ]
     for window in service.maintenance:
-        found += [
+        periods += [
             (began, ended, SilenceKind.MAINTENANCE, window.name)
             for began, ended in window.times(start, end)
         ]
-    shown = sorted(found, key=lambda each: each[0])[-MAX_SILENCES:]
+    newest = sorted(periods, key=lambda each: each[0])[-MAX_SILENCES:]
     return [
         {
             "kind": kind,
@@ -133,7 +133,7 @@ async def _silences(
             "until": format_moment(min(ended, end)),
             "reason": reason,
         }
-        for began, ended, kind, reason in shown
+        for began, ended, kind, reason in newest
     ]
 
 
@@ -143,15 +143,17 @@ async def read_heartbeats(
     """Return the newest results and the uptime of each service as JSON, in columns."""
     declared = {(each.name, check.name) for each in services for check in each.checks}
     names = [each.name for each in services]
-    held = [
+    declared_series = [
         each
         for each in await series.of_services(db, names)
         if (each.service, each.check) in declared
     ]
-    points = await series_totals.newest(db, [each.id for each in held])
-    day, month = await series_totals.counts_since(db, held, now - DAY, span_start(now - MONTH, DAY))
+    points = await series_totals.newest(db, [each.id for each in declared_series])
+    day, month = await series_totals.counts_since(
+        db, declared_series, now - DAY, span_start(now - MONTH, DAY)
+    )
     own: dict[str, list[CheckSeries]] = {}
-    for each in held:
+    for each in declared_series:
         own.setdefault(each.service, []).append(each)
     return [
         {
@@ -170,14 +172,14 @@ def uptime(counts: Iterable[tuple[int, int]]) -> float | None:
     return round(min(shares), 3) if shares else None
 
 
-def _beats(found: Sequence[tuple[str, Beats]]) -> dict[str, Any]:
+def _beats(pairs: Sequence[tuple[str, Beats]]) -> dict[str, Any]:
     """Return the newest results of some checks as columns, oldest first."""
-    checks = [name for name, _ in found]
+    checks = [name for name, _ in pairs]
     of: list[int] = []
-    if len(found) == 1:
-        every = found[0][1]
+    if len(pairs) == 1:
+        every = pairs[0][1]
     else:
-        every, of = _merge([beats for _, beats in found])
+        every, of = _merge([beats for _, beats in pairs])
     last = every.at[0] if every.at else 0
     return {
         "checks": checks,

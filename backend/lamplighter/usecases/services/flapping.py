@@ -26,23 +26,23 @@ async def objection(
     """
     if not limit:
         return ""
-    since = now - WINDOW
+    start = now - WINDOW
     uses = [
         use
-        for use in await cooldowns.uses_since(db, since)
+        for use in await cooldowns.uses_since(db, start)
         if normalize_service_name(use.service) == normalize_service_name(service)
     ]
     resets = [use.cleared_at for use in uses if use.cleared_by == cooldowns.OPERATOR]
     handled = await escalations.handled_at(db, service)
-    since = max([since, *filter(None, [*resets, handled])])
-    recent = max(since, now - FLAPPED_WITHIN)
-    if flapped := await incidents.last_flapping(db, service, since=recent):
+    start = max([start, *filter(None, [*resets, handled])])
+    recent = max(start, now - FLAPPED_WITHIN)
+    if flapped := await incidents.last_flapping(db, service, start=recent):
         return f"it kept failing and recovering by itself at {flapped:%H:%M} UTC"
-    repaired = [use for use in uses if use.outcome is UseOutcome.SUCCESS and use.created_at > since]
+    repaired = [use for use in uses if use.outcome is UseOutcome.SUCCESS and use.created_at > start]
     if len(repaired) < limit - 1:
         return ""
     for name in failing:
-        count = await checks.failures(db, service, name, since=since)
+        count = await checks.failures(db, service, name, start=start)
         if count >= limit:
             return f"{name} failed {count} times in 24 h although each repair worked"
     return ""

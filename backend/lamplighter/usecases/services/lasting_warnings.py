@@ -34,17 +34,17 @@ async def detect(here: Context, services: Services) -> None:
     """Open incidents for warnings that last, and end those of warnings that are over."""
     now = here.now()
     async with reading(here.db):
-        found = await _declared(here.db, services, now=now)
+        declared_series = await _declared(here.db, services, now=now)
         live = [each for each in await incidents.live(here.db) if each.is_warning]
-        warnings = await _lasting(here.db, found, now=now)
+        warnings = await _lasting(here.db, declared_series, now=now)
         silent = await silences(here.db, services, at=now)
     if not live and not warnings:
         return
     async with writing(here.db):
-        await _open(here.db, services, found, warnings, now=now)
+        await _open(here.db, services, declared_series, warnings, now=now)
         for incident in await incidents.live(here.db):
             if incident.is_warning:
-                await _recover(here.db, incident, found, warnings, silent, now=now)
+                await _recover(here.db, incident, declared_series, warnings, silent, now=now)
 
 
 async def _declared(db: Database, services: Services, *, now: datetime) -> list[CheckSeries]:
@@ -86,7 +86,7 @@ def _free(points: Sequence[SeriesPoint]) -> list[tuple[datetime, float]]:
 async def _open(
     db: Database,
     services: Services,
-    found: Sequence[CheckSeries],
+    declared_series: Sequence[CheckSeries],
     warnings: Sequence[LastingWarning],
     *,
     now: datetime,
@@ -109,7 +109,7 @@ async def _open(
     opened, join = lasting.plan_warnings(
         services,
         {name: min(each.started_at for each in some) for name, some in due.items()},
-        {each.service for each in found if each.failing},
+        {each.service for each in declared_series if each.failing},
         {number: (live[number], members[number]) for number in live},
     )
     quoted = {name: [each.series for each in some] for name, some in due.items()}
@@ -123,7 +123,7 @@ async def _open(
 async def _recover(
     db: Database,
     incident: Incident,
-    found: Sequence[CheckSeries],
+    declared_series: Sequence[CheckSeries],
     warnings: Sequence[LastingWarning],
     silent: Collection[str],
     *,
@@ -132,7 +132,7 @@ async def _recover(
     """Let members recover that pass without a warning; nothing is known of those in silence."""
     lasting_on = {each.series.service for each in warnings}
     own: Mapping[str, list[CheckSeries]] = {
-        name: [each for each in found if each.service == name]
+        name: [each for each in declared_series if each.service == name]
         for name in incident.services
         if name not in silent
     }

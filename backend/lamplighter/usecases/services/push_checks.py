@@ -35,30 +35,30 @@ class TooManySignals(LamplighterError):
 
 def find_push_check(services: Services, service: str, check: str) -> tuple[Service, PushCheck]:
     """Return a declared push check and its service; raises NotFound."""
-    found = services.find(service)
-    if found is None:
+    owner = services.find(service)
+    if owner is None:
         raise NotFound(f"Service {service!r} not found.")
     name = normalize_service_name(check)
-    for each in found.checks:
+    for each in owner.checks:
         if normalize_service_name(each.name) == name and isinstance(each, PushCheck):
-            return found, each
-    raise NotFound(f"{found.name} has no push check {check!r}.")
+            return owner, each
+    raise NotFound(f"{owner.name} has no push check {check!r}.")
 
 
 async def create_key(here: Context, services: Services, service: str, check: str) -> str:
     """Return a new key of a push check; it replaces the earlier one. Only its hash is stored."""
-    found, declared = find_push_check(services, service, check)
+    owner, declared = find_push_check(services, service, check)
     key, now = rules.new_key(), here.now()
     state = PushState(
-        service=found.name,
+        service=owner.name,
         check=declared.name,
         schedule=rules.schedule_of(declared),
         counted_from=now,
     )
     async with writing(here.db):
         await pushes.set_key(here.db, state, hash_secret(key), now=now)
-        text = f"A new push key was created for {found.name}/{declared.name}."
-        await events.insert(here.db, Level.INFO, text, service=found.name, source="push", now=now)
+        text = f"A new push key was created for {owner.name}/{declared.name}."
+        await events.insert(here.db, Level.INFO, text, service=owner.name, source="push", now=now)
     return key
 
 
@@ -120,10 +120,10 @@ async def with_results(db: Database, services: Iterable[Service]) -> tuple[Servi
 
     A push check that has no result yet is left out: it neither passes nor fails.
     """
-    found = tuple(services)
+    declared = tuple(services)
     keys = [
         (service.name, check.name)
-        for service in found
+        for service in declared
         for check in service.checks
         if isinstance(check, PushCheck)
     ]
@@ -141,7 +141,7 @@ async def with_results(db: Database, services: Iterable[Service]) -> tuple[Servi
                 if not isinstance(check, PushCheck) or (service.name, check.name) in stored
             ),
         )
-        for service in found
+        for service in declared
     )
 
 

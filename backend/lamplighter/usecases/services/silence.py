@@ -63,14 +63,18 @@ async def pause(
     service, now = _find(services, name), here.now()
     if until is not None and until <= now:
         raise Invalid(InvalidField("until", "is not in the future"))
-    words = shorten(one_line(here.redact(reason)), MAX_REASON_CHARS)
+    short_reason = shorten(one_line(here.redact(reason)), MAX_REASON_CHARS)
     subject = f"{service.name} was paused"
     async with recording(here.db, PAUSE, now=now, service=service.name, subject=subject) as pausing:
         pausing.did()
         await pauses.end(here.db, service.name, now=now)
-        stored = await pauses.insert(here.db, service.name, words, by=by, until=until, now=now)
+        stored = await pauses.insert(
+            here.db, service.name, short_reason, by=by, until=until, now=now
+        )
         end = f" until {format_time(until, now)}" if until else ""
-        text = f"{service.name} was paused by {by}{end}{f': {words}' if words else ''}."
+        text = (
+            f"{service.name} was paused by {by}{end}{f': {short_reason}' if short_reason else ''}."
+        )
         await events.insert(here.db, Level.INFO, text, service=service.name, source=SOURCE, now=now)
     found = find_silence((), [stored], declared=service.paused, at=now)
     assert found is not None

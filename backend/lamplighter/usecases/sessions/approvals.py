@@ -80,7 +80,7 @@ async def _ask(
     here: Context, session: Session, request: ActionRequest, *, now: datetime, expires_at: datetime
 ) -> Approval:
     db, reason = here.db, shorten(one_line(here.redact(request.reason)), MAX_REASON_CHARS)
-    asked = await approvals.insert(
+    approval = await approvals.insert(
         db,
         session,
         replace(request, reason=reason),
@@ -89,14 +89,14 @@ async def _ask(
         expires_at=expires_at,
         now=now,
     )
-    text, body = f"Waiting for approval: {request}.", describe_request(asked, now=now)
+    text, body = f"Waiting for approval: {request}.", describe_request(approval, now=now)
     await leases.clear_session(db, session.id, now=now)  # rounds continue while it waits
-    about = {"service": request.service, "link": f"/approvals/{asked.id}"}
+    about = {"service": request.service, "link": f"/approvals/{approval.id}"}
     await notify.enqueue(
         db, NoticeKind.APPROVAL, Level.WARNING, text, body, now=now, **about
     )  # before its event is told
     await _record_event(db, Level.WARNING, text, request, session, now=now)
-    return asked
+    return approval
 
 
 async def decide(
@@ -108,13 +108,13 @@ async def decide(
     """
     db, now = here.db, here.now()
     async with writing(db):
-        held = await _expected(db, number, version)
+        approval = await _expected(db, number, version)
         note = one_line(here.redact(answer.note))
         answer = replace(answer, note=note)
         wrong = validate_answer(answer)
         if wrong:
             raise Invalid(*wrong)
-        session = await _waiting_session(db, held, now=now)
+        session = await _waiting_session(db, approval, now=now)
         states = {
             ApprovalChoice.APPROVE: ApprovalState.APPROVED,
             ApprovalChoice.DENY: ApprovalState.DENIED,
@@ -122,23 +122,23 @@ async def decide(
         }
         decided = await approvals.change_state(
             db,
-            held.id,
+            approval.id,
             ApprovalState.OPEN,
             states[answer.choice],
             decided_by=by,
             decided_at=now,
-            note=note or held.note,
+            note=note or approval.note,
             now=now,
         )
         assert decided is not None  # nobody else writes now
         act = "replace" if answer.choice is ApprovalChoice.EDIT else answer.choice.value
-        await noted(db, act, str(held.wish), actor=by, service=held.wish.service, now=now)
+        await noted(db, act, str(approval.wish), actor=by, service=approval.wish.service, now=now)
         if answer.choice is ApprovalChoice.EDIT:
-            return await _insert_replacement(here, session, held, answer, now=now)
+            return await _insert_replacement(here, session, approval, answer, now=now)
         if answer.choice is ApprovalChoice.APPROVE:
-            text = f"A person approved {held.wish}."
+            text = f"A person approved {approval.wish}."
             await _record_event(
-                db, Level.INFO, text, held.wish, session, source="operator", now=now
+                db, Level.INFO, text, approval.wish, session, source="operator", now=now
             )
         return decided
 
@@ -166,20 +166,20 @@ async def redeem(
     now. Returns the use, refused or reserved, and what may run when it is reserved.
     """
     async with writing(db):
-        held = await get(db, number)
-        declared = _declared(services, held)
-        why_not = refusal_reason(held, session_id=session.id, declared=declared, now=now)
+        approval = await get(db, number)
+        declared = _declared(services, approval)
+        why_not = refusal_reason(approval, session_id=session.id, declared=declared, now=now)
         if why_not or declared is None:
-            return await refuse(db, session, held, why_not, now=now), None
-        action = replace(declared, argv=held.argv)
+            return await refuse(db, session, approval, why_not, now=now), None
+        action = replace(declared, argv=approval.argv)
         use = await act.reserve(
-            db, session, held.service, action, again=again, agreed=True, now=now
+            db, session, approval.service, action, again=again, agreed=True, now=now
         )
         if use.outcome is UseOutcome.REFUSED:
-            await approvals.withdraw(db, use.text, number=held.id, now=now)
+            await approvals.withdraw(db, use.text, number=approval.id, now=now)
             return use, None
         await approvals.change_state(
-            db, held.id, ApprovalState.APPROVED, ApprovalState.USED, use_id=use.id, now=now
+            db, approval.id, ApprovalState.APPROVED, ApprovalState.USED, use_id=use.id, now=now
         )
         return use, action
 
@@ -205,14 +205,14 @@ async def withdraw_all(db: Database, note: str, *, now: datetime) -> list[Approv
 
 async def successor(db: Database, replaced: Approval) -> Approval | None:
     """Return the approval that a person put in the place of another, and of that, the last."""
-    found = None
+    last = None
     held: Approval | None = replaced
     for _ in range(MAX_EDITS):
         held = await approvals.replacement_of(db, held.id) if held else None
         if held is None:
             break
-        found = held
-    return found
+        last = held
+    return last
 
 
 async def refuse(

@@ -95,17 +95,17 @@ async def handoff_from(
         return None
     named = [each.service for each in accepted]
     around = [*named, *services.neighbors(named)]
-    seen = [result for each in ids for result in await checks.of_session(db, each, around)]
+    results = [result for each in ids for result in await checks.of_session(db, each, around)]
     needs = services.with_needs([each for each in services if each.name in named])
     changed = await events.last_change(
-        db, [each.name for each in needs] or named, since=now - BEFORE, until=now
+        db, [each.name for each in needs] or named, start=now - BEFORE, until=now
     )
     tried = await cooldowns.spent_since(db, now - cooldown_usage.LONGEST_WINDOW)
     return Handoff(
         session_id=parent_id,
         tier=accepted[0].tier,
         escalations=tuple(accepted),
-        check_results=tuple(_newest(seen)),
+        check_results=tuple(_newest(results)),
         findings=tuple(await findings.of_sessions(db, ids)),
         tried=tuple(use for use in tried if use.service in named),
         changed=(changed,) if changed else (),
@@ -114,13 +114,13 @@ async def handoff_from(
 
 async def lineage(db: Database, session_id: int) -> list[int]:
     """Return a session's ancestors and itself, the root first."""
-    found: list[int] = []
+    numbers: list[int] = []
     number: int | None = session_id
-    while number is not None and len(found) <= MAX_TIER:
-        found.insert(0, number)
+    while number is not None and len(numbers) <= MAX_TIER:
+        numbers.insert(0, number)
         existing = await sessions.get(db, number)
         number = existing.parent_id if existing else None
-    return found
+    return numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +161,7 @@ async def ask_person(
     async with writing(db):
         if await escalations.needs_person(db, session.id, service):
             return
-        asked = await escalations.insert(
+        escalation = await escalations.insert(
             db,
             session.id,
             session.tier + 1,
@@ -171,7 +171,7 @@ async def ask_person(
             why=rules.NO_ACTION,
             now=now,
         )
-        await _record_escalations(db, session, [asked], now=now)
+        await _record_escalations(db, session, [escalation], now=now)
 
 
 async def drop(db: Database, session: Session, why: str, *, now: datetime) -> None:
@@ -248,31 +248,31 @@ async def services_waiting(
     That is so as well where one denied an action, and where as many sessions wait already as may.
     A service whose scheduled checks pass again explains no failure of those that depend on it.
     """
-    asked = {
+    by_service = {
         normalize_service_name(each.service): each for each in await escalations.open_for_people(db)
     }
-    here = [service for service in services if normalize_service_name(service.name) in asked]
+    here = [service for service in services if normalize_service_name(service.name) in by_service]
     well = await series.recovered(db, [each.name for each in here]) if here else set()
     here = [each for each in here if each.name not in well]
-    found: dict[str, WaitingService] = {}
+    waiting: dict[str, WaitingService] = {}
     used = await cooldown_usage.by_service(db, [service.name for service in here], now=now)
     full = await parking.capacity_reason(db, active.max_parked) if here else ""
     for service in here:
         by, at = (
-            asked[normalize_service_name(service.name)].session_id,
-            asked[normalize_service_name(service.name)].created_at,
+            by_service[normalize_service_name(service.name)].session_id,
+            by_service[normalize_service_name(service.name)].created_at,
         )
         kinds = (
             {action.kind for action in service.actions} if active.max_tier == MAX_TIER else set()
         )
         free = [each for each in used[service.name] if each.action in kinds]
-        retry = free and asked[normalize_service_name(service.name)].why != rules.NO_ACTION
+        retry = free and by_service[normalize_service_name(service.name)].why != rules.NO_ACTION
         again = act.first_free_at(free) if retry else at + ASK_AGAIN_AFTER
         if await approvals.was_denied(db, by, service.name) or (full and _needs_approval(service)):
             again = at + ASK_AGAIN_AFTER
         if again is not None and now < again:
-            found[service.name] = WaitingService(at, again)
-    return found
+            waiting[service.name] = WaitingService(at, again)
+    return waiting
 
 
 def _needs_approval(service: Service) -> bool:

@@ -194,20 +194,20 @@ async def record_file(db: Database, halt_control: HaltControl, *, now: datetime)
     """
     if halt_control.by_request() is not None:
         await sync_file(db, halt_control, now=now)
-    found = halt_control.by_file()
+    file_halt = halt_control.by_file()
     async with reading(db):
-        held = await halts.get_active(db, HaltSource.FILE)
-    if (found is None) == (held is None):
+        stored = await halts.get_active(db, HaltSource.FILE)
+    if (file_halt is None) == (stored is None):
         return
     async with writing(db):
-        held = await halts.get_active(db, HaltSource.FILE)
-        if found is not None and held is None:
+        stored = await halts.get_active(db, HaltSource.FILE)
+        if file_halt is not None and stored is None:
             await halts.insert(
-                db, HaltSource.FILE, reason=found.reason, by=found.pulled_by, now=now
+                db, HaltSource.FILE, reason=file_halt.reason, by=file_halt.pulled_by, now=now
             )
-            await _announce(db, found, now=now)
-        elif found is None and held is not None:
-            await _release_halt(db, held, by=REMOVED, now=now)
+            await _announce(db, file_halt, now=now)
+        elif file_halt is None and stored is not None:
+            await _release_halt(db, stored, by=REMOVED, now=now)
 
 
 async def _insert_from_file(db: Database, file: Halt, *, now: datetime) -> Halt:

@@ -96,7 +96,7 @@ def _inclusion(
 ) -> Inclusion:
     reason, words = find_reason(prospect)
     included = [each for each in block.placements if each.included]
-    found = Inclusion(
+    inclusion = Inclusion(
         memory=prospect.current,
         reason=reason,
         explanation=words,
@@ -109,13 +109,17 @@ def _inclusion(
         if each.memory.id == prospect.current.id:
             place = (each.position or 0) + 1
             return replace(
-                found,
+                inclusion,
                 explanation=f"Line {place:,} of {len(included):,}.",
                 position=each.position,
                 line=each.line,
                 tokens=estimate_tokens(each.line),
             )
-    return found if found.rank is None else replace(found, explanation=_placed(found, request))
+    return (
+        inclusion
+        if inclusion.rank is None
+        else replace(inclusion, explanation=_placed(inclusion, request))
+    )
 
 
 def _placed(found: Inclusion, request: InclusionRequest) -> str:

@@ -17,19 +17,19 @@ async def services_in_use(db: Database, *, but: int) -> dict[str, datetime]:
 
     A service that its session has seen healthy is in hand no more.
     """
-    found: dict[str, datetime] = {}
+    parked: dict[str, datetime] = {}
     for session in await sessions.running(db):
         if session.id < but and session.tier == MAX_TIER:
             asked = await approvals.of_session(db, session.id)
             since = min((each.created_at for each in asked), default=session.started_at)
             names = session.services or tuple(each.service for each in asked)
             healthy = await _healthy(db, session)
-            found |= {
+            parked |= {
                 normalize_service_name(name): since
                 for name in names
                 if normalize_service_name(name) not in healthy
             }
-    return found
+    return parked
 
 
 async def capacity_reason(db: Database, most: int, *, but: int | None = None) -> str:

@@ -73,7 +73,7 @@ class PromptPreview:
     def as_json(self, *, whole: bool) -> dict[str, Any]:
         """Return it as JSON, its text with the surroundings or (not `whole`) without."""
         placed = [(each.included, self._placed(each)) for each in self.block.placements]
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "system": self.prompt.system,
             "prompt": self.prompt.message,
             "text": self.prompt.injected if whole else self.block.text,
@@ -85,19 +85,19 @@ class PromptPreview:
             "excluded": [each for included, each in placed if not included],
         }
         if self.at is not None:
-            found["as_of"] = serialize.format_moment(self.at)
+            values["as_of"] = serialize.format_moment(self.at)
         if self.difference is not None:
-            found["diff"] = {
+            values["diff"] = {
                 "against": self.difference.against,
                 "added": list(self.difference.added),
                 "removed": list(self.difference.removed),
                 "text": self.difference.text,
             }
-        return found
+        return values
 
     def _placed(self, each: Placement) -> dict[str, Any]:
         memory = each.memory
-        found = {
+        values = {
             "id": memory.id,
             "version": memory.version,
             "service": memory.service,
@@ -110,7 +110,7 @@ class PromptPreview:
             "rank": each.rank,
             "left": each.left,
         }
-        return found if each.position is None else {**found, "position": each.position}
+        return values if each.position is None else {**values, "position": each.position}
 
 
 async def preview_prompt(

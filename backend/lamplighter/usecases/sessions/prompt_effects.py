@@ -43,14 +43,14 @@ async def prompt_effects(
 async def _effect(
     db: Database, placed: dict[MemoryId, Placement], memory: Memory, budget: int
 ) -> AuditEffect:
-    found = placed[memory.id]
+    placement = placed[memory.id]
     without = Hypothesis(without=(memory.id,))
     other = _included(await build_memory_context(db, budget=budget, what_if=without))
     return AuditEffect(
-        why=f"Line {(found.position or 0) + 1:,} of {len(placed):,}.",
-        position=found.position,
-        line=found.line,
-        tokens=estimate_tokens(found.line),
+        why=f"Line {(placement.position or 0) + 1:,} of {len(placed):,}.",
+        position=placement.position,
+        line=placement.line,
+        tokens=estimate_tokens(placement.line),
         added=tuple(each.line for number, each in other.items() if number not in placed),
     )
 

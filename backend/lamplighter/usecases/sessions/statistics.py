@@ -34,7 +34,7 @@ def first_day(now: datetime) -> date:
     return min(now.date() - timedelta(days=DAYS - 1), now.date().replace(day=1))
 
 
-def summarize_runs(found: Sequence[DayRuns], *, now: datetime) -> RunStatistics:
+def summarize_runs(runs: Sequence[DayRuns], *, now: datetime) -> RunStatistics:
     """Add up what ran, by day and tier, by tier and end, and today and this month."""
     today = now.date()
     first = today - timedelta(days=DAYS - 1)
@@ -42,7 +42,7 @@ def summarize_runs(found: Sequence[DayRuns], *, now: datetime) -> RunStatistics:
         first + timedelta(days=each): dict.fromkeys(TIERS, 0) for each in range(DAYS)
     }
     ended: dict[int, dict[Status, int]] = {tier: {} for tier in TIERS}
-    for each in found:
+    for each in runs:
         if each.day not in days or each.tier not in ended:
             continue
         days[each.day][each.tier] += each.count
@@ -50,8 +50,8 @@ def summarize_runs(found: Sequence[DayRuns], *, now: datetime) -> RunStatistics:
     return RunStatistics(
         days=tuple(days.items()),
         ended=ended,
-        today=_sum_spending([each for each in found if each.day == today]),
-        month=_sum_spending([each for each in found if each.day >= today.replace(day=1)]),
+        today=_sum_spending([each for each in runs if each.day == today]),
+        month=_sum_spending([each for each in runs if each.day >= today.replace(day=1)]),
     )
 
 

@@ -46,21 +46,21 @@ class IncidentChange:
     separate: bool | None = None
 
 
-async def change(here: Context, number: int, wanted: IncidentChange) -> Incident:
+async def change(here: Context, number: int, requested: IncidentChange) -> Incident:
     """Change an incident in one transaction; raises NotFound, Invalid and Conflict."""
     db, now = here.db, here.now()
     async with writing(db):
         incident = await get(db, number)
         done: list[str] = []
-        if wanted.note is not None:
-            note = here.redact(clean_lines(wanted.note))
+        if requested.note is not None:
+            note = here.redact(clean_lines(requested.note))
             incident = await incidents.update(db, number, note=note, now=now)
             await incidents.add_entry(db, number, EntryKind.NOTE, note, now=now)
             done.append("noted")
-        incident = await _acknowledge(db, incident, wanted.acknowledged, done, now=now)
-        incident = await _close_or_reopen(db, incident, wanted, done, now=now)
+        incident = await _acknowledge(db, incident, requested.acknowledged, done, now=now)
+        incident = await _close_or_reopen(db, incident, requested, done, now=now)
         if not done:
-            if wanted.acknowledged is not None:
+            if requested.acknowledged is not None:
                 return incident  # it is so already
             raise Invalid(InvalidField("body", "names nothing to change"))
         subject = f"incident {number}: {', '.join(done)}"
@@ -71,15 +71,15 @@ async def change(here: Context, number: int, wanted: IncidentChange) -> Incident
 
 
 async def _close_or_reopen(
-    db: Database, incident: Incident, wanted: IncidentChange, done: list[str], *, now: datetime
+    db: Database, incident: Incident, requested: IncidentChange, done: list[str], *, now: datetime
 ) -> Incident:
-    if wanted.outcome is not None:
-        incident = await _resolve(db, incident, wanted.outcome, now=now)
+    if requested.outcome is not None:
+        incident = await _resolve(db, incident, requested.outcome, now=now)
         done.append("resolved")
-    if wanted.merge_into is not None:
-        incident = await merge_into(db, incident, wanted.merge_into, now=now)
-        done.append(f"merged into {wanted.merge_into}")
-    if wanted.separate:
+    if requested.merge_into is not None:
+        incident = await merge_into(db, incident, requested.merge_into, now=now)
+        done.append(f"merged into {requested.merge_into}")
+    if requested.separate:
         done.append(f"separated from {incident.merged_into}")
         incident = await separate(db, incident, now=now)
     return incident

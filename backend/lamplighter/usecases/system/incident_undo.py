@@ -36,14 +36,14 @@ async def revert(here: Context, act_id: int) -> tuple[int, JournalEntry]:
     db, now = here.db, here.now()
     async with writing(db):
         done = await undoable(db, act_id)
-        found = _SUBJECT.fullmatch(done.subject or "")
-        if found is None:
+        match = _SUBJECT.fullmatch(done.subject or "")
+        if match is None:
             raise Conflict(f"Act {act_id} does not name its incident.")
-        incident = await get(db, int(found[1]))
+        incident = await get(db, int(match[1]))
         about = {"undoes": act_id, "service": done.service, "subject": f"Reverted: {done.subject}"}
         async with recording(db, UNDO, now=now, **about) as act:
             act.did()
-            for each in reversed(found[2].split(", ")):
+            for each in reversed(match[2].split(", ")):
                 incident = await _undo(here, incident, each, done)
     return act.id, done
 

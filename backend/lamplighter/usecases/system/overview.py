@@ -114,11 +114,11 @@ async def overview(
     db: Database,
     services: Services,
     *,
-    since: datetime,
+    start: datetime,
     now: datetime,
     project: str | None = None,
 ) -> SystemOverview:
-    """Gather the status of everything, and what was learned `since`.
+    """Gather the status of everything, and what was learned `start`.
 
     A caller bound to a `project` reads only what was learned in it, and globally.
     """
@@ -131,13 +131,13 @@ async def overview(
         acted,
         queued,
         people,
-        asked,
+        pending,
         live,
         repaired,
         pages,
         *rest,
     ) = await db.fetch_together(
-        *_system_fetches(home_of(db), since, now, project), *_condition_fetches(some, now)
+        *_system_fetches(home_of(db), start, now, project), *_condition_fetches(some, now)
     )
     ongoing = [each for each in running if each.id not in parked]
     activity = await statistics.with_changes(db, counted)
@@ -151,7 +151,7 @@ async def overview(
         people=tuple(await _still_failing(db, people)),
         activity=activity,
         run=summarize_runs(activity.days, now=now),
-        approvals=asked,
+        approvals=pending,
         pages=(0, None) if project is not None else pages,
         incidents=tuple(live),
         repaired=tuple(repaired),
@@ -159,12 +159,12 @@ async def overview(
 
 
 def _system_fetches(
-    home: str, since: datetime, now: datetime, project: str | None
+    home: str, start: datetime, now: datetime, project: str | None
 ) -> list[Fetch[Any]]:
     recent, first = now - RECENT, first_day(now)
     return [
         statistics.activity_fetch(
-            since=since, recent=recent, first=first, limit=MAX_CHANGES, project=project
+            start=start, recent=recent, first=first, limit=MAX_CHANGES, project=project
         ),
         leases.leader_fetch(),
         approvals.waiting_fetch(),
@@ -179,13 +179,13 @@ def _system_fetches(
     ]
 
 
-async def _still_failing(db: Database, found: Sequence[Escalation]) -> list[Escalation]:
+async def _still_failing(db: Database, requests: Sequence[Escalation]) -> list[Escalation]:
     """Leave out services whose scheduled checks pass again.
 
     Their escalations stay open until rounds find them healthy too: they hold sessions back.
     """
-    well = await series.recovered(db, [each.service for each in found]) if found else set()
-    return [each for each in found if each.service not in well]
+    well = await series.recovered(db, [each.service for each in requests]) if requests else set()
+    return [each for each in requests if each.service not in well]
 
 
 async def service_conditions(
@@ -218,30 +218,30 @@ def _conditions(
     counts, strips, latest, scheduled, paused, uses = fetched
     used = cooldown_usage.statuses_of([each.name for each in services], uses, now=now)
     first = _first_of_strip(now)
-    wanted = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
+    days = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
     silent = silences_of(services, paused, at=now)
     latest |= {
         key: _as_latest(each) for key, each in scheduled.items() if _is_newer(each, latest.get(key))
     }
-    found: list[ServiceCondition] = []
+    conditions: list[ServiceCondition] = []
     for service in services:
         name = service.name
         keys = [(name, check.name) for check in service.checks]
         own = [latest[key] for key in keys if key in latest]
         results = {each.result.name: each.result for each in own}
-        found.append(
+        conditions.append(
             ServiceCondition(
                 service=service,
                 state=_state(results),
                 latest=results,
                 changed_at=_state_since(own),
                 used=used[name],
-                strip=_strip(strips.get(name, ()), wanted),
+                strip=_strip(strips.get(name, ()), days),
                 memories=counts.get(name, 0),
                 silence=silent.get(name),
             )
         )
-    return found
+    return conditions
 
 
 def _is_newer(each: CheckSeries, last: LatestResult | None) -> bool:

@@ -69,24 +69,24 @@ class PublicStatus:
 
 
 async def read_public_status(
-    db: Database, services: Services, shown: Mapping[str, str], *, now: datetime
+    db: Database, services: Services, display_names: Mapping[str, str], *, now: datetime
 ) -> PublicStatus:
     """Return the status of some services by their display names; the others do not exist.
 
     While no supervisor checks, the state of each is unknown.
     """
-    names = {normalize_service_name(name): display for name, display in shown.items()}
-    found = [service for name in names if (service := services.find(name)) is not None]
+    names = {normalize_service_name(name): display for name, display in display_names.items()}
+    selected = [service for name in names if (service := services.find(name)) is not None]
     async with reading(db):
-        conditions = await service_conditions(db, found, now=now)
-        uptimes = [await read_uptime(db, each, now=now) for each in found]
+        conditions = await service_conditions(db, selected, now=now)
+        uptimes = [await read_uptime(db, each, now=now) for each in selected]
         chosen = IncidentSelection(detected_after=now - RECENT)
         page = await incidents.page(db, chosen, limit=MAX_INCIDENTS)
         live = await incidents.live(db)
         leader = await leases.get(db)
     checked = leader is not None and leader.state(now=now) != "away"
     listed = {each.id: each for each in [*live, *page.items] if each.merged_into is None}
-    known = {each.name for each in found}
+    known = {each.name for each in selected}
     affected = (_incident(each, names, known) for each in listed.values())
     return PublicStatus(
         at=now,

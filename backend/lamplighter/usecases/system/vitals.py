@@ -41,11 +41,11 @@ async def memory_sign(db: Database) -> VitalSign:
     """Return a sign of the last measurement of the memory; at worst it is a warning."""
     newest = (await health.read(db, limit=1)).newest
     if newest is None:
-        words = "The memory has not been measured yet; `lamplighter health` measures it"
-        return VitalSign("memory", VitalStatus.UNKNOWN, words)
+        text = "The memory has not been measured yet; `lamplighter health` measures it"
+        return VitalSign("memory", VitalStatus.UNKNOWN, text)
     missed = [each for each in judge_figures(newest.figures) if each.state is not VitalStatus.OK]
     if not missed:
         return VitalSign("memory", VitalStatus.OK, "The memory meets its goals", figure=0)
-    words = "; ".join(f"{each.text} (goal: {each.goal})" for each in missed)
+    text = "; ".join(f"{each.text} (goal: {each.goal})" for each in missed)
     advice = "See the section Memory of the Health page, or run `lamplighter health`."
-    return VitalSign("memory", VitalStatus.WARNING, words, advice, len(missed))
+    return VitalSign("memory", VitalStatus.WARNING, text, advice, len(missed))

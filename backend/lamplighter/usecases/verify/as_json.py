@@ -24,17 +24,17 @@ def result_as_json(result: VerificationResult) -> dict[str, Any]:
     }
 
 
-def outcome_as_json(found: Verification) -> dict[str, Any]:
+def outcome_as_json(outcome: Verification) -> dict[str, Any]:
     """Return the stored outcome of a memory."""
     return {
-        "memory_id": found.memory_id,
-        "state": found.state.value,
-        "version": found.version,
-        "evidence": list(found.evidence),
-        "untested": list(found.untested),
-        "checked_at": _moment(found.checked_at),
-        "marked_at": _moment(found.marked_at),
-        "mark": found.mark,
+        "memory_id": outcome.memory_id,
+        "state": outcome.state.value,
+        "version": outcome.version,
+        "evidence": list(outcome.evidence),
+        "untested": list(outcome.untested),
+        "checked_at": _moment(outcome.checked_at),
+        "marked_at": _moment(outcome.marked_at),
+        "mark": outcome.mark,
     }
 
 

@@ -59,12 +59,12 @@ async def verify_all(
     if not dry_run:
         await schedule.mark_changed(here)
     before = here.now() - schedule.AGAIN_AFTER
-    found: list[VerificationResult] = []
+    results: list[VerificationResult] = []
     async with reading(here.db):
         marked = await verifications.marked(here.db, limit=MAX_AT_ONCE)
-    found += await verify_memories(here, sources, marked, dry_run=dry_run)
+    results += await verify_memories(here, sources, marked, dry_run=dry_run)
     after = 0
-    while len(found) < MAX_AT_ONCE:
+    while len(results) < MAX_AT_ONCE:
         async with reading(here.db):
             ids = await verifications.unverified(
                 here.db, before=before, limit=schedule.MEMORIES_AT_ONCE, after=after
@@ -73,8 +73,8 @@ async def verify_all(
             break
         after = max(ids)
         chosen = [each for each in ids if each not in marked]
-        found += await verify_memories(here, sources, chosen, dry_run=dry_run)
-    return found
+        results += await verify_memories(here, sources, chosen, dry_run=dry_run)
+    return results
 
 
 async def verify_next(

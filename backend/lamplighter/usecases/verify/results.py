@@ -18,7 +18,7 @@ async def answer(
     db: Database, claims: Sequence[TextClaim], *, now: datetime
 ) -> dict[TextClaim, Answer]:
     """Answer claims about health and status from the last result of each check."""
-    found: dict[TextClaim, Answer] = {}
+    answers: dict[TextClaim, Answer] = {}
     for claim in claims:
         recent = [
             each
@@ -28,8 +28,8 @@ async def answer(
         if recent:
             judge = _health if claim.kind is ClaimKind.HEALTH else _status
             if (answered := judge(claim, recent)) is not None:
-                found[claim] = answered
-    return found
+                answers[claim] = answered
+    return answers
 
 
 def _health(claim: TextClaim, results: Sequence[CheckResult]) -> Answer | None:

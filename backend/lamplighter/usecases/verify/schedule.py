@@ -47,13 +47,13 @@ async def mark_changed(here: Context) -> int:
     """Mark memories that a new deployment or configuration event names; return how many."""
     db, now = here.db, here.now()
     async with reading(db):
-        found = await verifications.events_after_position(db, limit=EVENTS_AT_ONCE)
-    if found == []:
+        batch = await verifications.events_after_position(db, limit=EVENTS_AT_ONCE)
+    if batch == []:
         return 0
     count = 0
     async with writing(db):
-        found = await verifications.events_after_position(db, limit=EVENTS_AT_ONCE)
-        for event in found or ():
+        batch = await verifications.events_after_position(db, limit=EVENTS_AT_ONCE)
+        for event in batch or ():
             names = changed_names(event.text)
             if names is None:
                 continue
@@ -62,8 +62,8 @@ async def mark_changed(here: Context) -> int:
             await verifications.mark(db, ids, reason, now=now)
             await attached.make_due(db, ids, now=now)
             count += len(ids)
-        if found != []:
-            await verifications.save_position(db, found[-1].id if found else None)
+        if batch != []:
+            await verifications.save_position(db, batch[-1].id if batch else None)
     return count
 
 

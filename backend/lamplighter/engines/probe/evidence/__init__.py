@@ -39,15 +39,15 @@ async def gather(
     request: ProbeRequest,
 ) -> list[str]:
     """Return what else is true now, a sentence each, of a service with a check that is not well."""
-    found = [
+    sentences = [
         *([f'the answer begins "{outcome.excerpt}"'] if outcome.excerpt else []),
         *_other_checks(service, outcome, outcomes),
         *_dependency_times(service, outcomes),
         *_last_answer(service, outcome.check, request.facts),
     ]
     for lines in await asyncio.gather(*map(_bounded, _of_machine(outcome.check, request))):
-        found += lines
-    return [inline(line, CHARACTERS) for line in found[:LINES]]
+        sentences += lines
+    return [inline(line, CHARACTERS) for line in sentences[:LINES]]
 
 
 def _of_machine(check: Check, request: ProbeRequest) -> Iterator[Awaitable[list[str]]]:

@@ -27,17 +27,17 @@ async def holders(host: str, port: int, *, kind: str = "tcp") -> list[str]:
 def _holders(host: str, port: int, kind: str) -> list[str]:
     if not _is_here(host):
         return []
-    found = [
+    connections = [
         each
         for each in psutil.net_connections(kind)
         if each.laddr
         and each.laddr.port == port
         and (kind == "udp" or each.status == psutil.CONN_LISTEN)
     ]
-    if not found:
+    if not connections:
         verb = "listens at" if kind == "tcp" else "holds UDP"
         return [f"no process {verb} port {port}"]
-    numbers = sorted({each.pid for each in found if each.pid})
+    numbers = sorted({each.pid for each in connections if each.pid})
     if not numbers:
         return [f"port {port} is held by a process of another user"]
     return [line for number in numbers[:NAMED] for line in _describe(port, number)]

@@ -80,18 +80,18 @@ async def _read(check: DockerCheck) -> tuple[int, bytes]:
         return response.status_code, bytes(body)
 
 
-def _judge(check: DockerCheck, found: _Container) -> ProbeAnswer:
-    state, health = found.state, found.state.health
+def _judge(check: DockerCheck, container: _Container) -> ProbeAnswer:
+    state, health = container.state, container.state.health
     if state.status != RUNNING:
         answered = None if state.status == "paused" else False
-        return ProbeAnswer(ok=False, answered=answered, detail=harmless(_why(check, found)))
+        return ProbeAnswer(ok=False, answered=answered, detail=harmless(_why(check, container)))
     if health is not None and health.status == "unhealthy":
         output = next((each.output.strip() for each in reversed(health.log or [])), "")
         more = f": {harmless(output, OUTPUT_CHARS)}" if output else ""
         return ProbeAnswer(ok=False, detail=harmless(f"{check.container} is unhealthy{more}"))
     warning = ""
-    if check.restarts is not None and found.restart_count > check.restarts:
-        warning = f"restarted {found.restart_count} times, more than {check.restarts}"
+    if check.restarts is not None and container.restart_count > check.restarts:
+        warning = f"restarted {container.restart_count} times, more than {check.restarts}"
     elif health is not None and health.status == "starting":
         warning = f"{check.container} is starting: its health is not known yet"
     return ProbeAnswer(ok=True, answered=True, warning=warning)

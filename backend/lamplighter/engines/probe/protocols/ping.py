@@ -21,15 +21,15 @@ NOT_PERMITTED: Final = (
 
 async def probe_ping(check: PingCheck) -> ProbeAnswer:
     """Send one echo request to the first address of a host, and wait for the reply to it."""
-    found = await network.addresses(check.host, 0)
-    if not found:
+    addresses = await network.addresses(check.host, 0)
+    if not addresses:
         raise network.RefusedError(f"host name not found: {check.host}")
     payload = os.urandom(16)
-    with open_socket(version_6=":" in found[0]) as plug:
+    with open_socket(version_6=":" in addresses[0]) as plug:
         plug.setblocking(False)
         loop = asyncio.get_running_loop()
-        plug.connect((found[0], 0))  # at once: no packet is sent
-        await loop.sock_sendall(plug, echo_request(payload, version_6=":" in found[0]))
+        plug.connect((addresses[0], 0))  # at once: no packet is sent
+        await loop.sock_sendall(plug, echo_request(payload, version_6=":" in addresses[0]))
         while not is_reply(await loop.sock_recv(plug, REPLY_BYTES), payload):
             pass  # the reply to somebody else, or our own request on loopback
     return ProbeAnswer(ok=True, answered=True)

@@ -31,13 +31,13 @@ async def probe_systemd(check: SystemdCheck) -> ProbeAnswer:
     return _judge(check, dict(line.split("=", 1) for line in lines if "=" in line))
 
 
-def _judge(check: SystemdCheck, found: dict[str, str]) -> ProbeAnswer:
-    state, detail = found.get("ActiveState", "unknown"), found.get("SubState", "")
-    if found.get("LoadState") == "not-found":
+def _judge(check: SystemdCheck, properties: dict[str, str]) -> ProbeAnswer:
+    state, detail = properties.get("ActiveState", "unknown"), properties.get("SubState", "")
+    if properties.get("LoadState") == "not-found":
         return ProbeAnswer(ok=False, answered=False, detail=harmless(f"no unit {check.unit}"))
     if state in ACTIVE:
         return ProbeAnswer(ok=True, answered=True)
-    result = found.get("Result", "success")
+    result = properties.get("Result", "success")
     why = f", result {result}" if result not in ("success", "") else ""
     words = f"{check.unit} is {state} ({detail}){why}"
     return ProbeAnswer(ok=False, answered=False, detail=harmless(words))

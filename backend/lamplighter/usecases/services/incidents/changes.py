@@ -49,16 +49,16 @@ async def change_before(
     """Return the last change of a service or of what it depends on, shortly before a failure."""
     service = services.find(name)
     names = [each.name for each in services.with_needs([service])] if service else [name]
-    found = await events.last_change(db, names, since=at - BEFORE, until=at)
-    if found is None or found.service is None:
+    event = await events.last_change(db, names, start=at - BEFORE, until=at)
+    if event is None or event.service is None:
         return None
     return ChangeBefore(
-        kind=ServiceChange(found.change),
-        service=found.service,
-        text=found.text,
-        at=found.created_at,
-        seconds=(at - found.created_at).total_seconds(),
-        event_id=found.id,
+        kind=ServiceChange(event.change),
+        service=event.service,
+        text=event.text,
+        at=event.created_at,
+        seconds=(at - event.created_at).total_seconds(),
+        event_id=event.id,
     )
 
 

@@ -100,7 +100,7 @@ async def _is_notified_of(db: Database, incident: Incident) -> bool:
     if incident.notified_at or incident.person_notified_at:
         return True
     ids = await incidents.session_ids(db, incident.id)
-    return await notices.was_alarmed(db, incident.services, ids, since=incident.started_at)
+    return await notices.was_alarmed(db, incident.services, ids, start=incident.started_at)
 
 
 async def notify(

@@ -87,12 +87,12 @@ async def remember(here: Context, source: str, lesson: Lesson, *, fading: bool) 
         return
     if before is None:
         before = await _adopted(db, fact)
-    held = await memories.get(db, before.memory_id) if before else None
+    memory = await memories.get(db, before.memory_id) if before else None
     intents = decide_fact(
         fact,
         candidate,
         before,
-        held,
+        memory,
         helped=lesson.helped,
         source=source,
         fading=fading,
@@ -101,7 +101,7 @@ async def remember(here: Context, source: str, lesson: Lesson, *, fading: bool) 
     if intents is None:
         return
     new = await store(db, intents, now=now)
-    number = new[-1].id if new else held.id if held else 0
+    number = new[-1].id if new else memory.id if memory else 0
     fact = replace(fact, memory_id=number, sentence=candidate.observation)
     await outcomes.put_fact(db, fact, before)
 

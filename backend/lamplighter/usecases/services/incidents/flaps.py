@@ -37,7 +37,7 @@ async def flapping(
     if not resting:
         return {}
     asked = {normalize_service_name(e.service) for e in await escalations.open_for_people(db)}
-    rooted = await incidents.last_as_root(db, resting, since=now - REOPEN_AFTER)
+    rooted = await incidents.last_as_root(db, resting, start=now - REOPEN_AFTER)
     own = [
         name
         for name in resting

@@ -51,14 +51,14 @@ async def _escalated(db: Database) -> dict[int, list[Escalation]]:
 
     Those of a session that still runs are not complete.
     """
-    found = [
+    candidates = [
         *await escalations.unfinished(db),
         *await escalations.in_progress(db),
         *await escalations.open_for_people(db),
     ]
     general = normalize_service_name(GENERAL)
     by_session: dict[int, list[Escalation]] = {}
-    for each in found:
+    for each in candidates:
         if each.state is not EscalationState.OPEN and (
             normalize_service_name(each.service) != general
         ):
@@ -161,13 +161,13 @@ async def _open_for(
 
 async def _chain_of(db: Database, session_id: int) -> list[int]:
     """Return a session and those that led to it."""
-    found: list[int] = []
+    chain: list[int] = []
     number: int | None = session_id
-    while number is not None and number not in found:
-        found.append(number)
+    while number is not None and number not in chain:
+        chain.append(number)
         session = await sessions.get(db, number)
         number = session.parent_id if session else None
-    return found
+    return chain
 
 
 async def _follow_one(db: Database, incident: Incident, *, now: datetime) -> None:
@@ -185,13 +185,13 @@ async def _follow_one(db: Database, incident: Incident, *, now: datetime) -> Non
 
 async def _work(db: Database, incident: Incident, ids: Sequence[int]) -> IncidentWork:
     running = [each for each in await sessions.running(db) if each.id in ids]
-    asked = [each for number in ids for each in await approvals.of_session(db, number)]
+    requests = [each for number in ids for each in await approvals.of_session(db, number)]
     uses = await cooldowns.of_sessions(db, ids)
     people = await escalations.open_for_people(db)
     return IncidentWork(
         tiers=frozenset(each.tier for each in running),
         acting=any(use.outcome is UseOutcome.RESERVED for use in uses),
-        waiting=any(each.state is ApprovalState.OPEN for each in asked),
+        waiting=any(each.state is ApprovalState.OPEN for each in requests),
         person=any(is_member(incident, each.service) for each in people)
         or await _awaits_person(db, incident),
         handed_on=any(each.session_id in ids for each in await escalations.unfinished(db)),
@@ -240,7 +240,7 @@ async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: 
         return
     if incident.notified_at is None and rules.tells(incident.severity):
         since = incident.started_at
-        await notices.leave_to_incident(db, incident.services, ids, since=since, now=now)
+        await notices.leave_to_incident(db, incident.services, ids, start=since, now=now)
     if person and incident.person_notified_at is None and rules.tells(Level.CRITICAL):
         reason = await _reason(db, incident)
         text = f"{incident.service} needs a person: {reason}"
@@ -252,7 +252,7 @@ async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: 
         and now - incident.detected_at >= GATHER
         and rules.tells(incident.severity)
     ):
-        if await notices.was_alarmed(db, incident.services, ids, since=incident.started_at):
+        if await notices.was_alarmed(db, incident.services, ids, start=incident.started_at):
             await incidents.update(db, incident.id, notified_at=now, now=now)  # by an event
             return
         times = await incidents.count_since(db, incident.service, now - timedelta(hours=24))
@@ -263,14 +263,14 @@ async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: 
 
 async def _reason(db: Database, incident: Incident) -> str:
     """Return why a person was asked; a request that an earlier incident left has old words."""
-    asked = [
+    requests = [
         each
         for each in await escalations.open_for_people(db)
         if each.state is EscalationState.PERSON
         and is_member(incident, each.service)
         and each.created_at >= incident.started_at
     ]
-    if asked:
-        return asked[-1].reason
+    if requests:
+        return requests[-1].reason
     text = incident.title.removeprefix(f"{incident.service} ")
     return incident.title if text.startswith("fails: ") else text.removeprefix("warns: ")

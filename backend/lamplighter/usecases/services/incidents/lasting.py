@@ -121,7 +121,7 @@ async def _fails_after(
         if use.outcome is UseOutcome.UNCONFIRMED and not passed:
             continue  # it never passed after the action: that is no repair
         seen = not passed and await _saw_it_pass(db, use, service, each)
-        if fails_after(use, each, declared[each.check], passed, seen=seen):
+        if fails_after(use, each, declared[each.check], passed, observed=seen):
             return each
     return None
 
@@ -150,14 +150,14 @@ async def _fail(
         text=text,
         now=now,
     )
-    words = f"{(use.name or use.action).capitalize()} {DID_NOT_LAST}: {why}"
+    entry_text = f"{(use.name or use.action).capitalize()} {DID_NOT_LAST}: {why}"
     await incidents.add_entry(
-        db, number, EntryKind.FAILED_AGAIN, words, service=use.service, now=now
+        db, number, EntryKind.FAILED_AGAIN, entry_text, service=use.service, now=now
     )
     await events.insert(
         db,
         Level.WARNING,
-        words,
+        entry_text,
         service=use.service,
         session_id=use.session_id,
         tier=use.tier,

@@ -53,13 +53,13 @@ async def learn_hours(here: Context, services: Services, *, fading: bool = True)
         except (Error, TimeoutError, LeadershipLost):
             raise
         except Exception as error:  # what is stored of one check must not stop what others show
-            words = f"Slow hours of {each.check} were not learned: {type(error).__name__}"
-            logger.exception("%s", words)
+            text = f"Slow hours of {each.check} were not learned: {type(error).__name__}"
+            logger.exception("%s", text)
             async with writing(here.db):
                 await events.insert(
                     here.db,
                     Level.WARNING,
-                    words,
+                    text,
                     service=each.service,
                     source="supervisor",
                     now=here.now(),
@@ -97,20 +97,20 @@ async def _lesson(
     before, after = await fact_writes.before(db, fact, (), (today - EPOCH) // DAY)
     if before is not None and before.at >= today:
         return None
-    found = [one for one in spans if one.at >= EPOCH + after * DAY]
+    recent = [one for one in spans if one.at >= EPOCH + after * DAY]
     memory = await memories.get(db, before.memory_id) if before and before.sentence else None
-    held = (
-        hours_at(before.seconds[0], before.seconds[1], found, WEEK if before.action else DAY)
+    previous = (
+        hours_at(before.seconds[0], before.seconds[1], recent, WEEK if before.action else DAY)
         if before and memory and memory.active
         else None
     )
-    hours = _newer(held, slow_hours(found))
+    hours = _newer(previous, slow_hours(recent))
     if hours is None:
         return None
     if today - hours.last_before(today)[1] >= DAY:
         return None  # they come once a week
-    helped = was_slow(hours, found, today)
-    if helped is None or (held is None and not helped):
+    helped = was_slow(hours, recent, today)
+    if helped is None or (previous is None and not helped):
         return None
     fact = replace(
         fact,

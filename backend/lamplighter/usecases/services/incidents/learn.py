@@ -106,14 +106,14 @@ async def _records(
     detail = next((each.detail for each in members if each.service == incident.service), "")
     signatures = signatures_of(incident.service, detail or incident.title)
     main, reported = signatures[0], incident.source is not IncidentSource.CHECK
-    words = ", ".join(dict.fromkeys(each.evidence for each in signatures))
+    text = ", ".join(dict.fromkeys(each.evidence for each in signatures))
     ended = incident.resolved_at or incident.detected_at
     record = OutcomeRecord(
         incident_id=incident.id,
         service=incident.service,
         check=main.check,
         failure=main.failure,
-        evidence=shorten(words, CAUSE_CHARS),
+        evidence=shorten(text, CAUSE_CHARS),
         exit_code=main.exit_code,
         signatures=(failure_key(signatures, reported=reported),),
         circumstances=incident.configured,
@@ -131,7 +131,7 @@ async def _records(
     person = any(each.state in (EscalationState.PERSON, EscalationState.CLOSED) for each in asked)
     deployed = await changes.version_of(db, incident.service, before=incident.detected_at)
     uses = await cooldowns.of_sessions(db, ids) if ids else []
-    found = []
+    records = []
     for some in _by_action(uses):
         disproved = person or await _failed_after(db, record, some, uses)
         confirmed = some[-1] is uses[-1] and _is_of_jobs(incident, signatures, services)
@@ -141,9 +141,9 @@ async def _records(
             now = replace(record, circumstances=configuration_key(services.find(incident.service)))
             version = await changes.version_of(db, incident.service, before=later[0].created_at)
         result = result_of(later or some, disproved=disproved, confirmed=confirmed)
-        found.append(_of_action(now, later or some, result, deployed=version))
+        records.append(_of_action(now, later or some, result, deployed=version))
     declared = circumstances_of(incident.configured, deployed, None)
-    return found or [replace(record, circumstances=declared)]
+    return records or [replace(record, circumstances=declared)]
 
 
 def _is_of_jobs(incident: Incident, signatures: Sequence[Signature], services: Services) -> bool:
@@ -174,7 +174,7 @@ async def _since_change(
 ) -> list[CooldownUse]:
     """Return the uses after the last change of the root during an incident; empty without one."""
     until = max(use.created_at for use in uses)
-    last = await events.last_change(db, [incident.service], since=incident.detected_at, until=until)
+    last = await events.last_change(db, [incident.service], start=incident.detected_at, until=until)
     return [use for use in uses if last is not None and use.created_at > last.created_at]
 
 
@@ -238,10 +238,10 @@ def _context(
 
 async def _memories(db: Database, ids: Sequence[int]) -> tuple[int, ...]:
     """Return the memories in the prompts of an incident's sessions."""
-    found = {
+    included = {
         each.memory_id
         for number in ids
         for each in await exposures.of_session(db, number)
         if each.position is not None
     }
-    return tuple(sorted(found))
+    return tuple(sorted(included))

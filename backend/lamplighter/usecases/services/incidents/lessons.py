@@ -57,7 +57,7 @@ class EndedIncident:
 
 async def repairs(db: Database, ended: EndedIncident) -> list[Lesson]:
     """Return what each action on the root cause shows."""
-    found = []
+    lessons = []
     for record in ended.records:
         own = normalize_service_name(record.target) == normalize_service_name(record.service)
         if not own or record.result not in (ActionResult.FIXED, ActionResult.FAILED):
@@ -89,8 +89,8 @@ async def repairs(db: Database, ended: EndedIncident) -> list[Lesson]:
             counted_from=after,
         )
         helped = record.result is ActionResult.FIXED
-        found.append(Lesson(fact, before, helped, record.by_session, record.tier))
-    return found
+        lessons.append(Lesson(fact, before, helped, record.by_session, record.tier))
+    return lessons
 
 
 async def _distinct(db: Database, fact: LearnedFact, record: OutcomeRecord) -> LearnedFact:
@@ -102,7 +102,7 @@ async def _distinct(db: Database, fact: LearnedFact, record: OutcomeRecord) -> L
 
 async def start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
     """Return how long a service takes to be healthy after an action, by its dependencies then."""
-    found = []
+    lessons = []
     for record in ended.records:
         if record.healthy_seconds is None or record.result is not ActionResult.FIXED:
             continue
@@ -134,8 +134,8 @@ async def start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
                 seconds=seconds[-KEPT_TIMES:],
                 counted_from=after,
             )
-            found.append(Lesson(fact, before, True, record.by_session, record.tier))
-    return found
+            lessons.append(Lesson(fact, before, True, record.by_session, record.tier))
+    return lessons
 
 
 def _failing_needs(record: OutcomeRecord, services: Services) -> str:
@@ -158,14 +158,18 @@ async def causes(db: Database, ended: EndedIncident) -> list[Lesson]:
         if normalize_service_name(each.service) != normalize_service_name(cause)
     ]
     known = await outcomes.facts_of(db, *(each.service for each in facts))
-    held = {each.service: next((one for one in known if each.is_same(one)), None) for each in facts}
-    kept = await memories.by_ids(db, [MemoryId(each.memory_id) for each in held.values() if each])
-    for name, each in held.items():
+    by_service = {
+        each.service: next((one for one in known if each.is_same(one)), None) for each in facts
+    }
+    kept = await memories.by_ids(
+        db, [MemoryId(each.memory_id) for each in by_service.values() if each]
+    )
+    for name, each in by_service.items():
         if each and each.memory_id not in kept:
-            held[name] = await fact_writes.restart(db, each, incident.id - 1)
-    after = {name: each.counted_from for name, each in held.items() if each}
-    counts = await incidents.count_roots(db, held, cause, after=after, limit=MAX_INCIDENTS)
-    found = []
+            by_service[name] = await fact_writes.restart(db, each, incident.id - 1)
+    after = {name: each.counted_from for name, each in by_service.items() if each}
+    counts = await incidents.count_roots(db, by_service, cause, after=after, limit=MAX_INCIDENTS)
+    lessons = []
     for fact in facts:
         caused, all_of = counts.get(fact.service.lower(), (0, 0))
         declared = ended.services.find(fact.service)
@@ -174,8 +178,10 @@ async def causes(db: Database, ended: EndedIncident) -> list[Lesson]:
             start = after.get(fact.service, 0)
             fact = replace(fact, worked=caused, tried=all_of, counted_from=start)
             session = min(ended.sessions, default=None)
-            found.append(Lesson(fact, held[fact.service], True, session, 1 if session else 0))
-    return nlargest(MAX_CAUSES, found, key=lambda each: (each.fact.worked, each.fact.service))
+            lessons.append(
+                Lesson(fact, by_service[fact.service], True, session, 1 if session else 0)
+            )
+    return nlargest(MAX_CAUSES, lessons, key=lambda each: (each.fact.worked, each.fact.service))
 
 
 async def patterns(db: Database, ended: EndedIncident) -> list[Lesson]:
@@ -196,24 +202,30 @@ async def patterns(db: Database, ended: EndedIncident) -> list[Lesson]:
         and each.at >= newest.at - SPAN
         and newest.signatures[0] in each.signatures
     }
-    found = time_pattern(list(starts.values()))
-    held = before if before and before.sentence else None
-    if held is not None:  # the claim stays, with the counts of now, where there is no better one
-        found = found or pattern_at(held.seconds[0], held.action, list(starts.values()))
-        fact = replace(fact, cause=held.cause)
-    if found is None:
+    pattern = time_pattern(list(starts.values()))
+    previous = before if before and before.sentence else None
+    if (
+        previous is not None
+    ):  # the claim stays, with the counts of now, where there is no better one
+        pattern = pattern or pattern_at(previous.seconds[0], previous.action, list(starts.values()))
+        fact = replace(fact, cause=previous.cause)
+    if pattern is None:
         return []
-    second, days = (held.seconds[0], held.action) if held else (found.second, found.days)
+    second, days = (
+        (previous.seconds[0], previous.action) if previous else (pattern.second, pattern.days)
+    )
     helped = fits(newest.started_at, second, days)
     fact = replace(
         fact,
-        action=found.days,
-        seconds=(found.second,),
-        worked=found.times,
-        tried=found.total,
+        action=pattern.days,
+        seconds=(pattern.second,),
+        worked=pattern.times,
+        tried=pattern.total,
         counted_from=after,
     )
-    return [Lesson(fact, before, helped, newest.by_session, newest.tier)] if held or helped else []
+    return (
+        [Lesson(fact, before, helped, newest.by_session, newest.tier)] if previous or helped else []
+    )
 
 
 async def changes(db: Database, ended: EndedIncident) -> list[Lesson]:
@@ -240,7 +252,7 @@ async def changes(db: Database, ended: EndedIncident) -> list[Lesson]:
     if after:  # nothing from before a person deleted it
         first = min(at - timedelta(seconds=seconds) for _, at, seconds in followed.values())
     until = ended.incident.started_at
-    tried = await events.count_changes(db, where, kind, since=first, until=until)
+    tried = await events.count_changes(db, where, kind, start=first, until=until)
     worked = len(followed)
     helped = worked >= MIN_FAILURES and worked >= MIN_CHANGES * tried
     if not helped and before is None:

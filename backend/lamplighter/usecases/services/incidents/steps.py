@@ -111,7 +111,7 @@ async def open_incident(
     **more: Any,
 ) -> Incident:
     """Open an incident; `evidence_of` are its services, each with what fails there."""
-    found = await incidents.insert(
+    incident = await incidents.insert(
         db,
         service=root,
         state=IncidentState.OPEN,
@@ -122,14 +122,16 @@ async def open_incident(
         now=now,
         **more,
     )
-    found = await incidents.add_members(db, found, evidence_of, root=root, now=now)
-    await incidents.add_entry(db, found.id, EntryKind.OPENED, found.title, service=root, now=now)
+    incident = await incidents.add_members(db, incident, evidence_of, root=root, now=now)
+    await incidents.add_entry(
+        db, incident.id, EntryKind.OPENED, incident.title, service=root, now=now
+    )
     for name in evidence_of:
         if name != root:
             await incidents.add_entry(
-                db, found.id, EntryKind.JOINED, evidence_of[name], service=name, now=now
+                db, incident.id, EntryKind.JOINED, evidence_of[name], service=name, now=now
             )
-    return found
+    return incident
 
 
 def evidence(some: Sequence[CheckSeries]) -> str:
@@ -162,18 +164,18 @@ async def _open(
     now: datetime,
 ) -> None:
     root, detail = group[0], evidence(failing[group[0]])
-    since = min(each.changed_at or now for name in group for each in failing[name])
+    started_at = min(each.changed_at or now for name in group for each in failing[name])
     incident = await open_incident(
         db,
         IncidentSource.CHECK,
         root,
         {name: evidence(failing[name]) for name in group},
         title=f"{root} {flapped or 'fails'}: {evidence(failing[root][:1])}",
-        started_at=since,
+        started_at=started_at,
         configured=configuration_key(services.find(root)),
         now=now,
     )
-    if change := await changes.change_before(db, services, root, since):
+    if change := await changes.change_before(db, services, root, started_at):
         await incidents.add_entry(
             db, incident.id, EntryKind.CHANGED, change.sentence, service=change.service, now=now
         )
@@ -309,14 +311,14 @@ async def join(
     joined = {name: evidence(failing[name]) for name in names}
     for name, detail in joined.items():
         await incidents.add_entry(db, incident.id, EntryKind.JOINED, detail, service=name, now=now)
-    found = await incidents.add_members(db, incident, joined, root=root, now=now)
+    updated = await incidents.add_members(db, incident, joined, root=root, now=now)
     if await incidents.flapping(db, [incident]):  # no session begins for these either
         await incidents.update_members(db, incident.id, names, failures=FLAPS)
     if root == incident.service:
-        return found
+        return updated
     title = shorten(one_line(f"{root} fails: {evidence(failing[root][:1])}"), TITLE_CHARS)
     configured = configuration_key(services.find(root))
-    return await incidents.update(db, found.id, title=title, configured=configured, now=now)
+    return await incidents.update(db, updated.id, title=title, configured=configured, now=now)
 
 
 async def _take_over(

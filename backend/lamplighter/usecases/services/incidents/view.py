@@ -79,28 +79,28 @@ async def read(db: Database, number: int, *, now: datetime) -> dict[str, Any]:
 
 async def _timeline(db: Database, incident: Incident, own: list[Session]) -> list[TimelineItem]:
     ids = [each.id for each in own]
-    found = [
+    items = [
         TimelineItem(at=each.at, kind=each.kind, service=each.service, text=each.text)
         for each in await incidents.entries(db, incident.id)
     ]
-    found += [item for each in own for item in _session_items(each)]
-    found += [item for use in await cooldowns.of_sessions(db, ids) for item in _use_items(use)]
+    items += [item for each in own for item in _session_items(each)]
+    items += [item for use in await cooldowns.of_sessions(db, ids) for item in _use_items(use)]
     for session in own:
         for each in await approvals.of_session(db, session.id):
-            found += _approval_items(each)
-        found += [
+            items += _approval_items(each)
+        items += [
             item
             for item in await _event_items(db, EventSelection(session=session.id))
             if item.service is None or _concerns(incident, session, item.service)
         ]
     for name in incident.services:
         chosen = EventSelection(service=name, since=incident.started_at, until=incident.resolved_at)
-        found += [
+        items += [
             item
             for item in await _event_items(db, chosen)
             if item.session_id is None  # what a session of another incident said is not ours
         ]
-    return sorted(found, key=lambda item: item.at)
+    return sorted(items, key=lambda item: item.at)
 
 
 def _concerns(incident: Incident, session: Session, service: str) -> bool:
@@ -138,7 +138,7 @@ def _use_items(use: CooldownUse) -> Iterable[TimelineItem]:
 
 
 def _approval_items(each: Approval) -> Iterable[TimelineItem]:
-    asked = TimelineItem(
+    item = TimelineItem(
         at=each.created_at,
         kind="approval",
         service=each.service,
@@ -146,13 +146,13 @@ def _approval_items(each: Approval) -> Iterable[TimelineItem]:
         session_id=each.session_id,
         ref=each.id,
     )
-    yield asked
+    yield item
     if each.state is not ApprovalState.OPEN and each.decided_at:
-        yield replace(asked, at=each.decided_at, text=f"{each.wish}: {each.state}")
+        yield replace(item, at=each.decided_at, text=f"{each.wish}: {each.state}")
 
 
 async def _event_items(db: Database, chosen: EventSelection) -> list[TimelineItem]:
-    found = await events.page(db, chosen, limit=MAX_EVENTS)
+    page = await events.page(db, chosen, limit=MAX_EVENTS)
     return [
         TimelineItem(
             at=each.created_at,
@@ -163,7 +163,7 @@ async def _event_items(db: Database, chosen: EventSelection) -> list[TimelineIte
             session_id=each.session_id,
             ref=each.id,
         )
-        for each in found.items
+        for each in page.items
     ]
 
 

@@ -53,7 +53,7 @@ CheckName = tuple[str, str]
 class ScheduledCheck:
     """A declared check, when it is due by the steady clock, and whether it runs now.
 
-    `failing` is its last result that is pending or stored; None where it is awaited. `asked` is
+    `failing` is its last result that is pending or stored; None where it is awaited. `requested_at` is
     when it was last run out of turn.
     """
 
@@ -63,7 +63,7 @@ class ScheduledCheck:
     due: float
     running: bool = False
     failing: bool | None = None
-    asked: float = -math.inf
+    requested_at: float = -math.inf
 
 
 @dataclass(slots=True)
@@ -160,8 +160,8 @@ class CheckScheduler:
         for each in self._checks.values():
             if each.service in services and not each.running:
                 each.running, each.failing = True, None
-                each.asked = max(time.monotonic(), each.asked + AGAIN_SECONDS)
-                self._start(each, each.asked)
+                each.requested_at = max(time.monotonic(), each.requested_at + AGAIN_SECONDS)
+                self._start(each, each.requested_at)
 
     def _start(self, each: ScheduledCheck, due: float) -> None:
         task = asyncio.create_task(self._run_check(each, due))
@@ -216,7 +216,7 @@ class CheckScheduler:
     async def _run_check(self, scheduled: ScheduledCheck, due: float) -> None:
         check = scheduled.check
         try:
-            await asyncio.sleep(scheduled.asked - time.monotonic())
+            await asyncio.sleep(scheduled.requested_at - time.monotonic())
             async with self._programs if isinstance(check, CommandCheck) else self._slots:
                 report = await self.processes.run(check, due)
         except (CheckProcessEnded, OSError) as error:

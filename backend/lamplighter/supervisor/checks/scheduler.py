@@ -53,8 +53,8 @@ CheckName = tuple[str, str]
 class ScheduledCheck:
     """A declared check, when it is due by the steady clock, and whether it runs now.
 
-    `failing` is its last result that is pending or stored; None where it is awaited. `requested_at` is
-    when it was last run out of turn.
+    `failing` is its last result that is pending or stored; None where it is awaited.
+    `requested_at` is when it was last run out of turn.
     """
 
     service: str

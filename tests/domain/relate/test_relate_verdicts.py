@@ -228,6 +228,16 @@ def test_an_added_condition_makes_another_fact(plain: str, narrowed: str, condit
         ("The hub waits for mosquitto", "The hub starts before mosquitto", CONFLICTING),
         ("Waits for redis before it starts", "Starts before redis", CONFLICTING),
         ("The scan takes an hour", "The scan takes 3 minutes with the cache", Relation.UNSURE),
+        (
+            "The app may be restarted at noon",
+            "The app must not be restarted at noon",
+            Relation.UNSURE,
+        ),
+        (
+            "Workers recover without being killed",
+            "Workers do not recover until they are killed",
+            Relation.UNSURE,
+        ),
         ("All bookies hold the ledger", "Just one bookie holds the ledger", CONFLICTING),
         (
             "Flushing the cache fixes stale records",

@@ -36,6 +36,7 @@ LEAST_SHARED: Final = 0.6
 LEAST_COVER: Final = 0.2
 DOUBTFUL: Final = 0.25
 LEAST_SAME: Final = 0.65
+WEAK_WORD: Final = 0.5  # a word such as "must" or "still"
 LEAST_SAME_LONG: Final = 0.7  # of several claims one may conflict while the others agree
 FRAMED: Final = 0.75
 LITTLE: Final = 0.97
@@ -172,9 +173,18 @@ def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict
     """Keep apart what gives another attribute; decide by the outcomes what is not sure."""
     if verdict.relation is not Relation.UNRELATED and _of_another_attribute(comparison.whole):
         return RelationVerdict(Relation.UNRELATED, _difference_reason(comparison), FRAMED)
-    if verdict.sure:
-        return verdict
-    return _agree_outcomes(comparison) or verdict
+    settled = verdict if verdict.sure else _agree_outcomes(comparison) or verdict
+    if settled.relation is Relation.SAME and _is_negated(comparison.figures):
+        return RelationVerdict(
+            Relation.UNSURE, "may conflict: one text negates the other", settled.p
+        )
+    return settled
+
+
+def _is_negated(figures: Mapping[str, float]) -> bool:
+    """Whether two claims of the same words differ by a negation, whatever their outcomes."""
+    same_words = figures["left"] + figures["right"] <= WEAK_WORD
+    return bool(figures["net_claim"] and same_words and not figures["net"])
 
 
 def _agree_outcomes(comparison: Comparison) -> RelationVerdict | None:

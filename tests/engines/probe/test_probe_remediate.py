@@ -1,6 +1,7 @@
 """Tier 3: real services are mended by declared actions through the real gate."""
 
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,17 @@ from repaired import (
     useless,
 )
 
+from contexts import context
 from lamplighter.domain.services.check import PushCheck, TcpCheck
-from lamplighter.domain.services.service import Service
+from lamplighter.domain.services.service import Service, Services
 from lamplighter.engines.probe import http, remediate, tiers
 from lamplighter.engines.probe.facts import RoundFacts
 from lamplighter.engines.probe.request import ProbeRequest
 from lamplighter.engines.probe.watch import ProbeSession
 from lamplighter.repository import Database
+from lamplighter.usecases.services import push_checks
+
+JOB = "nightly"
 
 
 @pytest.fixture(autouse=True)
@@ -104,11 +109,19 @@ async def test_what_is_known_to_help_comes_first_or_alone(
     assert len(restarts) == (not alone)
 
 
+async def silent(db: Database, service: Service) -> Service:
+    """Return a service whose job `nightly` missed a run, as the stored result says."""
+    services = Services((service,))
+    await push_checks.create_key(context(db, NOON - timedelta(days=9)), services, service.name, JOB)
+    await push_checks.evaluate(context(db, NOON), services)
+    return service
+
+
 async def test_a_known_fix_waits_for_no_check_that_it_does_not_repair(db, tmp_path, web) -> None:
     shut = TcpCheck(name="cert", host="127.0.0.1", port=1, **QUICK)
-    job = PushCheck(name="nightly", ok=False, detail="no signal")
+    job = PushCheck(name=JOB, ok=False, detail="no signal")
     service = await web("web", replace(mending(tmp_path / "web"), repairs=("http",), wait=1.0))
-    service = replace(service, checks=(*service.checks, shut, job))
+    service = await silent(db, replace(service, checks=(*service.checks, shut, job)))
     facts = {"known_fix": {"web": "restart"}, "failed": {"web/http": "answered 503"}}
 
     told = await mended(db, tmp_path, service, fix_only=True, **facts)
@@ -118,10 +131,11 @@ async def test_a_known_fix_waits_for_no_check_that_it_does_not_repair(db, tmp_pa
 
 
 async def test_a_job_reports_itself_whether_an_action_helped(db, tmp_path) -> None:
-    job = PushCheck(name="nightly", ok=False, detail="no signal")
+    job = PushCheck(name=JOB, ok=False, detail="no signal")
     action = replace(mending(tmp_path / "job"), repairs=("push",))
+    service = await silent(db, Service(name="job", checks=(job,), actions=(action,)))
 
-    told = await mended(db, tmp_path, Service(name="job", checks=(job,), actions=(action,)))
+    told = await mended(db, tmp_path, service)
 
     words = "restart ran; the next report of nightly shows whether it helped"
     assert told.words == [f"[EVENT:info:job] {words}"]

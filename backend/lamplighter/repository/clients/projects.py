@@ -9,7 +9,8 @@ from lamplighter.domain.memory.knowledge import KnowledgeStats
 from lamplighter.domain.memory.memory import Category, Memory, MemoryKind, Trust
 from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.sessions.session import Trigger
-from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE, lasts
+from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE
+from lamplighter.repository.memory.listing import lasts
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database, reading
 from lamplighter.repository.store.tables import memories, sessions

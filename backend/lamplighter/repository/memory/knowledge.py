@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from lamplighter.domain.memory.knowledge import MemoryTimeline
 from lamplighter.domain.memory.memory import GLOBAL, Candidate, Category, Memory, MemoryId, Source
 from lamplighter.domain.text import content_hash
+from lamplighter.repository.memory.listing import lasts
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Json
@@ -94,11 +95,6 @@ async def _fetch_newest(
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
     )
     return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
-
-
-def lasts(now: datetime) -> sa.ColumnElement[bool]:
-    """Return what is true of memories that have not expired, marked as such yet or not."""
-    return memories.c.expires_at.is_(None) | (memories.c.expires_at > now)
 
 
 ACTIVE_UNINDEXED: Final = f"+active = 1 AND {KNOWLEDGE}"

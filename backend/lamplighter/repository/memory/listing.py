@@ -257,3 +257,8 @@ _POSITIONS: Final[dict[Sort, tuple[str, ...]]] = {
     Sort.STATE: ("active", "confidence", "id"),
     Sort.SOURCE: ("session_id", "id"),
 }
+
+
+def lasts(now: datetime) -> sa.ColumnElement[bool]:
+    """Return what is true of memories that have not expired, marked as such yet or not."""
+    return memories.c.expires_at.is_(None) | (memories.c.expires_at > now)

@@ -54,6 +54,7 @@ def test_each_value_comes_from_its_setting(tmp_path: Path) -> None:
         "dedup_window": "6m",
         "trash_retention": "0",
         "transcript_retention": "8d",
+        "organize_models": "claude-haiku-4-5",
         "episode_lifetime": "0",
         "semantic_lifetime": "90d",
         "project_lifetime": "1d",
@@ -78,6 +79,7 @@ def test_each_value_comes_from_its_setting(tmp_path: Path) -> None:
         None,
     )
     assert found.transcript_retention == timedelta(days=8)
+    assert found.organize_models == ("claude-haiku-4-5",)
     assert found.echo is EchoPolicy.IGNORE
     assert found.lifetimes == {
         MemoryKind.SEMANTIC: timedelta(days=90),

@@ -2,11 +2,15 @@
 
 import os
 import platform
+import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import psutil
 
+_WORLD: Final = re.compile(rf"{tempfile.gettempdir()}/lamp-lab-[^ ']*")
+"""The directory of a run, as an error message quotes it: it says nothing to a reader."""
 GOALS: Final[tuple[tuple[str, str, str, float], ...]] = (
     ("detected_percent", "Detected", ">=", 100),
     ("root_right_percent", "Root cause right", ">=", 95),
@@ -184,7 +188,7 @@ def _model(found: Mapping[str, Any] | None) -> list[str]:
 
 def _memories(classes: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = [
-        f"| {each['name']} | {memory['service']} | {memory['text']} |"
+        f"| {each['name']} | {memory['service']} | {_WORLD.sub('…', memory['text'])} |"
         f" {memory['confidence']:g} | {memory['judged']} |"
         for each in classes
         for memory in each["memories"]

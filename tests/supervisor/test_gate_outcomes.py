@@ -86,7 +86,7 @@ async def test_a_person_may_try_it_all_the_same(db: Database) -> None:
 async def test_a_failure_measured_a_moment_ago_is_confirmed_by_one_attempt(
     db: Database, minutes: int, retries: int
 ) -> None:
-    services, made = declared(RESTART), []
+    services, made = declared(replace(RESTART, wait=0.1)), []
     at = NOON - timedelta(minutes=minutes)
     run = CheckRun(
         service="Web", check="tcp", kind="tcp", at=at, state=PointState.FAILED, detail=REFUSED

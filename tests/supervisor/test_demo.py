@@ -23,7 +23,7 @@ from thorough import ALL
 SHOWN_SECONDS = 600
 SEEN = {
     "a failure is found": "!! archive: http: connection refused",
-    "investigated": "!  shop: http: the HTTP answer fails: answered 503",
+    "investigated": "!! archive: http: the TCP connection fails: connection refused",
     "the repair is learned": "learned    archive: Restart fixes 'connection refused' on archive",
     "repaired": "archive: Restart (success): Healthy again after",
     "the cooldown is given back": "archive: Healthy for 2 rounds in a row",

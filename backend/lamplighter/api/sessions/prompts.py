@@ -32,15 +32,15 @@ async def prompt(request: Request) -> Response:
             raise NotFound(f"Session {params.number(request)} not found.")
         stored_prompt = await exposures.prompt(here.db, session.id)
         included = await exposures.of_session(here.db, session.id)
-        anew = await exposures.updates_of(here.db, session.id)
+        updates = await exposures.updates_of(here.db, session.id)
         seq = await changes.last_seq(here.db)
-    if stored_prompt is None and not anew and session.trigger is not Trigger.CLIENT:
+    if stored_prompt is None and not updates and session.trigger is not Trigger.CLIENT:
         raise NotFound(f"Session {session.id} has no stored prompt.")
     return answer(
         {
             **_prompt_out(stored_prompt or exposures.NO_PROMPT),
             "memories": [_memory_out(each) for each in included],
-            "retold": [_update_out(each) for each in anew],
+            "retold": [_update_out(each) for each in updates],
             "seq": seq,
         }
     )

@@ -229,6 +229,7 @@ def test_what_a_session_printed_is_masked_in_a_backup_before_the_session_ends(
     home.env["LAMPLIGHTER_EXEC_COMMAND"] = shlex.join([sys.executable, "-c", PRINTS])
     supervisor = home.start("supervisor")
     home.until(lambda: home.outputs(1) and SECRET[:9].encode() in home.output(1).read_bytes()[-9:])
+    home.until(lambda: list((home.path / "sessions").glob("*.times")))
     if killed:
         supervisor.kill()
         supervisor.wait()

@@ -9,7 +9,7 @@ import pytest
 from gates import opened
 
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.check import HttpCheck, TcpCheck
 from lamplighter.domain.services.service import Service
 from lamplighter.engines import Command
 from lamplighter.engines.probe.facts import CheckOutcome
@@ -56,6 +56,39 @@ async def test_a_session_that_is_ended_or_fails_says_so_in_its_output(tmp_path: 
 
     assert await inline.start(request(), tmp_path / "failed", breaks).wait() == 1
     assert "RuntimeError: no process" in last_line(tmp_path / "failed")["result"]
+
+
+async def test_a_full_disk_is_the_reason_a_session_has_no_output(tmp_path: Path) -> None:
+    async def passes(check: TcpCheck, **how: object) -> CheckOutcome:
+        return CheckOutcome(check=check, ok=True, latency_ms=1.0)
+
+    (tmp_path / "full").symlink_to("/dev/full")
+    run = inline.start(request(), tmp_path / "full", passes)
+    assert (await run.wait(), run.disk_full) == (1, True)
+
+    run = inline.start(request(), tmp_path / "out", passes)
+    assert (await run.wait(), run.disk_full) == (0, False)
+
+
+async def test_another_look_sees_a_check_that_flaps() -> None:
+    statuses = [b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.0 503 Busy\r\n\r\n"]
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(statuses[0])
+        statuses.reverse()
+        writer.close()
+
+    server, processes = await asyncio.start_server(answer, "127.0.0.1", 0), CheckProcesses()
+    check = HttpCheck(name="http", url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+    async with server:
+        once = await processes.run_now(check)
+        assert (once.ok, once.flapped, once.statuses) == (True, False, (200,))
+        statuses.sort()
+        again = await processes.run_now(check, look_again=True)
+    assert (again.ok, again.flapped, again.failed, again.attempts) == (True, True, 1, 3)
+    assert again.statuses == (200, 200)
+    await processes.close()
 
 
 async def test_the_gate_has_its_checks_run_by_the_check_process(db: Database) -> None:

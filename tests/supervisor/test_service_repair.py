@@ -106,7 +106,8 @@ def test_after_a_person_was_asked_rounds_wait_and_say_so_once(home: Home, site: 
     home.start("supervisor")
     asked = "SELECT count(*) FROM escalations WHERE state = 'person'"
     home.until(lambda: home.value(asked) == 2, 60)  # each with one of the two restarts
-    before = int(str(home.value("SELECT max(id) FROM sessions")))
+    last = "SELECT max(session_id) FROM escalations WHERE state = 'person'"
+    before = int(str(home.value(last)))
 
     home.until(lambda: ended(home, before + 5), 60)
 

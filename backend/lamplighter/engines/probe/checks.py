@@ -36,7 +36,7 @@ from lamplighter.domain.services.check import (
 from lamplighter.domain.text import head_and_tail
 from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.engines.probe import http, network, text
-from lamplighter.engines.probe.facts import CheckOutcome, ProbeAnswer
+from lamplighter.engines.probe.facts import CheckOutcome, ProbeAnswer, repeat_passed
 from lamplighter.engines.probe.network import RefusedError
 from lamplighter.engines.probe.protocols.docker import probe_docker
 from lamplighter.engines.probe.protocols.ping import probe_ping
@@ -313,8 +313,6 @@ def _join_addresses(ips: Iterable[str]) -> str:
 
 
 RETRY_SECONDS: Final = 0.2
-REPEAT_PAUSE_SECONDS: Final = 0.1
-CHECK_REPEATS: Final = 2
 
 
 async def run(check: Check, *, look_again: bool, retry: bool = True) -> CheckOutcome:
@@ -324,11 +322,7 @@ async def run(check: Check, *, look_again: bool, retry: bool = True) -> CheckOut
         await asyncio.sleep(RETRY_SECONDS)
         outcome = _merge_retry(outcome, await _attempt(check))
     if look_again and outcome.ok and not outcome.failed:
-        for _ in range(CHECK_REPEATS):
-            await asyncio.sleep(REPEAT_PAUSE_SECONDS)
-            outcome = _merge_repeat(outcome, await _attempt(check))
-        if outcome.failed:
-            outcome = replace(outcome, attempts=outcome.attempts + CHECK_REPEATS)
+        outcome = await repeat_passed(outcome, lambda: _attempt(check))
     return outcome
 
 
@@ -339,16 +333,6 @@ def _merge_retry(before: CheckOutcome, again: CheckOutcome) -> CheckOutcome:
         attempts=before.attempts + 1,
         failed=before.failed + again.failed,
         detail=before.detail if again.ok else again.detail,
-    )
-
-
-def _merge_repeat(first: CheckOutcome, outcome: CheckOutcome) -> CheckOutcome:
-    """Return the first attempt with what another look saw: no attempt, while none failed."""
-    return replace(
-        first,
-        failed=first.failed + outcome.failed,
-        detail=first.detail or outcome.detail,
-        statuses=first.statuses + outcome.statuses,
     )
 
 

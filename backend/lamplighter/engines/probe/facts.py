@@ -1,8 +1,9 @@
 """Facts of a round: its check results, earlier results and memories."""
 
+import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,6 +17,9 @@ from lamplighter.domain.text import comparison_key
 
 STALE: Final = timedelta(days=7)
 """A high-confidence memory is reported again after this time."""
+
+REPEAT_PAUSE_SECONDS: Final = 0.1
+CHECK_REPEATS: Final = 2
 
 _FIGURES: Final = re.compile(r"\d+(?:\.\d+)?")
 
@@ -65,6 +69,24 @@ class CheckOutcome:
     def flapped(self) -> bool:
         """Say whether it failed and passed in the same round."""
         return self.ok and self.failed > 0
+
+
+async def repeat_passed(
+    outcome: CheckOutcome, attempt: Callable[[], Awaitable[CheckOutcome]]
+) -> CheckOutcome:
+    """Attempt a check that passed twice more: no attempt is counted while none fails."""
+    passed = outcome
+    for _ in range(CHECK_REPEATS):
+        await asyncio.sleep(REPEAT_PAUSE_SECONDS)
+        again = await attempt()
+        passed = replace(
+            passed,
+            failed=passed.failed + again.failed,
+            detail=passed.detail or again.detail,
+            statuses=passed.statuses + again.statuses,
+        )
+    more = CHECK_REPEATS if passed.failed else 0
+    return replace(passed, attempts=passed.attempts + more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Final
 from lamplighter.domain.services.check import Check, longest_seconds
 from lamplighter.engines import checker
 from lamplighter.engines.checker import CheckReport
-from lamplighter.engines.probe.facts import CheckOutcome
+from lamplighter.engines.probe.facts import CheckOutcome, repeat_passed
 from lamplighter.engines.process import start_server
 
 REPLACE_SECONDS: Final = 1_800.0
@@ -120,6 +120,12 @@ class CheckProcesses:
         self, check: Check, *, look_again: bool = False, retry: bool = True
     ) -> CheckOutcome:
         """Return what a check comes to now, as the probe does in a process of its own."""
+        outcome = await self._outcome(check, retry=retry)
+        if not look_again or not outcome.ok or outcome.failed:
+            return outcome
+        return await repeat_passed(outcome, lambda: self._outcome(check, retry=False))
+
+    async def _outcome(self, check: Check, *, retry: bool) -> CheckOutcome:
         once = check if retry else replace(check, retries=0)
         report = await self.run(once, time.monotonic())
         if report.error:
@@ -135,6 +141,7 @@ class CheckProcesses:
             detail="" if only_warned else report.detail,
             warning=report.detail if only_warned else "",
             answered=report.answered,
+            statuses=(report.status,) if report.ok and report.status else (),
         )
 
     async def close(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from time import monotonic
 
@@ -21,7 +22,6 @@ class InlineRun:
 
     task: asyncio.Task[int]
     mark: str = ""
-    disk_full: bool = False
 
     async def wait(self) -> int:
         """Wait for its end and return its exit status."""
@@ -32,6 +32,14 @@ class InlineRun:
     def ended(self) -> bool:
         """Whether it has ended."""
         return self.task.done()
+
+    @property
+    def disk_full(self) -> bool:
+        """Whether no room was left for its output."""
+        if not self.task.done() or self.task.cancelled():
+            return False
+        error = self.task.exception()
+        return isinstance(error, OSError) and error.errno in {ENOSPC, EDQUOT}
 
     def interrupt(self) -> None:
         """End it."""

@@ -139,6 +139,7 @@ def test_an_incident_is_read_on_one_axis_and_beside_the_one_before(page: Page, a
     table = page.get_by_role("region", name="Compared with the previous incident")
     expect(table.get_by_role("row", name="Outcome")).to_contain_text("repaired by a person")
     expect(table.get_by_role("row", name="Time to recover")).to_contain_text("–")
+    expect(table.get_by_role("row", name="Memories confirmed")).to_contain_text("0")
     assert not violations(page, RULES)
 
     table.get_by_role("link", name="Incident 1").click()

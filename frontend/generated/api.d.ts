@@ -2961,6 +2961,7 @@ export interface components {
             timeline: components["schemas"]["TimelineItemOut"][];
             memories_used: components["schemas"]["IncidentMemoryOut"][];
             memories_learned: components["schemas"]["IncidentMemoryOut"][];
+            memories_changed: components["schemas"]["ChangedMemoryOut"][];
             same_root: components["schemas"]["SameRootOut"];
             seq: number;
         };
@@ -2999,6 +3000,18 @@ export interface components {
             text: string;
             confidence: number | null;
             active: boolean;
+        };
+        /**
+         * ChangedMemoryOut
+         * @description A memory that the sessions of an incident confirmed or weakened, as it is now.
+         */
+        ChangedMemoryOut: {
+            id: number;
+            text: string;
+            confidence: number | null;
+            active: boolean;
+            /** @enum {unknown} */
+            change: "confirmed" | "weakened";
         };
         /**
          * SameRootOut

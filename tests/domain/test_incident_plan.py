@@ -1,5 +1,6 @@
 """Incidents: one for all services that fail together, keyed by their root."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -234,4 +235,6 @@ def test_people_read_one_sentence_at_the_opening_and_at_the_end() -> None:
     ended = incident("db", outcome=IncidentOutcome.REPAIRED, action="restart", resolved_at=EARLIER)
 
     assert opening_words(opened) == ("db fails: tcp: connection refused. Also affected: api, web.")
-    assert resolved_words(ended) == "db is healthy again after 0 s; repaired by restart"
+    assert resolved_words(ended) == "db is healthy again after 1 s; repaired by restart"
+    late = replace(ended, repaired_at=EARLIER + timedelta(seconds=4), resolved_at=NOON)
+    assert resolved_words(late) == "db is healthy again after 4 s; repaired by restart"

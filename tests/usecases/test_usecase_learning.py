@@ -53,6 +53,7 @@ from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.evidence import evidence_of
 from lamplighter.usecases.memory.remember import remember
 from lamplighter.usecases.services import check_runs
+from lamplighter.usecases.services.incidents import view
 from lamplighter.usecases.services.incidents.advise import advice_on
 from lamplighter.usecases.services.incidents.learn import learn
 from lamplighter.usecases.services.incidents.replay import ReplayOptions, replay
@@ -101,6 +102,14 @@ async def test_each_repair_that_helps_again_reinforces_one_memory_once(db: Datab
     fact = await outcomes.fact_of(db, 1)
     assert fact is not None
     assert (fact.worked, fact.tried, fact.interval) == (4, 4, (0.549, 0.99))
+
+    first, last = [await view.read(db, number, now=NOON) for number in (1, 4)]
+    assert ([each["id"] for each in first["memories_learned"]], first["memories_changed"]) == (
+        [1],
+        [],
+    )
+    changed = [(each["id"], each["change"]) for each in last["memories_changed"]]
+    assert (last["memories_learned"], changed) == ([], [(1, "confirmed"), (2, "confirmed")])
 
 
 async def test_the_time_to_be_healthy_is_another_one_where_a_dependency_failed_too(

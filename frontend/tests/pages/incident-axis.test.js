@@ -33,6 +33,7 @@ const ONE = {
     item("event", 7, "slow", { level: "warning" }),
   ],
   memories_learned: [{}],
+  memories_changed: [{ change: "confirmed" }, { change: "weakened" }],
 }
 const named = (name) => name.toUpperCase()
 
@@ -85,14 +86,16 @@ test("sessions are a tree, also where a parent belongs to another incident", () 
 })
 
 test("two incidents are compared by what matters", () => {
-  const before = { ...ONE, timeline: [], sessions: [], resolved_at: at(40), memories_learned: [] }
+  const quiet = { timeline: [], sessions: [], memories_learned: [], memories_changed: [] }
+  const before = { ...ONE, ...quiet, resolved_at: at(40), repaired_at: at(30) }
   const rows = Object.fromEntries(
     compared(ONE, before, NOON, ({ resolved_at: end }) => end).map((row) => [row.key, [row.now, row.before]]),
   )
 
   assert.deepEqual(rows.detect, ["1 min", "1 min"])
   assert.deepEqual(rows.act, ["6 min", "–"])
-  assert.deepEqual(rows.recover, ["10 min", "40 min"])
+  assert.deepEqual(rows.recover, ["10 min", "30 min"])
+  assert.deepEqual(rows.confirmed, ["1", "0"])
   assert.deepEqual(rows.actions, ["restart: refused, restart: success", "none"])
   assert.deepEqual(rows.cause, ["tcp: connection refused", "tcp: connection refused"])
 })

@@ -78,6 +78,12 @@ class IncidentMemoryOut(Struct):
     active: bool
 
 
+class ChangedMemoryOut(IncidentMemoryOut):
+    """A memory that the sessions of an incident confirmed or weakened, as it is now."""
+
+    change: Literal["confirmed", "weakened"]
+
+
 class SameRootOut(Struct):
     """How many incidents had the same root."""
 
@@ -93,6 +99,7 @@ class IncidentDetailOut(IncidentOut):
     timeline: list[TimelineItemOut]
     memories_used: list[IncidentMemoryOut]
     memories_learned: list[IncidentMemoryOut]
+    memories_changed: list[ChangedMemoryOut]
     same_root: SameRootOut
     seq: Seq
 

@@ -60,6 +60,8 @@ def show(number: int, *, as_json: bool) -> None:
         _echo(f"  {item['at'][11:19]}  {item['kind'].replace('_', ' ')}{where}  {text}".rstrip())
     for each in incident["memories_learned"]:
         _echo(f"  Learned: {each['text']} (memory {each['id']})")
+    for each in incident["memories_changed"]:
+        _echo(f"  {each['change'].title()}: {each['text']} (memory {each['id']})")
 
 
 @incidents.command()

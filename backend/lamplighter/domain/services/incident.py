@@ -443,9 +443,9 @@ def opening_words(incident: Incident, times: int = 1) -> str:
 
 
 def resolved_words(incident: Incident) -> str:
-    """Return the sentence that says how an incident ended."""
-    ended = incident.resolved_at or incident.started_at
-    seconds = max(0, round((ended - incident.started_at).total_seconds()))
+    """Return how an incident ended: after what time its services were healthy, and by what."""
+    ended = incident.repaired_at or incident.resolved_at or incident.started_at
+    seconds = max(1, round((ended - incident.started_at).total_seconds()))
     time = f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
     match incident.outcome:
         case IncidentOutcome.UNRESOLVED:

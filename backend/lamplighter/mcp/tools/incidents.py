@@ -101,6 +101,8 @@ def _describe(one: dict[str, Any]) -> str:
         where = f" {item['service']}" if item["service"] else ""
         lines.append(f"{item['at'][:19]}Z {item['kind']}{where}: {_quoted(item['text'])}")
     lines += [f"Learned: {_quoted(each['text'])}" for each in one["memories_learned"]]
+    changed = one["memories_changed"]
+    lines += [f"{each['change'].title()}: {_quoted(each['text'])}" for each in changed]
     return "\n".join(lines)
 
 

@@ -139,9 +139,10 @@ export function compared(one, before, now, outcome) {
     row("cause", ({ title, members }) => members[0]?.detail || title),
     row("detect", ({ started_at: from, detected_at: to }) => between(from, to)),
     row("act", (each) => between(each.started_at, firstAction(each))),
-    row("recover", ({ started_at: from, resolved_at: to }) => between(from, to)),
+    row("recover", ({ started_at: from, repaired_at: repaired, resolved_at: to }) => between(from, repaired ?? to)),
     row("actions", actions),
     row("work", ({ sessions }) => workWords(sessions, now) || "–"),
     row("learned", ({ memories_learned: { length: n } }) => String(n)),
+    row("confirmed", ({ memories_changed: all }) => String(all.filter((each) => each.change === "confirmed").length)),
   ].map((each) => ({ ...each, name: t(/** @type {any} */ (`incidents.compare_${each.key}`)) }))
 }

@@ -19,8 +19,9 @@ const second = (at) => new Date(at).toTimeString().slice(0, 8)
 
 /** What it came to, or how far it is. @param {Incident} row @param {number} now */
 export function outcomeWords(row, now) {
-  const { started_at: from, resolved_at: to } = row
-  const time = span(Math.max(0, Math.round(((to ? Date.parse(to) : now) - Date.parse(from)) / 1_000)))
+  const { started_at: from } = row
+  const to = row.repaired_at ?? row.resolved_at
+  const time = span(Math.max(to ? 1 : 0, Math.round(((to ? Date.parse(to) : now) - Date.parse(from)) / 1_000)))
   if (row.state !== "resolved") return t("incidents.since", { state: named(row.state), time })
   if (row.outcome === "merged") return t("incidents.merged", { id: String(row.merged_into) })
   const words =
@@ -155,6 +156,9 @@ export function incidentsPage(store) {
       const well = at ? t("incidents.memberWell", { at: second(at) }) : t("incidents.memberIll")
       return `${t("incidents.failures", { n: failures })}, ${well}`
     },
+
+    /** What became of a memory that was there before. @param {{change: string}} each */
+    changeWords: ({ change }) => named(change),
 
     memoryWords: (/** @type {{id: number}} */ { id }) => t("incidents.memory", { id: String(id) }),
 

@@ -22,6 +22,8 @@ export const incidents = {
   memberIll: "still failing",
   week: { one: "{n} incident with this root cause in 7 days", other: "{n} incidents with this root cause in 7 days" },
   memory: "Memory {id}",
+  confirmed: "confirmed",
+  weakened: "weakened",
   session: "session {id}",
   saved: "Saved.",
   notSaved: "Not saved. {why}",
@@ -75,4 +77,5 @@ export const incidents = {
   compare_actions: "Actions",
   compare_work: "Sessions",
   compare_learned: "Memories learned",
+  compare_confirmed: "Memories confirmed",
 }

@@ -1,6 +1,6 @@
 """One incident with all that happened: its timeline, its sessions, and the memories in them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -15,7 +15,7 @@ from lamplighter.domain.sessions.session import TIERS, Session
 from lamplighter.formats import serialize
 from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.repository import Database
-from lamplighter.repository.memory import exposures, memories
+from lamplighter.repository.memory import exposures, history, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.services import cooldowns, events, incidents
 from lamplighter.repository.services.events import EventSelection
@@ -54,6 +54,7 @@ async def read(db: Database, number: int, *, now: datetime) -> dict[str, Any]:
     own = [each for each in [await sessions.get(db, each) for each in ids] if each is not None]
     members = (await incidents.members(db, [number]))[number]
     used, learned = await _memories(db, ids)
+    new = {each["id"] for each in learned}
     return {
         **as_incident(incident),
         "members": [
@@ -70,6 +71,7 @@ async def read(db: Database, number: int, *, now: datetime) -> dict[str, Any]:
         "timeline": [_item_json(each) for each in await _timeline(db, incident, own)],
         "memories_used": used,
         "memories_learned": learned,
+        "memories_changed": await _changed_memories(db, ids, new),
         "same_root": {
             "week": await incidents.count_since(db, incident.service, now - WEEK),
             "month": await incidents.count_since(db, incident.service, now - MONTH),
@@ -184,6 +186,21 @@ async def _memories(
         [_brief(number, line, held.get(MemoryId(number))) for number, line in used.items()],
         [_brief(each.id, each.observation, each) for each in learned],
     )
+
+
+async def _changed_memories(
+    db: Database, ids: list[int], new: Collection[int]
+) -> list[dict[str, Any]]:
+    """Return the memories that sessions confirmed or weakened, without the new ones."""
+    changes: dict[MemoryId, str] = {}
+    for number in ids:
+        reinforced, contradicted = await history.changed_by_session(db, number)
+        changes |= dict.fromkeys(reinforced, "confirmed") | dict.fromkeys(contradicted, "weakened")
+    chosen = [each for each in sorted(changes) if each not in new]
+    return [
+        {**_brief(each.id, each.observation, each), "change": changes[each.id]}
+        for each in await memories.list_by_ids(db, chosen)
+    ]
 
 
 def _brief(number: int, text: str, memory: Memory | None) -> dict[str, Any]:

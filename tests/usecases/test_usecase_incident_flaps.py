@@ -142,6 +142,24 @@ async def test_one_that_then_fails_for_good_is_investigated_after_its_rest(db: D
     assert (request.state, request.services) == (RequestState.QUEUED, ("app", "redis"))
 
 
+async def test_what_fails_again_for_a_minute_has_an_incident_before_the_rest_is_over(
+    db: Database,
+) -> None:
+    await measured(db, NOON, redis="refused", app="answered 503")
+    for second in (2, 4):
+        await measured(db, NOON + second * SECOND, redis="", app="")
+    [over] = await all_incidents(db)
+    await measured(db, NOON + 10 * SECOND, redis="", app="refused")
+    await measured(db, NOON + 68 * SECOND, redis="", app="refused")
+    assert await all_incidents(db) == [over]
+
+    await measured(db, NOON + 70 * SECOND, redis="", app="refused")
+
+    [again] = await incidents.live(db)
+    assert (again.services, again.started_at) == (("app",), NOON + 10 * SECOND)
+    assert again.request_id is not None
+
+
 async def test_an_acknowledged_one_no_longer_needs_a_person(db: Database) -> None:
     await flap(db, range(36))
     found = (await all_incidents(db))[-1]

@@ -23,7 +23,7 @@ LASTS: Final = timedelta(seconds=15)
 first one, whichever is sooner: a process that crashes at once after each start passes twice."""
 
 REOPEN_AFTER: Final = timedelta(minutes=5)
-"""A service that fails again sooner waits: one investigation in this time. A known fix does not."""
+"""A service that fails again sooner waits until it fails for good. A known fix does not wait."""
 
 GATHER: Final = timedelta(seconds=10)
 """How long the first notification waits, so that it names all that fails together."""

@@ -42,7 +42,8 @@ REPAIRED_AT_ONCE: Final = 20
 """So many services that failed again are looked up in one transaction, the longest rested first."""
 
 FOR_GOOD: Final = timedelta(minutes=1)
-"""A service that flaps fails for good once it has failed so long at a stretch."""
+"""A service fails for good once it has failed so long at a stretch: its rest is over, and where
+it flaps, it is investigated."""
 
 PATIENCE: Final = timedelta(seconds=10)
 """How long a failing service waits for new results of what it depends on."""
@@ -139,7 +140,7 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
             flapped={each.service for number in flapped for each in members[number]},
         ),
         {each.id: (each, members[each.id]) for each in live},
-        {name: at for name, at in last.items() if name not in flapping},
+        _resting(last, flapping, failing_series, now=now),
         idle={each.id for each in live if await _is_idle(db, each, ready, acts, now=now)},
         apart=_apart(live, ready),
         now=now,
@@ -175,6 +176,21 @@ def _due(
         for number, names in investigate.items()
         if number not in flapped
         or any(now - _failing_from(name, failing_series) >= FOR_GOOD for name in names)
+    }
+
+
+def _resting(
+    last: Mapping[str, datetime],
+    flapping: Collection[str],
+    failing_series: Sequence[CheckSeries],
+    *,
+    now: datetime,
+) -> dict[str, datetime]:
+    """Return when the last incidents were of services that fail once more, only for a moment."""
+    return {
+        name: at
+        for name, at in last.items()
+        if name not in flapping and now - _failing_from(name, failing_series) < FOR_GOOD
     }
 
 

@@ -1,7 +1,8 @@
 """The shape of the backend in figures: sizes, imports between modules and rooms, names used twice.
 
 `python -m benchmarks.house` prints one line a figure; `--rooms` draws the imports between rooms
-as a Mermaid graph; `--root DIRECTORY` measures another checkout. No module is imported: the
+as a Mermaid graph, `--picture FILE` those between all folders as an SVG picture with the title
+`--title`; `--root DIRECTORY` measures another checkout. No module is imported: the
 figures are read from the sources.
 """
 
@@ -169,8 +170,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT)
     parser.add_argument("--rooms", metavar="RING")
+    parser.add_argument("--picture", metavar="FILE", type=Path)
+    parser.add_argument("--title", default="The folders of the backend")
     given = parser.parse_args()
     found = modules(given.root)
+    if given.picture:
+        from benchmarks.house_picture import picture
+
+        given.picture.write_text(picture(found, given.title), encoding="utf-8")
+        return
     if given.rooms:
         print(drawn(found, given.rooms))
         return

@@ -3073,7 +3073,7 @@ export interface components {
             /** @default null */
             note?: string | null;
             /** @default null */
-            outcome?: components["schemas"]["IncidentOutcome"] | null;
+            outcome?: ("recovered" | "repaired_by_person" | "unresolved") | null;
             /** @default null */
             merge_into?: number | null;
             /** @default null */

@@ -163,6 +163,7 @@ def test_an_approval_for_a_service_that_is_healthy_again_is_withdrawn(lab: Lab, 
 def test_when_the_supervisor_restarts_a_parked_session_ends_interrupted(
     lab: Lab, home: Home, end: signal.Signals
 ) -> None:
+    home.env["LAMPLIGHTER_NOTIFY"] = f"http://127.0.0.1:{lab.server_port}/notices"
     lab.declare("asks", "always")
     first = home.start("supervisor")
     lab.waits()
@@ -180,6 +181,10 @@ def test_when_the_supervisor_restarts_a_parked_session_ends_interrupted(
         ("interrupted", "The supervisor stopped while the session waited for approval.")
     ]
     assert lab.restarts("asks") == 0
+    notified = "SELECT link FROM notices WHERE kind = 'approval'"
+    assert home.rows(notified) == [("/approvals/1",)], "a repeated request notifies once"
+    assert home.run("approvals", "approve", "1").returncode == 0
+    home.until(lambda: lab.restarts("asks") == 1, 60)
 
 
 def test_no_more_sessions_wait_than_the_setting_allows(lab: Lab, home: Home) -> None:

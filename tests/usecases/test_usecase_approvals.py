@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from contexts import DEFAULTS, context
 from lamplighter.domain.actions import policy
 from lamplighter.domain.actions.approval import (
+    SUPERVISOR_GONE,
     ActionRequest,
     Approval,
     ApprovalAnswer,
@@ -19,7 +20,7 @@ from lamplighter.domain.actions.approval import (
     ApprovalState,
 )
 from lamplighter.domain.errors import Conflict, Stale
-from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.notice import NoticePolicy
 from lamplighter.domain.services.service import (
     Action,
@@ -28,11 +29,11 @@ from lamplighter.domain.services.service import (
     Service,
     Services,
 )
-from lamplighter.domain.sessions.session import Session, SessionPlan
+from lamplighter.domain.sessions.session import Session, SessionPlan, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.feed import changes
-from lamplighter.repository.services import notices
+from lamplighter.repository.services import incidents, notices
 from lamplighter.repository.sessions import approvals, sessions
 from lamplighter.repository.sessions.approvals import ApprovalFilter
 from lamplighter.repository.store.tables import approvals as rows
@@ -41,6 +42,7 @@ from lamplighter.usecases.memory import journal as acts
 from lamplighter.usecases.sessions import approvals as asking
 from lamplighter.usecases.sessions import halt
 from lamplighter.usecases.sessions.halt import HaltControl
+from lamplighter.usecases.sessions.sessions import SessionEnd, finish
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 AT_ONCE = 8
@@ -268,6 +270,80 @@ async def test_pending_approvals_send_notices(db: Database) -> None:
             "approvals approve 1` (or deny, edit)."
         ),
     ]
+
+
+async def interrupted(db: Database, session: Session, *, at: datetime = NOON) -> Session:
+    """End a session with its supervisor, and begin the one that continues its work."""
+    await asking.withdraw_all(db, SUPERVISOR_GONE, now=at)
+    ending = SessionEnd(status=Status.INTERRUPTED)
+    await finish(context(db, at), DEFAULTS, session, ending)
+    return await opened(db)
+
+
+async def notified(db: Database) -> list[str]:
+    return [each.link for each in (await notices.page(db, None, limit=9)).items]
+
+
+async def test_a_request_that_a_restart_of_the_supervisor_repeats_notifies_once(
+    db: Database,
+) -> None:
+    db.telling = NoticePolicy()
+    session = await opened(db)
+    first = await asked(db, session)
+    repeated = await asked(db, session := await interrupted(db, session))
+    newest = await asked(db, session := await interrupted(db, session))
+
+    assert (repeated.replaces, newest.replaces) == (first.id, repeated.id)
+    assert await notified(db) == [f"/approvals/{first.id}"]
+    decided = await said(db, first.id, NO)
+    assert (decided.id, decided.state) == (newest.id, ApprovalState.DENIED)
+    refused = await asking.reserve_or_ask(context(db, NOON), DEFAULTS, session, WISH, REDEPLOY)
+    assert isinstance(refused, CooldownUse), "it is not requested again"
+
+
+@pytest.mark.parametrize("way", ["expired", "other command", "stopped", "edited and approved"])
+async def test_a_request_that_is_another_one_notifies_again(db: Database, way: str) -> None:
+    db.telling = NoticePolicy()
+    session = await opened(db)
+    first = await asked(db, session)
+    if way == "edited and approved":
+        await said(db, (await said(db, first.id, EDIT)).id, YES)
+    if way == "stopped":
+        await asking.withdraw(db, first.id, "its session ended", now=NOON)
+    session = await interrupted(db, session)
+    wish = replace(WISH, argv=("/bin/other",)) if way == "other command" else WISH
+    later = first.expires_at if way == "expired" else NOON
+
+    again = await asked(db, session, wish, now=later)
+
+    assert len(await notified(db)) == 2
+    assert again.state is ApprovalState.OPEN
+    assert (again.replaces is None) == (way != "edited and approved")
+
+
+@pytest.mark.parametrize("lasts", [True, False])
+async def test_what_was_approved_and_not_run_is_approved_while_its_incident_lasts(
+    db: Database, lasts: bool
+) -> None:
+    db.telling = NoticePolicy()
+    values = {"service": "web", "state": "open", "severity": "critical", "source": "check"}
+    async with writing(db):
+        made = await incidents.insert(db, **values, title="web", started_at=NOON, now=NOON)
+        made = await incidents.add_members(db, made, {"web": "503"}, root="web", now=NOON)
+    session = await opened(db)
+    await said(db, (await asked(db, session)).id, YES)
+    if not lasts:
+        async with writing(db):
+            await incidents.update(db, made.id, resolved_at=NOON, now=NOON)
+
+    again = await asked(db, session := await interrupted(db, session))
+
+    assert len(await notified(db)) == (1 if lasts else 2)
+    by, state = ("anna", "approved") if lasts else (None, "open")
+    assert (again.decided_by, again.state) == (by, state)
+    if lasts:
+        use, action = await asking.redeem(db, session, again.id, services=SERVICES, now=NOON)
+        assert (use.outcome, action) == (UseOutcome.RESERVED, REDEPLOY)
 
 
 async def test_those_who_asked_are_gone_and_nothing_waits(db: Database) -> None:

@@ -48,6 +48,19 @@ test("the root is the overview, and the address says so", () => {
   assert.deepEqual(here.steps, ["start /", "replace /overview"])
 })
 
+test("services are on the overview, and the address says where", () => {
+  const here = browser("/services")
+
+  const router = createRouter(here)
+  router.go("/events")
+  router.go("/services/")
+
+  assert.equal(router.page, "overview")
+  assert.deepEqual(here.steps, [
+    ...["start /services", "replace /overview#services-title", "push /events", "push /overview#services-title"],
+  ])
+})
+
 test("going somewhere is a step back can undo, typing is not", () => {
   const here = browser("/memories")
   const router = createRouter(here)

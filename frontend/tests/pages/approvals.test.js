@@ -207,3 +207,19 @@ test("its last minute is said once", async () => {
 
   assert.deepEqual(said, ["One minute left to approve: restart of web"])
 })
+
+test("the address of a request that was repeated leads to its repetition", async () => {
+  const gone = { ...asked({ version: 2, state: "withdrawn" }), seconds_left: 0, replaced_by: 13 }
+  const repeated = { ...LATER, replaces: 12 }
+  const { store } = await opened({ "GET /approvals/12": gone, "GET /approvals/13": repeated }, { open: [] })
+
+  await store.bring(12)
+
+  assert.equal(store.at, 13)
+  store.choose(12)
+  store.keep({ ...repeated, version: 0 })
+  assert.equal(store.at, 12)
+  delete store.rowsById[13]
+  store.keep(repeated)
+  assert.equal(store.at, 13)
+})

@@ -12,6 +12,7 @@ from lamplighter.api.incidents import shapes
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.search import period
+from lamplighter.domain.services.incident import IncidentOutcome
 from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
@@ -94,5 +95,7 @@ async def update(request: Request) -> Response:
     """Acknowledge, note, resolve, merge or separate an incident."""
     here, number = api_context(request), params.number(request)
     body: Any = await params.body(request, shapes.IncidentIn)
-    done = await acts.change(here, number, IncidentChange(**msgspec.structs.asdict(body)))
+    changes = msgspec.structs.asdict(body)
+    outcome = body.outcome and IncidentOutcome(body.outcome)
+    done = await acts.change(here, number, IncidentChange(**{**changes, "outcome": outcome}))
     return answer(as_incident(done))

@@ -10,7 +10,6 @@ from lamplighter.domain.services.incident import (
     NOTE_CHARS,
     EntryKind,
     Incident,
-    IncidentOutcome,
 )
 
 
@@ -146,6 +145,6 @@ class IncidentIn(Struct):
 
     acknowledged: bool | None = None
     note: Annotated[str, Meta(max_length=NOTE_CHARS)] | None = None
-    outcome: IncidentOutcome | None = None
+    outcome: Literal["repaired_by_person", "recovered", "unresolved"] | None = None
     merge_into: int | None = None
     separate: bool | None = None

@@ -16,6 +16,8 @@ MAX_ARGUMENTS: Final = 100
 MAX_ARGUMENT_CHARS: Final = 4_096
 MAX_REASON_CHARS: Final = 1_000
 MAX_NOTE_CHARS: Final = 1_000
+SUPERVISOR_GONE: Final = "the supervisor stopped while the session waited for approval"
+ABANDONED: Final = "its session no longer waits for approval"
 
 
 class ApprovalState(StrEnum):
@@ -134,6 +136,11 @@ class Approval:
     def living(self) -> bool:
         """Whether the approval can still change state."""
         return self.state in OPEN_STATES
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether it was withdrawn only because its session could not wait for it any more."""
+        return self.state is ApprovalState.WITHDRAWN and self.note in (SUPERVISOR_GONE, ABANDONED)
 
     @property
     def wish(self) -> ActionRequest:

@@ -131,11 +131,23 @@ async def replacement_of(db: Database, number: int) -> Approval | None:
 
 
 async def newest(db: Database, session_id: int, request: ActionRequest) -> Approval | None:
-    """Return what was last asked for exactly this by a session."""
+    """Return what was last asked for exactly this by a session, not what a person wrote instead."""
+    edited = approvals.alias()
+    own = sa.exists().where(edited.c.id == approvals.c.replaces, edited.c.session_id == session_id)
+    return await _newest(db, request, approvals.c.session_id == session_id, ~own)
+
+
+async def newest_before(db: Database, session_id: int, request: ActionRequest) -> Approval | None:
+    """Return what was last asked for exactly this by an earlier session than this one."""
+    return await _newest(db, request, approvals.c.session_id < session_id)
+
+
+async def _newest(
+    db: Database, request: ActionRequest, *conditions: sa.ColumnElement[bool]
+) -> Approval | None:
     query = (
         sa.select(approvals)
-        .where(approvals.c.session_id == session_id, *_bound(request))
-        .where(approvals.c.replaces.is_(None))
+        .where(*conditions, *_bound(request))
         .order_by(approvals.c.id.desc())
         .limit(1)
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.actions.approval import Approval, ApprovalState
+from lamplighter.domain.actions.approval import ABANDONED, Approval, ApprovalState
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.services.cooldown import SESSION_ENDED, CooldownUse, UseOutcome
 from lamplighter.repository import Database
@@ -22,7 +22,6 @@ logger = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.25
 ENDED: Final = SESSION_ENDED
-ABANDONED: Final = "its session no longer waits for approval"
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lamplighter.domain.actions.approval import SUPERVISOR_GONE
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.service import Services
@@ -22,7 +23,6 @@ from lamplighter.usecases.ingest import late_output, session_lines
 from lamplighter.usecases.sessions import approvals, chain
 from lamplighter.usecases.sessions.sessions import SessionEnd
 
-_SUPERVISOR_GONE: Final = "the supervisor stopped while the session waited for approval"
 _INGESTED_LATE: Final = "the session's output was ingested after its end"
 INTERRUPTED: Final = (
     "The supervisor stopped while the session ran. The session's output was ingested."
@@ -48,7 +48,7 @@ async def recover(
     """
     await process.sweep()
     await asyncio.to_thread(gateway.remove_sockets, here.sockets)
-    withdrawn = await approvals.withdraw_all(here.db, _SUPERVISOR_GONE, now=here.now())
+    withdrawn = await approvals.withdraw_all(here.db, SUPERVISOR_GONE, now=here.now())
     waited = {each.session_id for each in withdrawn}
     halt = await here.halt_control.pulled(here.db)
     running = await sessions.running(here.db)

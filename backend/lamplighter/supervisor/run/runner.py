@@ -180,7 +180,6 @@ async def resumed_task(here: SessionContext, task: Task) -> Task:
 TOKEN_MARGIN_SECONDS: Final = 300.0
 MARGIN_BYTES: Final = 2**20
 _DIED: Final = "the supervisor had stopped; all output was ingested."
-_SUPERVISOR_GONE: Final = "the supervisor stopped while the session waited for approval"
 LINGERED: Final = "The engine reported its result, but did not exit and was stopped."
 
 

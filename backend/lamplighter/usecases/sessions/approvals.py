@@ -25,11 +25,11 @@ from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import NoticeKind
 from lamplighter.domain.services.service import Action, ApprovalPolicy, Services
-from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures
-from lamplighter.repository.services import cooldowns, events
+from lamplighter.repository.services import cooldowns, events, incidents
 from lamplighter.repository.sessions import approvals, sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.access.recording import record_act as noted
@@ -80,23 +80,68 @@ async def _ask(
     here: Context, session: Session, request: ActionRequest, *, now: datetime, expires_at: datetime
 ) -> Approval:
     db, reason = here.db, shorten(one_line(here.redact(request.reason)), MAX_REASON_CHARS)
+    before = await _interrupted(db, session, request, now=now)
     approval = await approvals.insert(
         db,
         session,
         replace(request, reason=reason),
         displayed=[here.redact(word) for word in request.argv],
         memories=await exposures.included_of_service(db, session.id, request.service),
+        replaces=before.id if before else None,
         expires_at=expires_at,
         now=now,
     )
+    if before is not None and await _approved_before(db, before, approval):
+        return await _approve_again(db, approval, before, now=now)
     text, body = f"Waiting for approval: {request}.", describe_request(approval, now=now)
     await leases.clear_session(db, session.id, now=now)  # rounds continue while it waits
     about = {"service": request.service, "link": f"/approvals/{approval.id}"}
-    await notify.enqueue(
-        db, NoticeKind.APPROVAL, Level.WARNING, text, body, now=now, **about
-    )  # before its event is told
+    if before is None or before.decided_by is not None:  # else its notification leads here
+        await notify.enqueue(db, NoticeKind.APPROVAL, Level.WARNING, text, body, now=now, **about)
     await _record_event(db, Level.WARNING, text, request, session, now=now)
     return approval
+
+
+async def _interrupted(
+    db: Database, session: Session, request: ActionRequest, *, now: datetime
+) -> Approval | None:
+    """Return the same request of an earlier session that ended with its supervisor.
+
+    It is repeated by this session. A person was notified of it, and might answer it still.
+    """
+    before = await approvals.newest_before(db, session.id, request)
+    last = (await successor(db, before) or before) if before else None
+    if last is None or not last.abandoned or last.expired(now=now):
+        return None
+    requester = await sessions.get(db, last.session_id)
+    ended = requester is not None and requester.status is Status.INTERRUPTED
+    return last if ended else None
+
+
+async def _approved_before(db: Database, before: Approval, approval: Approval) -> bool:
+    """Whether a person approved this very command in an incident that lasts since then."""
+    if before.decided_by is None or before.argv != approval.argv:
+        return False
+    return any(
+        before.service in each.services and each.detected_at <= before.created_at
+        for each in await incidents.live(db)
+    )
+
+
+async def _approve_again(
+    db: Database, approval: Approval, before: Approval, *, now: datetime
+) -> Approval:
+    """Apply to a repeated request what a person decided: the command has not run since."""
+    decided = await approvals.change_state(
+        db,
+        approval.id,
+        ApprovalState.OPEN,
+        ApprovalState.APPROVED,
+        decided_by=before.decided_by,
+        decided_at=before.decided_at,
+        now=now,
+    )
+    return decided or approval
 
 
 async def decide(
@@ -259,7 +304,10 @@ async def _insert_replacement(
 
 
 async def _expected(db: Database, number: int, version: int | None) -> Approval:
+    """Return the approval to decide on: a request that was repeated, in its newest form."""
     held = await get(db, number)
+    while held.abandoned and (repeated := await approvals.replacement_of(db, held.id)):
+        held = repeated
     if version is not None and version != held.version:
         raise Stale(held)
     return held

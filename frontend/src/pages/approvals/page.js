@@ -123,7 +123,10 @@ function words(approvalQueue) {
     },
 
     /** @param {Card} card */
-    before: ({ detail }) => (detail?.before ? t("approvals.before", { words: quoted(detail.before.argv) }) : ""),
+    before({ row, detail }) {
+      const words = detail?.before ? quoted(detail.before.argv) : ""
+      return words && words !== quoted(row.argv) ? t("approvals.before", { words }) : ""
+    },
 
     /** @param {Approval} row */
     state: ({ state }) => t(/** @type {any} */ (`approvals.state_${state}`)),

@@ -103,8 +103,9 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     /** One that the address names, open or not. @param {number} id */
     async bring(id) {
       this.choose(id)
-      if (this.rowsById[id]) return
-      await this.look(id)
+      if (!this.rowsById[id]) await this.look(id)
+      const next = this.details[id]?.replaced_by
+      if (next && this.at === id && this.rowsById[id]?.state === "withdrawn") await this.bring(next)
     },
 
     /** @param {Approval} row */
@@ -114,6 +115,9 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       this.rowsById[row.id] = row
       if (!held) this.ids = [...this.ids, ...(this.ids.includes(row.id) ? [] : [row.id])]
       this.look(row.id)
+      if (held || row.replaces === null || this.rowsById[row.replaces]?.state !== "withdrawn") return
+      this.look(row.replaces)
+      if (this.at === row.replaces) this.choose(row.id)
     },
 
     /** @param {Change} change */

@@ -31,6 +31,8 @@ const PAGES = [
   { page: "settings", pattern: /^\/settings\/?$/ },
 ]
 export const HOME = "/overview"
+/** Where the list of services is. */
+export const SERVICES = "services-title"
 
 /** The page an address means; an unknown one is a place too. @param {string} path @param {string} [search] @returns {Place} */
 export function place(path, search = "") {
@@ -50,8 +52,9 @@ export function place(path, search = "") {
  * @param {{location: Location, history: History, mark?: () => Mark}} browser
  */
 export function createRouter({ location, history, mark = () => ({ y: 0, link: "" }) }) {
-  const start = place(home(location), location.search)
-  if (location.pathname === "/") history.replaceState(null, "", HOME)
+  const meant = named(location.pathname)
+  if (meant !== location.pathname) history.replaceState(null, "", meant)
+  const start = place(location.pathname, location.search)
   /** @type {((now: Place, before: Place) => void)[]} */
   const followers = []
   return {
@@ -70,7 +73,7 @@ export function createRouter({ location, history, mark = () => ({ y: 0, link: ""
     /** @param {string} address @param {{replace?: boolean}} [how] */
     go(address, { replace = false } = {}) {
       const here = location.pathname + location.search + (location.hash ?? "")
-      if (address === "/") address = HOME
+      address = named(address)
       if (address !== here && !replace) history.replaceState(mark(), "")
       if (address !== here) history[replace ? "replaceState" : "pushState"](null, "", address)
       this.arrive()
@@ -80,7 +83,7 @@ export function createRouter({ location, history, mark = () => ({ y: 0, link: ""
     arrive(left = null) {
       this.left = left
       const before = { page: this.page, id: this.id, name: this.name, params: this.params }
-      const now = place(home(location), location.search)
+      const now = place(location.pathname, location.search)
       Object.assign(this, now, { hash: location.hash ?? "" })
       followers.forEach((follow) => follow(now, before))
     },
@@ -102,9 +105,10 @@ export function createRouter({ location, history, mark = () => ({ y: 0, link: ""
   }
 }
 
-/** @param {Location} location */
-function home({ pathname }) {
-  return pathname === "/" ? HOME : pathname
+/** The address that another one means: services are listed on the overview. @param {string} address */
+function named(address) {
+  if (address === "/") return HOME
+  return /^\/services\/?$/.test(address) ? `${HOME}#${SERVICES}` : address
 }
 
 /** @param {URLSearchParams} params */

@@ -1,5 +1,7 @@
 import { LATE } from "../../pages/loading/store.js"
 import { FOLLOWED } from "../../pages/overview/store.js"
+import { focusOn } from "../browser/focus.js"
+import { SERVICES } from "../browser/router.js"
 import { t } from "../texts/index.js"
 
 const TITLES = new Map([
@@ -121,6 +123,7 @@ export function visits(with_) {
     document.title = badge(titleOf({ page, id, name }))
     if (page !== "overview") overview.exit()
     else if (!overview.here) overview.visit()
+    if (page === "overview" && router.hash === `#${SERVICES}`) focusOn(router.hash, 300)
     if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
     else memory.visit(page === "search" ? id : null)
     if (page === "events") ui.newEvents = 0

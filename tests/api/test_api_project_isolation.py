@@ -103,7 +103,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module", params=["session", "agent"])
 def bound(there: Server, request: pytest.FixtureRequest) -> Iterator[httpx2.Client]:
     """Ask with the token of a session of ours, or of an agent that may do all an operator does."""
-    made = {"scopes": ["write", "tokens:write"], "name": request.param}
+    made = {"scopes": ["admin"], "name": request.param}
     answer = httpx2.post(f"{there.url}/api/v1/tokens", json=made, headers=there.headers)
     token = answer.json()
     own = session_of(there, "ops")
@@ -205,6 +205,14 @@ def test_what_is_of_every_project_is_refused(bound: httpx2.Client, op: Any) -> N
 
     assert answer.status_code == 403
     assert "the token is limited to one" in answer.json()["detail"]
+
+
+def test_tokens_settings_and_approvals_are_of_every_project() -> None:
+    """Not even a bound token with the scope `admin` reads which tokens and logins there are."""
+    closed = [op for op in OPS if (op.scope or "").startswith(("tokens", "settings", "approvals"))]
+
+    assert len(closed) == 13
+    assert all(op.across for op in closed)
 
 
 READS = [op for op in OPS if op.method == "GET" and not op.across and "stream" not in op.path]

@@ -61,12 +61,20 @@ def test_a_deleted_prompt_leaves_the_transcript_and_an_undo_brings_it_back(
     hook(asking, "SessionStart")
     for prompt in (FIRST, SECOND):
         hook(asking, "UserPromptSubmit", prompt=prompt)
+    hook(asking, "PreCompact")
     hand_over(asking, FIRST)
     prompts = asking.get(f"{PREFIX}/prompts/recent").json()
     [number] = [each["id"] for each in prompts if each["content"] == FIRST]
     assert messages() == [FIRST]
 
+    in_feed = "SELECT count(*) FROM changes WHERE CAST(row AS TEXT) LIKE '%4711%'"
+    assert f'Started: "{FIRST}"' in found_sessions(asking)
+
     deleted = asking.delete(f"{PREFIX}/prompts/{number}")
+    assert f'Started: "[prompt {number}, withdrawn]"' in found_sessions(asking)
+    for path in ("/api/v1/sessions", "/api/v1/search?q=door", f"{PREFIX}/context?query=depot"):
+        assert "4711" not in asking.get(path).text, path
+    assert direct_writes.run(held, in_feed)[0][0] == 0
     hand_over(asking, FIRST, SECOND, f" {FIRST}\n")
 
     assert deleted.status_code in (200, 204)
@@ -77,14 +85,11 @@ def test_a_deleted_prompt_leaves_the_transcript_and_an_undo_brings_it_back(
     assert undone.status_code == 200, undone.text
     assert messages() == [FIRST, SECOND, FIRST]
     assert FIRST in asking.get(f"{PREFIX}/prompts/recent").text
-
-    hook(asking, "PreCompact")
     assert f'Started: "{FIRST}"' in found_sessions(asking)
     asking.delete(f"{PREFIX}/prompts/{number}?hard=true")
     assert FIRST not in found_sessions(asking)
     assert 'Started: \\"[REDACTED]\\"' in asking.get("/api/v1/sessions").text
-    query = "SELECT count(*) FROM changes WHERE CAST(row AS TEXT) LIKE '%4711%'"
-    assert direct_writes.run(held, query)[0][0] == 0
+    assert direct_writes.run(held, in_feed)[0][0] == 0
     lines = [{"type": "user", "uuid": "late", "message": {"content": FIRST}}]
     hook(asking, "Transcript", lines=lines)
 

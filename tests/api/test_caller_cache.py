@@ -1,9 +1,12 @@
 """Callers are authenticated from a cache; a revocation takes effect at once."""
 
+from pathlib import Path
+
 import httpx2
 import pytest
 
-from living import Server
+from lamplighter.repository.store.database import sqlite_url
+from living import Home, Server
 
 ROUNDS = 8
 
@@ -67,3 +70,36 @@ def test_a_token_and_a_login_of_one_number_are_not_taken_for_each_other(
     cookie = {"Cookie": f"lamplighter-{own_server.port}={words}"}
 
     assert status(own_server, cookie) == 401
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_login_that_ends_at_one_web_process_ends_at_the_other(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Two homes on one database: a login of one is a login of both, until it ends at either."""
+    first = Home(tmp_path / "first")
+    url = sqlite_url(first.path / "lamplighter.db")
+    if kind == "postgresql":
+        url = first.more["LAMPLIGHTER_DATABASE_URL"] = request.getfixturevalue("postgres_url")
+    second = Home(tmp_path / "second", {"LAMPLIGHTER_DATABASE_URL": url})
+    servers = [Server(first), Server(second)]
+    try:
+        for here, there in (servers, servers[::-1]):
+            assert ended_at_the_other(here, there) == [401, 401]
+    finally:
+        for each in servers:
+            each.kill()
+
+
+def ended_at_the_other(here: Server, there: Server) -> list[int]:
+    """Log in here, use the login there, and end it there; return what both answer then."""
+    code = here.home.code()
+    came = httpx2.get(f"{here.url}/login", params={"code": code})
+    assert httpx2.get(f"{there.url}/login", params={"code": code}).status_code == 401, "used once"
+    secret = came.cookies[f"lamplighter-{here.port}"]
+    cookies = [{"Cookie": f"lamplighter-{each.port}={secret}"} for each in (here, there)]
+    ways = list(zip((here, there), cookies, strict=True))
+    assert [status(*each) for each in ways * 2] == [200] * 4
+    ours = {**cookies[1], "Origin": there.url}
+    assert httpx2.delete(f"{there.url}/api/v1/login", headers=ours).status_code == 204
+    return [status(*each) for each in ways]

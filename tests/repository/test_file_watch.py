@@ -1,5 +1,9 @@
-"""What becomes of a database's log while it is opened is no fault of the file."""
+"""What the watch of a database file notices, and what is no fault of the file."""
 
+import math
+import os
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +11,112 @@ import pytest
 
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.file_watch import FileWatch
+
+PAGE = 4_096
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[FileWatch]:
+    """Yield the watch of a file whose pages were checked; the next check is not due for long."""
+    path = tmp_path / "lamplighter.db"
+    with closing(driver.connect(str(path), create=True)) as writing:
+        writing.execute("CREATE TABLE words (text TEXT)")
+        writing.execute("INSERT INTO words VALUES (zeroblob(200000))")
+    watch = FileWatch(path)
+    watch.open()
+    watch.look()
+    rest(watch)
+    yield watch
+    watch.close()
+
+
+def rest(watch: FileWatch) -> None:
+    """Let the next check be due for a reason only, as after one that took long."""
+    watch._next_check, watch._took = math.inf, 0.0
+
+
+def write(watch: FileWatch, *statements: str) -> None:
+    with closing(driver.connect(str(watch.path))) as writing:
+        for statement in statements:
+            writing.execute(statement)
+
+
+def damage(watch: FileWatch, *, at: int = 4, unseen: bool = False) -> None:
+    """Overwrite a page, as another program does, or `unseen` as a disk does."""
+    before = watch.path.stat()
+    with watch.path.open("r+b") as file:
+        file.seek(at * PAGE)
+        file.write(b"\xff" * PAGE)
+    if unseen:
+        os.utime(watch.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_a_change_that_sqlite_did_not_write_is_checked_at_once(watched: FileWatch) -> None:
+    write(watched, "INSERT INTO words VALUES ('in the log only')")
+    watched.look()
+    damage(watched)
+    watched.look()
+
+    assert "is damaged" in watched.problem
+    with pytest.raises(driver.UnsoundDatabase, match="is damaged"):
+        watched.guard()
+
+
+@pytest.mark.parametrize("mode", ["PASSIVE", "TRUNCATE"])
+def test_a_checkpoint_of_sqlite_waits_for_its_turn(watched: FileWatch, mode: str) -> None:
+    checked = watched._checked
+    for number in range(2):
+        write(watched, f"INSERT INTO words VALUES ({number})", f"PRAGMA wal_checkpoint({mode})")
+        watched.look()
+
+    assert watched._checked == checked
+    damage(watched)
+    watched.look()
+    assert "is damaged" in watched.problem
+
+
+def test_a_log_that_was_truncated_is_noticed(watched: FileWatch) -> None:
+    write(watched, *(f"INSERT INTO words VALUES ('{'x' * 4_000}{number}')" for number in range(9)))
+    watched.look()
+    assert watched.problem == ""
+    os.truncate(f"{watched.path}-wal", 3 * PAGE)
+    watched.look()
+
+    assert "its write-ahead log was truncated" in watched.problem
+
+
+def test_a_statement_that_met_damage_has_the_pages_checked_at_once_by_every_process(
+    watched: FileWatch,
+) -> None:
+    other = FileWatch(watched.path)
+    other.open()
+    other.look()
+    rest(other)
+    damage(watched, unseen=True)
+    for each in (watched, other):
+        each.look()
+        assert each.problem == ""
+    watched.doubt()
+    for each in (watched, other):
+        each.look()
+        assert "is damaged" in each.problem
+    other.close()
+    watched.look()
+    checked = watched._checked
+    watched.doubt()  # what is known is not checked again
+    watched.look()
+    assert watched._checked == checked
+
+
+def test_a_damaged_search_index_has_the_pages_checked_once(watched: FileWatch) -> None:
+    watched.doubt()
+    watched.look()
+    checked = watched._checked
+    watched.doubt()
+    watched.look()
+
+    assert watched.problem == ""
+    assert watched._checked == checked
 
 
 def test_another_process_that_ends_while_the_file_is_opened_takes_nothing_away(

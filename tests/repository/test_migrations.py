@@ -290,6 +290,9 @@ def test_the_tables_in_code_are_the_tables_in_the_database(migrated: Path) -> No
         ), name
         key = [column.name for column in table.primary_key]
         assert key == found.get_pk_constraint(name)["constrained_columns"], name
+        for index in table.indexes:
+            made = ask(migrated, f"SELECT name FROM pragma_index_info('{index.name}')")
+            assert made == [(column.name,) for column in index.columns], index.name
 
 
 def test_every_later_column_of_memories_has_a_default(migrated: Path) -> None:

@@ -21,6 +21,12 @@ import sys
 from lamplighter.repository.upkeep import migrate
 print(migrate.upgrade(sys.argv[1]))
 """
+WITHOUT_INDEX = """
+SELECT conrelid::regclass::text, attname FROM pg_constraint
+JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
+WHERE contype = 'f'
+AND NOT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = conrelid AND indkey[0] = conkey[1])
+"""
 NAMES = itertools.count(1)
 STEP = 36
 
@@ -85,6 +91,10 @@ def test_the_tables_in_code_are_the_tables_in_the_database(postgres_url: str) ->
         name: sorted((each.name, kind_of(each), bool(each.nullable)) for each in table.columns)
         for name, table in metadata.tables.items()
     }
+
+
+def test_each_reference_has_an_index(postgres_url: str) -> None:
+    assert direct_writes.run(postgres_url, WITHOUT_INDEX) == []
 
 
 def test_text_is_compared_by_its_code_points_as_on_sqlite(postgres_url: str) -> None:

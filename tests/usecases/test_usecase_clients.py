@@ -234,6 +234,20 @@ async def test_a_withdrawn_prompt_is_never_included(db: Database) -> None:
         await client_sessions.delete_prompt(db, kept.id, now=LATER)
 
 
+@pytest.mark.parametrize("hard", [False, True])
+async def test_a_summary_quotes_no_withdrawn_prompt(db: Database, hard: bool) -> None:
+    session = await begun(db)
+    kept = await client_sessions.save_prompt(context(db), session, "Why 503?")
+    await client_sessions.withdraw_prompt(db, kept.id, now=LATER)
+    if hard:
+        await client_sessions.delete_prompt(db, kept.id, now=LATER)
+    said = [Message("user", "Why  503?\n"), Message("assistant", "So"), Message("user", "Restart")]
+
+    ended = await client_sessions.end(context(db), "s1", said)
+
+    assert ended.summary == 'Session with 3 messages. Started: "Restart" — Ended: "Restart"'
+
+
 async def test_a_very_long_prompt_is_cut(db: Database) -> None:
     kept = await client_sessions.save_prompt(context(db), await begun(db), "x" * 60_000)
 

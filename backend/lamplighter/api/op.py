@@ -14,6 +14,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 V1: Final = "/api/v1"
 ANY: Final = "any"
 """Any authenticated caller: a login, or a token with any scopes."""
+OF_EVERY_PROJECT: Final = ("tokens:", "settings:", "approvals:")
+"""The scopes of which each route is over all projects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,7 @@ def operation(
     *,
     below: str = V1,
     about: str = "",
+    across: bool = False,
     **more: Any,
 ) -> Callable[[Handler], Handler]:
     """Declare the route that a handler answers; its docstring's first paragraph is `about`."""
@@ -86,6 +89,7 @@ def operation(
             ask=handler,
             about=about or first_paragraph(handler),
             gives=gives,
+            across=across or (scope or "").startswith(OF_EVERY_PROJECT),
             **more,
         )
         _DECLARED.setdefault(handler.__module__, []).append(op)

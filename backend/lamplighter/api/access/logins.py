@@ -15,14 +15,7 @@ from lamplighter.repository.access import logins
 from lamplighter.usecases.access import logins as usecase
 
 
-@operation(
-    "GET",
-    "/logins",
-    "tokens:read",
-    shapes.LoginList,
-    query=common_shapes.NoParameters,
-    across=True,
-)
+@operation("GET", "/logins", "tokens:read", shapes.LoginList, query=common_shapes.NoParameters)
 async def index(request: Request) -> Response:
     """List the active logins."""
     here, own = api_context(request), _own(request)
@@ -31,7 +24,7 @@ async def index(request: Request) -> Response:
     return answer({"logins": [{"own": each.id == own, **serialize_login(each)} for each in found]})
 
 
-@operation("DELETE", "/logins", "tokens:write", shapes.EndedLogins, across=True)
+@operation("DELETE", "/logins", "tokens:write", shapes.EndedLogins)
 async def end_others(request: Request) -> Response:
     """End every login except the caller's own."""
     here = api_context(request)
@@ -47,7 +40,6 @@ async def end_others(request: Request) -> Response:
     None,
     status=204,
     problems=(404,),
-    across=True,
 )
 async def end(request: Request) -> Response:
     """End a login."""

@@ -43,17 +43,14 @@ async def create(request: Request) -> Response:
     """
     here, body = api_context(request), await params.body(request, shapes.TokenIn, _rules)
     scopes = validate_scopes(body.scopes)
-    caller, agent = caller_of(request), body.agent
-    if not covers(caller.scopes, scopes):
+    if not covers(caller_of(request).scopes, scopes):
         raise HTTPException(
             403,
             "A token cannot have more scopes than its creator. Remove the scopes that you do "
             "not have.",
         )
-    if caller.agent is not None and agent != caller.agent:
-        raise HTTPException(403, f"This token can only create tokens for the agent {caller.agent}.")
     token, words = await access.mint(
-        here.db, body.name, scopes, days=body.days, agent=agent, now=here.now()
+        here.db, body.name, scopes, days=body.days, agent=body.agent, now=here.now()
     )
     return answer({**serialize.token(token), "token": words}, 201)
 

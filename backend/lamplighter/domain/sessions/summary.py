@@ -38,10 +38,15 @@ def summarize_messages(messages: Sequence[Message], clean: Callable[[str], str] 
     return f'{words} Started: "{first}" — Ended: "{last}"'
 
 
-def without_quote(summary: str, text: str) -> str:
-    """Return a summary that no longer quotes a message of the user."""
-    quote = one_line(text)[:QUOTED_CHARS]
-    return summary.replace(f'"{quote}"', f'"{REDACTED}"')
+def replace_quote(summary: str, text: str, by: str = REDACTED) -> str:
+    """Return a summary that quotes `by` in the place of a message of the user."""
+    old, new = (one_line(each)[:QUOTED_CHARS] for each in (text, by))
+    return summary.replace(f'"{old}"', f'"{new}"')
+
+
+def withdrawn_quote(prompt_id: int) -> str:
+    """Return what a summary quotes in the place of a withdrawn prompt."""
+    return f"[prompt {prompt_id}, withdrawn]"
 
 
 def summarize_session(

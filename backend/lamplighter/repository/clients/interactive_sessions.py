@@ -7,9 +7,12 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import Source
+from lamplighter.domain.sessions import summary
 from lamplighter.domain.sessions.session import Session, Status, Trigger
+from lamplighter.domain.text import REDACTED
 from lamplighter.repository.feed import indexing
-from lamplighter.repository.sessions.sessions import from_row, publish
+from lamplighter.repository.feed.changes import blank_row
+from lamplighter.repository.sessions.sessions import ENTITY, from_row, publish
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import client_prompts, memories, sessions
 
@@ -45,18 +48,33 @@ async def record_response(db: Database, session_id: int, text: str, *, now: date
 
 
 async def summarize(
-    db: Database, session_id: int, summary: str, *, messages: int, now: datetime
+    db: Database, session_id: int, words: str, *, messages: int, now: datetime
 ) -> Session:
     """Keep a session's summary as it is now, so that it can be found."""
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == session_id)
-        .values(summary=summary, messages=messages, version=sessions.c.version + 1)
+        .values(summary=words, messages=messages, version=sessions.c.version + 1)
         .returning(sessions)
     )
     session = await _update(db, statement, now=now)
     await indexing.index_changed_session(db, session)
     return session
+
+
+async def replace_quote(
+    db: Database, session_id: int, text: str, by: str = REDACTED, *, now: datetime
+) -> None:
+    """Let the summary of a session quote something else than a message, also for the search.
+
+    The feed no longer has the summaries before. Call it within `writing`.
+    """
+    row = await db.fetch_one(sa.select(sessions).where(sessions.c.id == session_id))
+    session = from_row(row) if row else None
+    words = summary.replace_quote(session.summary or "", text, by) if session else ""
+    if session is not None and words != (session.summary or ""):
+        await blank_row(db, ENTITY, session.id)
+        await summarize(db, session.id, words, messages=session.messages or 0, now=now)
 
 
 async def prompt_beginnings(db: Database, session_id: int) -> list[str]:

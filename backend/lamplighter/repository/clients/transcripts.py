@@ -34,11 +34,12 @@ async def keep(
     query = sa.select(_ROW.key).where(_ROW.session_id == session_id)
     stored_keys = {row["key"] for row in await db.fetch_all(query)}
     fresh = {key: (role, text) for key, role, text in messages if key not in stored_keys}
-    withdrawn = await _withdrawn_prompts(db, session_id) if fresh else []
+    texts = {text for role, text in fresh.values() if role == USER}
+    withdrawn = await withdrawn_texts(db, session_id, texts) if texts else set()
     values = []
     for key, (role, text) in fresh.items():
         blank = role == USER and blank_key(text) in stored_keys
-        gone = blank or (role == USER and any(repeats_prompt(text, each) for each in withdrawn))
+        gone = role == USER and text in withdrawn
         about = {"session_id": session_id, "key": key, "role": role, "created_at": now}
         values.append({**about, "text": "" if blank else text, "deleted_at": now if gone else None})
     values = values[: max(0, MAX_MESSAGES - len(stored_keys))]
@@ -69,6 +70,20 @@ async def blank(db: Database, prompt: ClientPrompt, *, now: datetime) -> None:
     if await db.fetch_val(query) is None:
         mark = {**about, "role": USER, "text": "", "created_at": now, "deleted_at": now}
         await db.run_many(_INSERT, [mark])
+
+
+async def withdrawn_texts(db: Database, session_id: int, texts: Collection[str]) -> set[str]:
+    """Return which messages of the user repeat a prompt that was withdrawn or deleted."""
+    prompts = await _withdrawn_prompts(db, session_id)
+    query = sa.select(_ROW.key).where(
+        _ROW.session_id == session_id, _ROW.key.startswith(blank_key("").partition(":")[0])
+    )
+    blanked = {row["key"] for row in await db.fetch_all(query)}
+    return {
+        text
+        for text in texts
+        if blank_key(text) in blanked or any(repeats_prompt(text, each) for each in prompts)
+    }
 
 
 async def _set(db: Database, ids: Collection[int], **values: Any) -> None:

@@ -38,6 +38,12 @@ def table(
     return sa.Table(name, metadata, *(_column(each, types) for each in stored), *more)
 
 
+def reference_index(name: str, column: sa.Column[Any]) -> None:
+    """Declare the index by which a row is removed that a few rows of the column's table name."""
+    some = column.is_not(None)
+    sa.Index(name, column, sqlite_where=some, postgresql_where=some)
+
+
 def reader(entity: type[T]) -> Callable[[Any], T]:
     """Return what makes a value of a row; other columns of the row are left out."""
     stored = [each for each in declared_fields(entity).values() if each.declared.stored]

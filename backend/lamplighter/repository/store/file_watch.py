@@ -13,6 +13,7 @@ import shutil
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +29,15 @@ ROUTINE_CHECK_SECONDS: Final = 600.0
 """The longest one, for a disk that changes bytes and no time of the file."""
 SHARE: Final = 50
 """A check takes at most one part in so many of the time."""
+URGENT_SHARE: Final = 5
+"""The same for a check with a reason: a foreign change, or a statement that met damage."""
+CHECKPOINT_SECONDS: Final = 0.3
+"""How long the pages of a checkpoint are in the file before the log says so."""
+LOG_HEADER: Final = 32
+FRAME_HEADER: Final = 24
+LOG_STATE: Final = "PRAGMA wal_checkpoint(NOOP)"
+LOG_STATE_SINCE: Final = (3, 51)
+"""Older versions of SQLite would write a checkpoint instead of stating how far the last one was."""
 BUSY_SECONDS: Final = 2.0
 SPARE_BYTES: Final = 64 * 2**20
 PARTS: Final = ("", "-wal", "-shm")
@@ -49,9 +59,10 @@ class FileWatch:
         self._checking: driver.Connection | None = None
         self._rescued = ""
         self._damage = ""
-        self._doubted = False
-        self._size = self._changed = 0
-        self._checked = self._next_check = 0.0
+        self._doubted, self._urgent, self._met, self._cleared = True, False, False, False
+        self._size = self._changed = self._page_size = 0
+        self._log: LogState | None = None
+        self._checked = self._next_check = self._took = 0.0
 
     def open(self) -> None:
         """Note which file is opened now, and hold it open.
@@ -62,7 +73,9 @@ class FileWatch:
         self._files[0] = self._identities()[0]
         self._held = driver.connect(str(self.path), readonly=True)
         self._held.execute("PRAGMA schema_version").fetchone()
+        (self._page_size,) = self._held.execute("PRAGMA page_size").fetchone()
         self._files[1:] = self._identities()[1:]
+        self._note_changes()
         self._checked = time.monotonic()
 
     def opened(self) -> None:
@@ -89,8 +102,13 @@ class FileWatch:
             )
 
     def doubt(self) -> None:
-        """Have the pages checked soon: a statement found them malformed."""
+        """Have the pages checked at once: a statement found them malformed.
+
+        Where that check finds the rows intact, as with a damaged search index, there is no
+        further one at once until the file changes.
+        """
         self._doubted = True
+        self._met = self._met or not (self._cleared or self._damage)
 
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[None]:
@@ -118,7 +136,8 @@ class FileWatch:
         if self.problem or self._doubted or self._overdue() or self._identities() != self._files:
             return False
         found = self.path.stat()
-        return (found.st_mtime_ns, found.st_size) == (self._changed, self._size)
+        unchanged = (found.st_mtime_ns, found.st_size) == (self._changed, self._size)
+        return unchanged and (self._log is None or self._log.written == self._written())
 
     def look(self) -> None:
         """Compare the files, and check the pages when it is time."""
@@ -131,6 +150,8 @@ class FileWatch:
             self._rescued = ""
             if self._due():
                 self._check()
+            if self._is_log_cut():
+                self._damage = self._damaged("its write-ahead log was truncated")
             if self._damage:
                 problem = f"{self._damage} Writes are stopped. {REPAIR}"
         if problem != self.problem:
@@ -152,11 +173,48 @@ class FileWatch:
 
     def _due(self) -> bool:
         """Whether to check the pages: when the file changed, and now and then without that."""
-        found, now = self.path.stat(), time.monotonic()
-        changed, self._changed = found.st_mtime_ns != self._changed, found.st_mtime_ns
-        shrunk, self._size = found.st_size < self._size, found.st_size
+        before, size = self._log, self._size
+        changed = self._note_changes()
         self._doubted = self._doubted or changed or self._overdue()
-        return shrunk or (self._doubted and now >= self._next_check)
+        if changed:
+            self._cleared = False
+            self._urgent = self._urgent or self._size < size or self._is_foreign(before)
+        urgent = self._urgent or self._met
+        earliest = self._checked + URGENT_SHARE * self._took if urgent else self._next_check
+        return self._doubted and time.monotonic() >= earliest
+
+    def _note_changes(self) -> bool:
+        """Note how the files are now; returns whether the time of the database file changed."""
+        self._log = self._log_state()  # first: a checkpoint between the two then seems too new
+        before, found = self._changed, self.path.stat()
+        self._changed, self._size = found.st_mtime_ns, found.st_size
+        return before != self._changed
+
+    def _is_foreign(self, before: "LogState | None") -> bool:
+        """Whether the file changed without a checkpoint: nothing else of SQLite writes to it."""
+        if before is None or (self._log and self._log.is_copied_since(before)):
+            return False
+        time.sleep(CHECKPOINT_SECONDS)
+        self._note_changes()
+        return self._log is not None and not self._log.is_copied_since(before)
+
+    def _log_state(self) -> "LogState | None":
+        """Return how much of the log is copied to the file, if this SQLite can state it."""
+        if self._held is None or driver.version() < LOG_STATE_SINCE:
+            return None
+        written = self._written()
+        try:
+            _, frames, copied = self._held.execute(LOG_STATE).fetchone()
+        except driver.Error:
+            return None
+        return LogState(frames, copied, written)
+
+    def _written(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._paths[1])
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
 
     def _overdue(self) -> bool:
         return time.monotonic() - self._checked > ROUTINE_CHECK_SECONDS
@@ -176,10 +234,32 @@ class FileWatch:
             damage = str(error)
         finally:
             self._checking = None
-        self._damage = damage and f"The database file {self.path} is damaged ({damage})."
+        if damage and not self._damage:
+            self._touch()
+        self._damage = damage and self._damaged(damage)
         self._checked = time.monotonic()
-        took = self._checked - began
-        self._next_check = self._checked + max(CHECK_SECONDS, SHARE * took)
+        self._took = self._checked - began
+        self._next_check = self._checked + max(CHECK_SECONDS, SHARE * self._took)
+        if not self._doubted:
+            self._cleared = self._cleared or (self._met and not damage)
+            self._urgent = self._met = False
+
+    def _is_log_cut(self) -> bool:
+        """Whether the log lacks frames that SQLite still reads and will copy to the file."""
+        if not (self._log and self._log.is_shorter_than(self._page_size)):
+            return False
+        time.sleep(CHECKPOINT_SECONDS)  # one that began again meanwhile only seemed to
+        self._note_changes()
+        return self._log is not None and self._log.is_shorter_than(self._page_size)
+
+    def _damaged(self, damage: str) -> str:
+        return f"The database file {self.path} is damaged ({damage})."
+
+    def _touch(self) -> None:
+        """Have the other processes check the file too: to them this is a foreign change."""
+        with suppress(OSError):
+            os.utime(self.path)
+            self._changed = self.path.stat().st_mtime_ns
 
     def _rescue(self) -> str:
         """Copy what is still open to a file of its own; say where it is, or why it is not."""
@@ -217,6 +297,26 @@ class FileWatch:
             raise OSError(damage)
 
 
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """The log at one moment: its frames, those that are copied to the file, its time and size."""
+
+    frames: int
+    copied: int
+    written: tuple[int, int] | None
+
+    def is_copied_since(self, before: "LogState") -> bool:
+        """Whether a checkpoint wrote to the file meanwhile. A log that began again may hide one."""
+        if self.copied != before.copied or self.frames < before.frames:
+            return True
+        return self.frames == before.frames and self.written != before.written
+
+    def is_shorter_than(self, page_size: int) -> bool:
+        """Whether the file of the log has no room for its frames."""
+        size = LOG_HEADER + self.frames * (FRAME_HEADER + page_size)
+        return self.frames > self.copied and (self.written is None or self.written[1] < size)
+
+
 REPAIR: Final = (
     "Stop Lamplighter and restore a backup. Without a backup, recover the readable rows: "
     "`sqlite3 lamplighter.db .recover | sqlite3 recovered.db` (docs/how-to/backup.md)."
@@ -238,7 +338,7 @@ def rescued(path: Path) -> list[Path]:
 
 def _damage(connection: driver.Connection) -> str:
     """Return the first damage of the pages; the search index is rebuilt elsewhere."""
-    found = (str(row[0]) for row in connection.execute("PRAGMA quick_check(20)").fetchall())
+    found = (str(row[0]) for row in connection.execute("PRAGMA quick_check(20)"))
     first = next((each for each in found if not is_of_index(each)), "ok")
     return "" if first == "ok" else " ".join(first.split())
 

@@ -12,13 +12,16 @@ from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.verify.attached import MemoryCheck
 from lamplighter.repository.store.dialect import NUMBER, Flag, Json, UTCDateTime, metadata
-from lamplighter.repository.store.entities import table
+from lamplighter.repository.store.entities import reference_index, table
 
 approvals = table("approvals", Approval)
+reference_index("idx_approvals_use", approvals.c.use_id)
+reference_index("idx_approvals_replaces", approvals.c.replaces)
 
 halts = table("halts", Halt)
 
 alerts = table("alerts", AlertIncident)
+reference_index("idx_alerts_request", alerts.c.request_id)
 
 notices = table("notices", Notice)
 
@@ -293,6 +296,7 @@ incidents = sa.Table(  # not by its entity: reading commands would load that too
     sa.Column("version", NUMBER, nullable=False, server_default="1"),
     sqlite_autoincrement=True,
 )
+reference_index("idx_incidents_request", incidents.c.request_id)
 
 outcomes = sa.Table(
     "outcomes",

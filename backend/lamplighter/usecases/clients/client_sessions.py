@@ -7,6 +7,7 @@ from typing import Final
 
 from lamplighter.domain.clients.client_prompt import ClientPrompt, admit_prompt
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
+from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search.relevance import keywords
 from lamplighter.domain.sessions.session import Session, Status
@@ -14,7 +15,7 @@ from lamplighter.domain.sessions.summary import (
     Message,
     count_messages,
     summarize_messages,
-    without_quote,
+    withdrawn_quote,
 )
 from lamplighter.domain.text import clean_lines, one_line, shorten, without_private
 from lamplighter.repository import Database, writing
@@ -24,8 +25,6 @@ from lamplighter.repository.clients import (
     interactive_sessions,
     transcripts,
 )
-from lamplighter.repository.feed import changes
-from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.access.recording import OPERATOR, recording
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.journal import PROMPT
@@ -103,7 +102,10 @@ async def end(
         session = await get(here.db, external_id, agent=agent)
         if agent not in (None, session.agent):
             raise _not_found(external_id)
-        said = clean_lines(clean(summary)) or summarize_messages(messages, clean)
+        said = clean_lines(clean(summary))
+        if not said:
+            remaining = await _without_withdrawn(here.db, session.id, messages, clean)
+            said = summarize_messages(remaining, clean)
         return await client_sessions.end(
             here.db,
             session.id,
@@ -112,6 +114,18 @@ async def end(
             messages=count_messages(messages),
             now=here.now(),
         )
+
+
+async def _without_withdrawn(
+    db: Database, session_id: int, messages: Sequence[Message], clean: Redact
+) -> list[Message]:
+    """Return the messages of a transcript, those without text that repeat a withdrawn prompt."""
+    texts = {each.content: clean_lines(clean(each.content)) for each in messages}
+    withdrawn = await transcripts.withdrawn_texts(db, session_id, set(texts.values()))
+    return [
+        Message(each.role, "" if texts[each.content] in withdrawn else each.content)
+        for each in messages
+    ]
 
 
 async def get(
@@ -179,7 +193,10 @@ async def withdraw_prompt(
     project: str | None = None,
     by: str = OPERATOR,
 ) -> None:
-    """Withdraw a prompt: no context includes it, nor does the transcript. Raises NotFound."""
+    """Withdraw a prompt, also from the transcript and the summary of its session.
+
+    An undo of the act brings back all of it. Raises NotFound.
+    """
     subject = f"{PROMPT}{prompt_id}"
     async with recording(db, "delete", now=now, subject=subject, actor=by) as act:
         held = await _prompt(db, prompt_id, project)
@@ -187,6 +204,9 @@ async def withdraw_prompt(
             raise NotFound(f"Prompt {prompt_id} not found.")
         await client_prompts.withdraw(db, prompt_id, now=now)
         await transcripts.withdraw(db, held, now=now)
+        await interactive_sessions.replace_quote(
+            db, held.session_id, held.content, withdrawn_quote(prompt_id), now=now
+        )
         act.did()
 
 
@@ -201,13 +221,7 @@ async def delete_prompt(
         held = await _prompt(db, prompt_id, project)
         await client_prompts.delete(db, prompt_id)
         await transcripts.blank(db, held, now=now)
-        session = await sessions.get(db, held.session_id)
-        words = without_quote(session.summary or "", held.content) if session else ""
-        if session is not None and words != (session.summary or ""):
-            await changes.blank_row(db, sessions.ENTITY, session.id)
-            await interactive_sessions.summarize(
-                db, session.id, words, messages=session.messages or 0, now=now
-            )
+        await interactive_sessions.replace_quote(db, held.session_id, held.content, now=now)
 
 
 async def _prompt(db: Database, prompt_id: int, project: str | None) -> ClientPrompt:

@@ -18,11 +18,12 @@ from lamplighter.domain.memory.undo import (
     undo_reason,
 )
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.sessions.summary import withdrawn_quote
 from lamplighter.domain.verify.verdict import VERIFIED
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import ActChanges, JournalEntry
-from lamplighter.repository.clients import client_prompts, transcripts
+from lamplighter.repository.clients import client_prompts, interactive_sessions, transcripts
 from lamplighter.repository.graph import undo as graph
 from lamplighter.repository.memory import bulk, history, knowledge, memories, reviews, trash
 from lamplighter.repository.memory.history import DELETED, PURGED, RESTORED, HistoryRecord
@@ -316,7 +317,7 @@ async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> in
         await reviews.reopen(db, review, now=now)
         return 1
     if (act.subject or "").startswith(PROMPT):
-        return await _restore_prompt(db, int(str(act.subject).removeprefix(PROMPT)))
+        return await _restore_prompt(db, int(str(act.subject).removeprefix(PROMPT)), now=now)
     if act.service is None:
         return 0
     uses = await cooldowns.restore(db, act.id, now=now)
@@ -326,11 +327,14 @@ async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> in
     return len(uses)
 
 
-async def _restore_prompt(db: Database, number: int) -> int:
-    """Bring back a prompt, and the message of the transcript that repeats it."""
+async def _restore_prompt(db: Database, number: int, *, now: datetime) -> int:
+    """Bring back a prompt, the message of the transcript that repeats it, and its quote."""
     async with writing(db):
         prompt = await client_prompts.restore(db, number)
         if prompt is None:
             raise Conflict(f"Nothing was undone. Prompt {number} was deleted permanently.")
         await transcripts.restore(db, prompt)
+        await interactive_sessions.replace_quote(
+            db, prompt.session_id, withdrawn_quote(number), prompt.content, now=now
+        )
     return 1

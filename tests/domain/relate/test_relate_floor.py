@@ -73,7 +73,7 @@ def test_texts_of_two_clauses_are_judged_as_well_as_before() -> None:
     wrong = round(taken_for(found, ["contradict"], "reinforce"), 4)
     false = round(taken_for(found, ["reinforce", "new"], "contradict"), 4)
     print("two_clauses", score, wrong, false)  # noqa: T201 - as above
-    assert score >= 0.66
+    assert score >= 0.68
     assert wrong <= 0.07
     assert false <= 0.07
 

@@ -231,12 +231,12 @@ def test_an_added_condition_makes_another_fact(plain: str, narrowed: str, condit
         (
             "The app may be restarted at noon",
             "The app must not be restarted at noon",
-            Relation.UNSURE,
+            CONFLICTING,
         ),
         (
             "Workers recover without being killed",
             "Workers do not recover until they are killed",
-            Relation.UNSURE,
+            CONFLICTING,
         ),
         ("All bookies hold the ledger", "Just one bookie holds the ledger", CONFLICTING),
         (

@@ -80,6 +80,8 @@ class Clause:
     `denials` are those of the claim itself, `denied_conditions` those behind a when or an if;
     `often` is from never (0) to always (4); `first` and `then` are the words for what comes
     first and what comes then; `predicate` is where the verb stands, -1 when none is known.
+    `links` are the kinds of its conditions with their places (outcome.py), `opener` is the kind of
+    the whole clause; `ordinals` say which of several things of a name is meant.
     """
 
     tokens: tuple[ClauseWord, ...]
@@ -96,7 +98,10 @@ class Clause:
     single: bool = False
     predicate: int = -1
     outcome: Outcome = NO_OUTCOME
-    ordinal: tuple[str, str] = ("", "")
+    ordinals: tuple[tuple[str, str], ...] = ()
+    links: tuple[tuple[str, int], ...] = ()
+    opener: str = ""
+    also: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Take an observation apart: phrases become words, sentences become clauses."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final
 
 from lamplighter.domain.relate.analysis import Analysis
@@ -20,6 +20,8 @@ _OPENERS: Final = stems(
     "when if while during after before with once whenever for in on as until without unless"
     " under at every because since"
 )
+_TIMED: Final = stem("since")
+_VERBS: Final = frozenset(["is", "are", "was", "were", "has", "have", "had", "can", "may"])
 _CLAIM: Final = 4
 
 
@@ -30,7 +32,9 @@ def analyze(text: str, lexicon: Lexicon, *, service: str | None = None) -> Analy
     """
     own = frozenset(stem(part) for part in _name_parts(service or ""))
     found = _merge_phrases(split_items(text)[:ITEMS], lexicon)
-    clauses = [read_clause(each, lexicon, own) for each in islice(_split(found), CLAUSES)]
+    clauses = [
+        read_clause(row, lexicon, own, opener) for opener, row in islice(_split(found), CLAUSES)
+    ]
     kept = tuple(each for each in clauses if each.tokens or each.measures)
     return Analysis(lexicon.version, kept, tuple(find_slots(fold_text(text))))
 
@@ -62,22 +66,36 @@ def _merge_phrases(row: Sequence[TextItem], lexicon: Lexicon) -> list[TextItem]:
     return items
 
 
-def _split(row: Sequence[TextItem]) -> Iterator[list[TextItem]]:
-    """Break a sentence into clauses; "otherwise" opens one back to the comma before it."""
-    clause: list[TextItem] = []
+def _split(row: Sequence[TextItem]) -> Iterator[tuple[str, list[TextItem]]]:
+    """Break a sentence into clauses; "otherwise" opens one back to the comma before it.
+
+    Each comes with the stem of the conjunction that opens it, "" for none.
+    """
+    opener, clause = "", list[TextItem]()
     for at, item in enumerate(row):
         root = stem(item.text) if item.kind == "word" else ""
         ends = item.kind == "stop" and (item.text in _BREAKS or item.text.startswith("-"))
         if root in OTHERWISE:
             at = max((n for n, each in enumerate(clause) if each.text == ","), default=len(clause))
-            yield clause[:at]
-            clause = [item, *clause[at:]]
-        elif ends or root in _SPLITTERS or _separates_claims(item, clause, row[at + 1 :]):
-            yield clause
-            clause = []
+            yield opener, clause[:at]
+            opener, clause = "", [item, *clause[at:]]
+        elif (
+            ends
+            or (root in _SPLITTERS and not (root == _TIMED and _names_time(row[at + 1 :])))
+            or _separates_claims(item, clause, row[at + 1 :])
+        ):
+            yield opener, clause
+            opener, clause = root, []
         else:
             clause.append(item)
-    yield clause
+    yield opener, clause
+
+
+def _names_time(row: Sequence[TextItem]) -> bool:
+    """Whether "since" is followed by a time, such as "version 2.4", and not by a claim."""
+    part = list(takewhile(lambda each: each.kind != "stop", row))
+    verbs = [each for each in part[1:] if each.text in _VERBS or each.text.endswith(("ed", "s"))]
+    return bool(part) and (part[0].kind != "word" or not any(v.kind == "word" for v in verbs))
 
 
 def _separates_claims(item: TextItem, clause: Sequence[TextItem], rest: Sequence[TextItem]) -> bool:

@@ -13,6 +13,7 @@ MOST: Final = 3.0
 MOST_GAP: Final = 4
 _RETURNS: Final = ("came back", "come back", "comes back", "return", "reappear", "recur", "reoccur")
 _SHARED: Final = 0.2
+SAME_CLAIM: Final = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Comparison:
     whole: Match
     best: Match
     figures: dict[str, float]
+    ends: int
 
 
 def compare(old: Analysis, new: Analysis) -> Comparison:
@@ -48,7 +50,7 @@ def build_comparison(old: Analysis, new: Analysis, whole: Match) -> Comparison:
         "swapped": swapped,
         "kept_order": in_order,
     }
-    return Comparison(whole, best, {**figures, **_interactions(figures)})
+    return Comparison(whole, best, {**figures, **_interactions(figures)}, _compare_ends(best))
 
 
 def align_claims(old: Sequence[Clause], new: Sequence[Clause]) -> list[Match]:
@@ -58,6 +60,24 @@ def align_claims(old: Sequence[Clause], new: Sequence[Clause]) -> list[Match]:
         tried = [match((each,), (claim,)) for each in old]
         found.append(max(tried, key=lambda m: m.cover[0] * m.cover[1] * m.size))
     return found
+
+
+def remove_shared_claims(
+    old: Sequence[Clause], new: Sequence[Clause]
+) -> tuple[tuple[Clause, ...], tuple[Clause, ...]]:
+    """Return the clauses of two texts without those that both have."""
+    left, right = list(old), list(new)
+    for one in old:
+        same = next((each for each in right if _is_same_claim(one, each)), None)
+        if same is not None:
+            left.remove(one)
+            right.remove(same)
+    return tuple(left), tuple(right)
+
+
+def _is_same_claim(one: Clause, two: Clause) -> bool:
+    m = match((one,), (two,))
+    return m.least >= SAME_CLAIM and not is_flipped(m)
 
 
 def coverage(whole: Match, best: Match) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Classify the relation of two observations, with a reason."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -10,11 +10,18 @@ from math import exp
 from typing import Final
 
 from lamplighter.domain.memory.frames import FRAMES, Frame
-from lamplighter.domain.relate.analysis import POLAR, Analysis, ClauseWord, Measure
-from lamplighter.domain.relate.features import Comparison, build_comparison, heavy_words
+from lamplighter.domain.relate.analysis import POLAR, Analysis, Clause, ClauseWord, Measure
+from lamplighter.domain.relate.features import (
+    Comparison,
+    build_comparison,
+    heavy_words,
+    remove_shared_claims,
+)
 from lamplighter.domain.relate.match import Match, match
 from lamplighter.domain.relate.measures import QUANTITIES, measures_agree
 from lamplighter.domain.relate.replaced import (
+    compare_limits,
+    compare_links,
     find_added_condition,
     find_replacements,
     is_subject,
@@ -44,6 +51,7 @@ OFTEN: Final = 0.5  # of the way from never to always
 REASON_CHARS: Final = 300
 FRAME_PROBABILITY: Final = 0.99
 OUT_TOPIC: Final = 0.5
+PARTS: Final = 4  # claims of one text that are compared with each of the other
 _AMOUNTS: Final = frozenset(["duration", "period", "bytes", "rate", "percent", "clock", "weekday"])
 OTHER_SIGNS: Final = ("opposed", "often", "amount", "only_one")
 
@@ -141,11 +149,20 @@ def judge(new: Analysis, existing: Analysis, by: Weights | None = None) -> Relat
 
 def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> RelationVerdict:
     """Judge two observations; `p` is the score of the verdict, not yet calibrated."""
+    whole = match(existing.clauses, new.clauses)
+    verdict = _judge_whole(new, existing, whole, by)
+    if verdict.relation in (Relation.SAME, Relation.CONFLICTING) or whole.size < LEAST_SHARED:
+        return verdict
+    return _judge_parts(new, existing, verdict, by) or verdict
+
+
+def _judge_whole(
+    new: Analysis, existing: Analysis, whole: Match, by: Weights | None
+) -> RelationVerdict:
     differing = differing_slots(existing.slots, new.slots)
     if differing is not None:
         reason = " instead of ".join(_shorten(slot.label) for slot in reversed(differing))
         return RelationVerdict(Relation.CONFLICTING, reason, FRAMED)
-    whole = match(existing.clauses, new.clauses)
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
         return RelationVerdict(Relation.UNRELATED, "the texts have little in common", LITTLE)
     comparison = build_comparison(existing, new, whole)
@@ -169,22 +186,55 @@ def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> R
     )
 
 
+def _judge_parts(
+    new: Analysis, existing: Analysis, whole: RelationVerdict, by: Weights | None
+) -> RelationVerdict | None:
+    """Return the conflict between parts of two texts of several claims; None for none.
+
+    Texts that share a claim may conflict in the others, texts of two topics in one claim of each.
+    """
+    parts: Iterable[tuple[Sequence[Clause], Sequence[Clause]]] = ()
+    if len(existing.claims) == len(new.claims) == 1:
+        return None
+    if whole.sure:
+        parts = (((one,), (two,)) for one in existing.claims[:PARTS] for two in new.claims[:PARTS])
+    else:
+        old_rest, new_rest = remove_shared_claims(existing.clauses, new.clauses)
+        if old_rest and new_rest and len(old_rest) < len(existing.clauses):
+            parts = [(old_rest, new_rest)]
+    for old_part, new_part in parts:
+        verdict = _judge_whole(
+            replace(new, clauses=tuple(new_part), slots=()),
+            replace(existing, clauses=tuple(old_part), slots=()),
+            match(old_part, new_part),
+            by,
+        )
+        if verdict.relation is Relation.CONFLICTING:
+            return verdict
+    return None
+
+
 def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict:
     """Keep apart what gives another attribute; decide by the outcomes what is not sure."""
     if verdict.relation is not Relation.UNRELATED and _of_another_attribute(comparison.whole):
         return RelationVerdict(Relation.UNRELATED, _difference_reason(comparison), FRAMED)
     settled = verdict if verdict.sure else _agree_outcomes(comparison) or verdict
-    if settled.relation is Relation.SAME and _is_negated(comparison.figures):
-        return RelationVerdict(
-            Relation.UNSURE, "may conflict: one text negates the other", settled.p
-        )
+    if settled.relation in (Relation.SAME, Relation.UNSURE):
+        settled = _compare_conditions(comparison, settled)
     return settled
 
 
-def _is_negated(figures: Mapping[str, float]) -> bool:
-    """Whether two claims of the same words differ by a negation, whatever their outcomes."""
-    same_words = figures["left"] + figures["right"] <= WEAK_WORD
-    return bool(figures["net_claim"] and same_words and not figures["net"])
+def _compare_conditions(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict:
+    """Keep apart two claims of which the conditions, or what they are limited to, differ."""
+    turned = compare_links(comparison.whole) or compare_limits(comparison.whole)
+    figures = comparison.figures
+    if turned == "negates" and figures["left"] + figures["right"] <= WEAK_WORD:
+        return RelationVerdict(Relation.CONFLICTING, "opposite condition", FRAMED)
+    if turned == "denies" and verdict.relation is Relation.SAME:
+        return RelationVerdict(Relation.CONFLICTING, "one text negates the other", FRAMED)
+    if turned and verdict.relation is Relation.SAME:
+        return RelationVerdict(Relation.UNSURE, "may conflict: another condition", verdict.p)
+    return verdict
 
 
 def _agree_outcomes(comparison: Comparison) -> RelationVerdict | None:
@@ -201,7 +251,9 @@ def _agree_outcomes(comparison: Comparison) -> RelationVerdict | None:
 
 
 def _of_another_attribute(whole: Match) -> bool:
-    """Whether only one text gives an amount, and the other says something else."""
+    """Whether only one of two claims gives an amount, and the other says something else."""
+    if len(whole.old) > 1 or len(whole.new) > 1:
+        return False
     sides = ((whole.old, whole.new, whole.right), (whole.new, whole.old, whole.left))
     return any(
         any(each.kind in _AMOUNTS and not each.condition for c in one for each in c.measures)
@@ -278,6 +330,7 @@ def _is_doubtful(comparison: Comparison, same: float) -> bool:
     figures = comparison.figures
     added = find_added_condition(comparison.whole)
     apart = figures["out_apart_topic"] >= OUT_TOPIC and not (figures["clauses"] or added)
+    apart = apart or (comparison.ends < 0 and not figures["clauses"])
     unlike = apart or figures["relapse"] or figures["amount"] or figures["often"] >= OFTEN
     return same < least or bool(unlike or replaced) or _other_fillers(comparison.whole)
 

@@ -37,6 +37,13 @@ _EFFORT: Final = stems(
     "help intervention action hand ask touch anybody anyone operator person human attention"
     " restart reboot reload bounce interruption effort work prompt notice"
 )
+_NEGATIVE: Final = stems("unless besides")
+_EARLIER: Final = stems("before until")
+_LATER: Final = stems("after since once")
+_BECAUSE: Final = stems("because since")
+REVERSED: Final = {"before": "after"}
+"""What a condition is when its claim is denied: "not before" is "after"."""
+
 _NEEDS: Final = stems(
     "need require depend rely compulsory mandatory essential necessary obligatory"
 )
@@ -63,10 +70,14 @@ _GOING: Final = frozenset(["back", "again", "going", "free", "room"])
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a clause ends (`sign`), and whether its condition is a presence or an absence."""
+    """How a clause ends (`sign`), and whether its condition is a presence or an absence.
+
+    `despite` says that it ends so in spite of that: "works although redis is missing".
+    """
 
     sign: int = 0
     presence: int = 0
+    despite: bool = False
 
 
 NO_OUTCOME: Final = Outcome()
@@ -96,13 +107,14 @@ def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
         return _MISSED
     if not sign and denies % 2:
         sign = -1  # what does not happen is missed, unless it was trouble
-    if not sign and any(word.root in _CONCEDES for word in tokens):
+    despite = any(word.root in _CONCEDES for word in tokens)
+    if not sign and despite:
         sign = 1
     may = any(word.root in _MAY for word in main)
     presence = _presence(conditions, misses=sign < 0 or may)
     if not presence and any(word.text == "without" for word in main):
         presence = -1
-    return Outcome(sign or int(may and bool(conditions)), presence)
+    return Outcome(sign or int(may and bool(conditions)), presence, despite)
 
 
 def _count_denials(main: Sequence[_Word]) -> int:
@@ -121,7 +133,7 @@ def compare_outcomes(one: Outcome, two: Outcome) -> int:
     if sign < 0 and {(one.sign, one.presence), (two.sign, two.presence)} == {(1, 0), (-1, -1)}:
         return 0
     if one.presence * two.presence < 0:
-        return int(sign < 0)
+        return min(sign, 0) if one.despite or two.despite else int(sign < 0)
     return sign
 
 
@@ -344,3 +356,21 @@ def _brings(main: Sequence[_Word]) -> bool:
     brings = [at for at, word in enumerate(main) if word.root in _BRINGS]
     start = next((at for at in brings if at or not main[at].text.endswith("ing")), len(main))
     return any(word.text in _GOING for word in main[start + 1 :])
+
+
+def link_kind(root: str, before: str, links: Sequence[tuple[str, int]], place: int) -> str:
+    """Return the kind of a condition that a word opens after the word `before`."""
+    if root in _NEGATIVE or (links and links[-1] == ("unless", place - 1)):
+        return "unless"
+    if root in _CONCEDES or before == "even":
+        return "despite"
+    if root in _EARLIER:
+        return "before"
+    if before == "only":
+        return "only"
+    return "after" if root in _LATER else "if"
+
+
+def opener_kind(root: str) -> str:
+    """Return the kind of a clause that a conjunction opens; "" where it is a claim."""
+    return "because" if root in _BECAUSE else ""

@@ -6,7 +6,7 @@ from typing import Final
 
 from lamplighter.domain.relate.analysis import LIGHT, POLAR, Clause, ClauseWord, Measure, Sense
 from lamplighter.domain.relate.lexicon import Lexicon
-from lamplighter.domain.relate.outcome import read_outcome
+from lamplighter.domain.relate.outcome import REVERSED, link_kind, opener_kind, read_outcome
 from lamplighter.domain.relate.text import ORDINALS, TextItem
 from lamplighter.domain.stemming import stem, stems
 
@@ -21,6 +21,11 @@ _ONLY: Final = stems("only just merely solely")
 _ABSENCE: Final = frozenset(["available±", "exist±", "connected±", "connectedness±", "arriving±"])
 _PORTS: Final = stems("port tcp udp listen listener connector exporter socket")
 _ANSWERS: Final = stems("http status code reply redirect")
+_CODES: Final = stems("error code status errno signal exit")
+# HTTP codes that are no round numbers
+_STATUSES: Final = frozenset((*range(301, 309), *range(401, 432), *range(501, 512)))
+_NO_PLURALS: Final = ("is", "was", "as", "has", "does", "this", "its", "means")
+_ARTICLES: Final = ("a", "an", "the")
 _LABELLED: Final = stems(
     "vm ct lxc node disk pool vlan channel osd slot line rack zone radio instance worker shard bay"
     " job thread task camera sensor unit site partition broker controller bank fan core gpu room"
@@ -37,6 +42,8 @@ _IN_TURN: Final = ("first", "then", "afterwards")
 _TURNS: Final = frozenset(
     ["first", "last", "then", "second", "finally", "lastly", "afterwards", "later", "next"]
 )
+_NTH: Final = frozenset([*ORDINALS, "every", "each"])
+_ALSO: Final = ("also", "too", "even")
 PORTS: Final = range(21, 65_536)
 
 
@@ -68,10 +75,16 @@ class _ClauseReader:
     itself: list[int] = field(default_factory=list)  # where the service is named, or meant
     waiting: int = 0  # where it first says that something waits
     before: str = ""  # the word before
-    ordinal: tuple[str, str] = ("", "")  # which of several things of a name
+    ordinals: list[tuple[str, str]] = field(default_factory=list)  # which of several of a name
+    links: list[tuple[str, int]] = field(default_factory=list)  # kinds of conditions, with places
+    also: bool = False
+    counts: bool = False  # whether a plural follows
 
-    def take(self, item: TextItem, *, last: bool) -> None:
-        """Take in the next item."""
+    def take(self, item: TextItem, then: str) -> None:
+        """Take in the next item; `then` is the text of the one after it, "" for the last."""
+        self.counts = (
+            then.endswith("s") and then not in _NO_PLURALS and self.before not in _ARTICLES
+        )
         self.place += 1
         self.phrase = item.raw
         if item.kind == "stop":
@@ -81,7 +94,7 @@ class _ClauseReader:
         elif item.kind == "name" and self.labels():
             self.measure(TextItem("label", item.text))
         elif item.kind in ("word", "name"):
-            self.word(item.text, name=item.kind == "name", last=last)
+            self.word(item.text, name=item.kind == "name", last=not then)
             self.before = item.text
         else:
             self.measure(item)
@@ -107,6 +120,7 @@ class _ClauseReader:
         lexicon = self.lexicon
         self.cancels = self.cancels or root in _CANCELS
         self.conditional(text, root)
+        self.also = self.also or text in _ALSO
         self.otherwise = self.otherwise or root in OTHERWISE
         if root == "wait":
             self.waiting = self.waiting or self.place
@@ -130,6 +144,12 @@ class _ClauseReader:
             self.condition = self.condition and not self.excepting
             self.excepting = root == _BESIDES
         self.condition = self.condition or begins
+        if begins:
+            self.links.append((link_kind(root, self.opened(), self.links, self.place), self.place))
+
+    def opened(self) -> str:
+        """Return the word before a conjunction: "even" of "even if", also where it is a phrase."""
+        return self.phrase.partition(" ")[0] or self.before
 
     def denied(self, root: str) -> None:
         """Note a denial, and how often something happens."""
@@ -139,6 +159,8 @@ class _ClauseReader:
         if root in self.lexicon.scales:
             self.often = self.lexicon.scales[root]
             self.denials[self.condition] += self.often == 1
+            if self.phrase.endswith(" time"):
+                self.ordinals.append(("every", "time"))
 
     def bounded(self, bound: str) -> None:
         """Read a bound: it comes before its number, or right after it."""
@@ -164,8 +186,9 @@ class _ClauseReader:
         weight = POLAR if polar else LIGHT if light else POLAR if end or effect else 1.0
         if self.condition:
             end, effect = 0, ""
-        elif self.before in ORDINALS and text != "time" and not self.ordinal[0]:
-            self.ordinal = (self.before, senses[0].key)
+        if self.before in _NTH:
+            nth = "every" if self.before == "each" else self.before
+            self.ordinals.append((nth, senses[0].key))
         at = self.place
         aside = self.condition and not self.denials[1] and senses[0].key not in _ABSENCE
         self.tokens.append(
@@ -252,6 +275,8 @@ class _ClauseReader:
             return "label"  # of a switch: no listener has so low a port
         if self.roots & _PORTS and int(item.low) in PORTS:
             return "port"
+        if self.follows(_CODES) or (item.low in _STATUSES and not self.counts):
+            return "status"
         if 100 <= item.low < 600 and len(item.text) == 3 and self.roots & _ANSWERS:
             return "status"
         if len(item.text) in (4, 5) and self.single and int(item.low) in PORTS:
@@ -284,7 +309,9 @@ class _ClauseReader:
         first, then = self.around(place)
         if not self.denials[0] and not waits:
             return first, then
-        self.denials[0] -= bool(self.denials[0])
+        if self.denials[0]:
+            self.denials[0] -= 1
+            self.links = [(REVERSED.get(kind, kind), at) for kind, at in self.links]
         self.cancels = False
         return then, first
 
@@ -305,13 +332,15 @@ class _ClauseReader:
         return one - two, two - one
 
 
-def read_clause(row: Sequence[TextItem], lexicon: Lexicon, own: frozenset[str]) -> Clause:
-    """Read a clause; `own` are stems that say nothing here."""
+def read_clause(
+    row: Sequence[TextItem], lexicon: Lexicon, own: frozenset[str], opener: str = ""
+) -> Clause:
+    """Read a clause that a conjunction opens; `own` are stems that say nothing here."""
     found = [lexicon.root(item.text) for item in row if item.kind == "word"]
     roots = frozenset(each for root in found for each in (root, *lexicon.meanings(root)))
     reading = _ClauseReader(lexicon, own, roots)
     for at, item in enumerate(row):
-        reading.take(item, last=at == len(row) - 1)
+        reading.take(item, row[at + 1].text if at + 1 < len(row) else "")
     first, then = reading.order()
     return Clause(
         tokens=tuple(reading.tokens),
@@ -328,5 +357,8 @@ def read_clause(row: Sequence[TextItem], lexicon: Lexicon, own: frozenset[str]) 
         single=reading.single,
         predicate=reading.predicate,
         outcome=read_outcome(row, lexicon),
-        ordinal=reading.ordinal,
+        ordinals=tuple(reading.ordinals),
+        links=tuple(reading.links),
+        opener=opener_kind(opener),
+        also=reading.also,
     )

@@ -1,9 +1,10 @@
-"""Whether two claims are one sentence in which a word was replaced, or a condition added."""
+"""Whether two claims are one sentence with another word, condition, negation or conjunction."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import product
 from typing import Final
 
-from lamplighter.domain.relate.analysis import POLAR, Clause, ClauseWord, Measure
+from lamplighter.domain.relate.analysis import LIGHT, POLAR, Clause, ClauseWord, Measure
 from lamplighter.domain.relate.match import HEAVY, Match
 
 _STARTS: Final = frozenset(["restart", "running±"])
@@ -15,6 +16,8 @@ _SPANS: Final = frozenset(
 """A duration right after such a word is how long its subject takes, whichever of them it is."""
 
 _LEAST_SUBJECT: Final = 0.8
+_OPPOSITE: Final = frozenset(["unless", "before"])
+"""The kinds of conditions that hold while their event has not come."""
 
 Gap = tuple[list[ClauseWord], list[ClauseWord]]
 """The words in one position of the sentence, in the old and in the new text."""
@@ -73,8 +76,10 @@ def other_of_its_kind(old: Sequence[Clause], new: Sequence[Clause]) -> str:
     """Return two ordinals of one kind of thing, such as "second, not first"; empty for others."""
     if len(old) != 1 or len(new) != 1:
         return ""
-    (one, thing), (two, other) = old[0].ordinal, new[0].ordinal
-    return f"{two}, not {one}" if one and two and one != two and thing == other else ""
+    for (one, thing), (two, other) in product(old[0].ordinals, new[0].ordinals):
+        if one != two and thing == other:
+            return f"{two}, not {one}"
+    return ""
 
 
 def is_value(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
@@ -156,3 +161,79 @@ def _limits(measure: Measure) -> bool:
 
 def _narrows(word: ClauseWord) -> bool:
     return word.weight >= POLAR and word.senses[0].key not in _STARTS
+
+
+def compare_links(m: Match) -> str:
+    """Say how the conditions of two texts of the same words differ.
+
+    "negates" where one is the opposite of the other, "denies" where the claims are, under one
+    condition, "differs" where both may be true, "" where they agree, or where the words of one
+    condition are no condition in the other text.
+    """
+    links = list(_links(m))
+    if any(bool(one) != bool(two) for one, two in links):
+        return ""
+    kinds = {frozenset(pair) for pair in links}
+    turned = any(len(pair) > 1 and len(pair & _OPPOSITE) == 1 for pair in kinds)
+    if not turned and _is_denied(m):
+        return "denies"
+    if (turned + _flips(m)) % 2 and turned:
+        return "differs" if frozenset(("before", "after")) in kinds else "negates"
+    if frozenset(("only", "despite")) in kinds:
+        return "negates"
+    lone = [*m.left, *m.right]
+    turns = not turned and _flips(m) == _tells(lone) == 1
+    doubtful = turns and sum(word.weight for word in lone) <= HEAVY
+    return "differs" if doubtful or frozenset(("because", "despite")) in kinds else ""
+
+
+def compare_limits(m: Match) -> str:
+    """Say whether one text limits a claim to something that the other extends it to."""
+    sides = [
+        (any(each.only for each in side), any(each.also or each.amount == "all" for each in side))
+        for side in (m.old, m.new)
+    ]
+    return "negates" if {(True, False), (False, True)} == set(sides) else ""
+
+
+def _links(m: Match) -> Iterator[tuple[str, str]]:
+    """Return the links of what both texts contain."""
+    for pair in m.pairs:
+        if min(pair.old.weight, pair.new.weight) > LIGHT:
+            yield _link(pair.old, m.old), _link(pair.new, m.new)
+    for one, two in m.measures.same:
+        yield _link(one, m.old), _link(two, m.new)
+
+
+def _link(item: ClauseWord | Measure, clauses: Sequence[Clause]) -> str:
+    for clause in clauses:
+        if any(item is each for each in (*clause.tokens, *clause.measures)):
+            if not item.condition:
+                return clause.opener
+            return next((kind for kind, at in reversed(clause.links) if at < item.place), "if")
+    return ""
+
+
+def _is_denied(m: Match) -> bool:
+    """Whether only a "not", or one word of opposite meaning, tells two claims apart."""
+    denied = sum(each.denials + each.denied_conditions for each in (*m.old, *m.new))
+    opposed = [pair for pair in m.pairs if pair.opposed]
+    unlike = any(pair.opposite_signs and not pair.opposed for pair in m.pairs)
+    alone = len(m.old) == len(m.new) == 1
+    lone = [*m.left, *m.right]
+    same_words = sum(word.weight for word in lone) <= POLAR
+    return bool(
+        alone and (denied + len(opposed)) % 2 and same_words and not unlike and _tells(lone) == 0
+    )
+
+
+def _flips(m: Match) -> int:
+    """Count what else turns one of two texts against the other."""
+    denied = sum(each.denials + each.denied_conditions for each in (*m.old, *m.new))
+    unlike = sum(pair.opposed or pair.opposite_signs for pair in m.pairs)
+    return denied + unlike + _tells([*m.left, *m.right])
+
+
+def _tells(words: Sequence[ClauseWord]) -> int:
+    """Count the words that say that something is not so."""
+    return sum(word.senses[0].tells < 0 for word in words if word.weight >= POLAR)

@@ -83,9 +83,10 @@ _READY: Final = r"\b(ready|up|back|warm|available|usable|answers?|answered|start
 _AT_ONCE: Final = r"(?:at once|immediately|instantly|right away|straight away|in no time)\b"
 # an exception is a condition: its word has the stem of a failure
 _EXCEPT: Final = re.compile(
-    r"\b(?:with the exception of|except(?:ing)?(?: for| when| if| that)?|excluding)\b"
+    r"\b(?:with the exception of|except(?:ing)?(?: for| that)?(?! (?:when|if)\b)|excluding)\b"
 )
 _SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
+    (re.compile(r"\bexcept (?:for )?(?:when|if)\b"), "unless"),
     (_EXCEPT, "besides"),
     (re.compile(r"\b((?:all|every|each|any|no|none|nothing|everything)(?: \w+){0,2}) but "
                 r"(?=(?:the|those|its|for|on|at|in|1)\b)"), r"\1 besides "),
@@ -134,7 +135,10 @@ _SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
     (re.compile(r"\bevery other (day|week|month|hour|year)\b"), r"every 2 \1s"),
     (re.compile(r"\bevery second (day|week|month|hour|year)\b"), r"every 2 \1s"),
     (re.compile(rf"\b(\d+) times (?:an?|per|each|every) ({_TIMES})\b"), r"split \1 \2"),
-    (re.compile(r"\b(?:once|1 times?) (?:an?|per|each|every) (\w+)\b"), r"every 1 \1"),
+    (re.compile(rf"\b(?:once|1 times?) (?:an? (?={_TIMES}|night)|(?:per|each|every) )(\w+)\b"),
+     r"every 1 \1"),
+    (re.compile(r"(?<!at )\bonce(?=(?: before| after| and then| in all)\b| *(?:$|[.,;:)]))"),
+     "1 times"),
     (re.compile(rf"\bonce in (\d+) ({_TIMES})\b"), r"every \1 \2"),
     (re.compile(r"\b(\d+)[- ](\w+) intervals?\b"), r"every \1 \2"),
     (re.compile(r"\b(hour|day|week|month|quarter|year|night)ly\b"), r"every 1 \1"),

@@ -98,7 +98,7 @@ def markdown(found: Mapping[str, Any]) -> str:
 
 WORDS: Final = """
 - Each class has a world and a home of its own. Its checks run every 2 s. Repeats begin more than
-  5 minutes apart, because Lamplighter investigates a service at most once in that time.
+  5 minutes apart, so that each has an incident of its own.
 - *After s* is the median time from the fault to the incident, *1st s* to *3rd s* the median time
   until users were served again, by repeat, and *person s* the median time until a person was
   asked.

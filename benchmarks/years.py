@@ -51,6 +51,8 @@ AT_ONCE: Final = 1_000
 ASKED: Final = 5
 WORDS: Final = "takes 60"
 """The text of one memory in 80."""
+COMMON: Final = "9"
+"""The text of every second memory: the longest list of those with it, and of those without."""
 FAILURES: Final = tuple(
     f"{what} {how}"
     for what in ("The HTTP check", "The TCP check", "The process", "The disk", "The certificate")
@@ -204,6 +206,9 @@ QUESTIONS: Final[dict[str, Question]] = {
     "counts_with_words": lambda db: _counts(db, None, WORDS),
     "counts_as_of_with_words": lambda db: _counts(db, END - timedelta(days=30), WORDS),
     "page_as_of_with_words": lambda db: _page(db, END - timedelta(days=30), WORDS),
+    "views_with_common_word": lambda db: facets.views(db, MemoryFilter(by=END, q=COMMON)),
+    "counts_as_of_with_common_word": lambda db: _counts(db, END - timedelta(days=30), COMMON),
+    "page_as_of_with_common_word": lambda db: _page(db, END - timedelta(days=30), COMMON),
     "page_as_of_by_source": lambda db: _page(db, END - timedelta(days=30), sort=Sort.SOURCE),
     "page_as_of_last_month": lambda db: _page(db, END - timedelta(days=30)),
     "page_as_of_spring": lambda db: _page(db, END - timedelta(days=270)),

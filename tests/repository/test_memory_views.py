@@ -12,7 +12,7 @@ from lamplighter.domain.memory.decay import inactive_from
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, with_confidence
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
-from lamplighter.repository.memory import facets, history, memories
+from lamplighter.repository.memory import facets, history, listing, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort, View
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.tables import exposures, reviews
@@ -147,3 +147,24 @@ async def test_each_view_is_counted_under_the_other_filters(db: Database) -> Non
         "single": 1,
         "edited": 0,
     }
+
+
+@pytest.mark.parametrize("few", [0, 1, 2_000])
+async def test_a_word_is_counted_alike_by_the_list_of_those_with_it_and_of_those_without(
+    db: Database, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(listing, "FEW", few)
+    texts = ["Takes 60s", "TAKES 5s", "It fades", "Waits", "takes 100% of it"]
+    for text in texts:
+        await kept(db, observation=text, confidence=0.31)
+    for word in ("takes", "100%", "a", "zzz"):
+        count = sum(word in text.lower() for text in texts)
+        selection = MemoryFilter(q=word, by=NOON + 90 * DAY)
+
+        now, then = [await facets.facets(db, selection, at=at) for at in (None, NOON)]
+        views = await facets.views(db, selection)
+
+        services = [("jellyfin", count)] if count else []
+        assert (now.services, then.services) == (services, services)
+        assert [views[name] for name in (View.UNUSED, View.SINGLE, View.FADING)] == [count] * 3
+        assert len(await listed(db, replace(selection, by=None))) == count

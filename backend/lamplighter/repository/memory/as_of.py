@@ -54,6 +54,17 @@ class _HistoryValue(FunctionElement[Any]):
         super().__init__(entry, sa.literal_column(f"'{row.name}'"), held)
 
 
+class Unindexed(FunctionElement[Any]):
+    """A value that SQLite finds by no index: it would look up most rows, one by one."""
+
+    name = "unindexed"
+    inherit_cache = True
+
+    def __init__(self, value: sa.ColumnElement[Any]) -> None:
+        self.type = NUMBER if isinstance(value.type, sa.Boolean) else value.type
+        super().__init__(value)
+
+
 class OnSqlite(FunctionElement[Any]):
     """A condition on SQLite, and another one on PostgreSQL; as a number, it is not compared."""
 
@@ -117,8 +128,8 @@ def _parts(at: datetime, only: tuple[int, ...] | None, *, narrow: bool) -> Seque
 
 def _whenever(at: datetime) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
     """Return the conditions of a moment in words that no index of moments answers."""
-    held_to, held_from = memory_periods.c.held_to, memory_periods.c.held_from
-    return held_to.concat("") > stamp(at), held_from.concat("") <= stamp(at)
+    held_to, held_from = map(Unindexed, (memory_periods.c.held_to, memory_periods.c.held_from))
+    return held_to > stamp(at), held_from <= stamp(at)
 
 
 def _in_period(*period: sa.ColumnElement[bool]) -> sa.FromClause:
@@ -176,6 +187,17 @@ def _history_value_sqlite(element: _HistoryValue, compiler: Any, **more: Any) ->
         f"coalesce(json_extract({entry}, {path}),"
         f" CASE WHEN json_type({entry}, {path}) IS NULL THEN {row} END)"
     )
+
+
+@compiles(Unindexed, "sqlite")
+def _unindexed_sqlite(element: Unindexed, compiler: Any, **more: Any) -> str:
+    """Write a plus sign: it copies nothing, unlike an empty text."""
+    return f"+({compiler.process(next(iter(element.clauses)), **more)})"
+
+
+@compiles(Unindexed, "postgresql")
+def _unindexed_postgres(element: Unindexed, compiler: Any, **more: Any) -> str:
+    return f"({compiler.process(next(iter(element.clauses)), **more)})"
 
 
 @compiles(OnSqlite, "sqlite")

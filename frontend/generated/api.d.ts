@@ -1665,6 +1665,8 @@ export interface components {
         /**
          * OrganizerRunOut
          * @description A run. `act_id` is its act in the journal, null where nothing changed; `counts` by name.
+         *
+         *         While it works, `stage` names its stage; a `stage_total` of 0 is unknown.
          */
         OrganizerRunOut: {
             id: number;
@@ -1673,6 +1675,9 @@ export interface components {
             started_at: string;
             ended_at: string | null;
             act_id: number | null;
+            stage: string | null;
+            stage_done: number;
+            stage_total: number;
             counts: {
                 [key: string]: number;
             };
@@ -1713,6 +1718,9 @@ export interface components {
             started_at: string;
             ended_at: string | null;
             act_id: number | null;
+            stage: string | null;
+            stage_done: number;
+            stage_total: number;
             counts: {
                 [key: string]: number;
             };
@@ -4118,7 +4126,7 @@ export interface components {
         ChangeOut: {
             seq: number;
             /** @enum {unknown} */
-            entity: "alert" | "approval" | "cooldown" | "entity" | "escalation" | "event" | "halt" | "incident" | "login" | "marker" | "memory" | "notice" | "page_review" | "relationship" | "request" | "review" | "session" | "supervisor" | "token" | "trash";
+            entity: "alert" | "approval" | "cooldown" | "entity" | "escalation" | "event" | "halt" | "incident" | "login" | "marker" | "memory" | "notice" | "organizer_run" | "page_review" | "relationship" | "request" | "review" | "session" | "supervisor" | "token" | "trash";
             id: number;
             /** @enum {unknown} */
             op: "batch" | "created" | "deleted" | "updated";

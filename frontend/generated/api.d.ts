@@ -1429,6 +1429,8 @@ export interface components {
         /**
          * EntityCaseOut
          * @description An entity with all its names, its neighbors, and the memories that name it.
+         *
+         *         `merged` are the entities that are merged into it.
          */
         EntityCaseOut: {
             id: number;
@@ -1449,6 +1451,7 @@ export interface components {
             deleted_at: string | null;
             version: number;
             names: string[];
+            merged: components["schemas"]["EntityOut"][];
             neighbors: components["schemas"]["NeighborOut"][];
             evidence: components["schemas"]["MemoryOut"][];
         };

@@ -359,8 +359,6 @@ async def _select(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> Se
 
     What was extracted before is left out: a person may have rejected it.
     """
-    if bundle.recent:
-        return NO_SELECTION
     if work.batches and (batch := work.batches.begin(bundle, upcoming)):
         work.counts["model_requests"] += bool(offer_sentences(batch))
     if work.selector is None or work.run is None:

@@ -42,7 +42,7 @@ def test_entities_are_merged_by_keys_and_the_merge_is_undone(page: Page, app: Ap
 
     chosen.get_by_role("button", name="Unmerge A. Lovelace").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("A. Lovelace is an entity of its own again.")).to_be_visible()
+    expect(page.get_by_text("A. Lovelace unmerged.")).to_be_visible()
     expect(chosen.get_by_text("No relationships.")).to_be_visible()
     expect(chosen.get_by_role("heading", name="Ada")).to_be_focused()
     page.keyboard.press("z")
@@ -54,7 +54,7 @@ def test_entities_are_merged_by_keys_and_the_merge_is_undone(page: Page, app: Ap
 
     app.post(f"/api/v1/entities/{double}/merge", {"into": kept})
     page.goto(f"{app.url}/graph/{double}")
-    chosen.get_by_role("link", name="Show what it is merged into").click()
+    chosen.get_by_role("link", name="Show the other entity").click()
     expect(page).to_have_url(f"{app.url}/graph/{kept}")
     chosen.get_by_role("button", name="Unmerge A. Lovelace").click()
     expect(chosen.get_by_text("No relationships.")).to_be_visible()

@@ -105,13 +105,13 @@ def revise(memory: Memory, candidate: Candidate, *, now: datetime) -> Memory:
     What nobody thought over leaves the kind and whether it is distilled as they are; but new
     words of an episode are searched for facts again.
     """
-    raw, words = candidate.source in RAW_SOURCES, content_hash(candidate.observation)
+    raw, new_hash = candidate.source in RAW_SOURCES, content_hash(candidate.observation)
     episode = memory.kind is MemoryKind.EPISODIC and memory.trust is Trust.UNVERIFIED
-    searched = memory.distilled and episode and words != memory.content_hash
+    searched = memory.distilled and episode and new_hash != memory.content_hash
     return replace(
         memory,
         observation=candidate.observation,
-        content_hash=words,
+        content_hash=new_hash,
         title=candidate.title or memory.title,
         tags=candidate.tags or memory.tags,
         metadata=candidate.metadata or memory.metadata,

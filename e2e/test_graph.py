@@ -40,10 +40,24 @@ def test_entities_are_merged_by_keys_and_the_merge_is_undone(page: Page, app: Ap
     expect(chosen).to_contain_text("Also known as A. Lovelace")
     expect(chosen.get_by_role("link", name="Redis")).to_be_visible()
 
+    chosen.get_by_role("button", name="Unmerge A. Lovelace").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("A. Lovelace unmerged.")).to_be_visible()
+    expect(chosen.get_by_text("No relationships.")).to_be_visible()
+    expect(chosen.get_by_role("heading", name="Ada")).to_be_focused()
+    page.keyboard.press("z")
+    expect(chosen).to_contain_text("Also known as A. Lovelace")
     chosen.get_by_role("link", name="Redis").focus()
     page.keyboard.press("z")
     expect(chosen.get_by_text("No relationships.")).to_be_visible()
     assert app.get(f"/api/v1/entities/{double}")["current"]
+
+    app.post(f"/api/v1/entities/{double}/merge", {"into": kept})
+    page.goto(f"{app.url}/graph/{double}")
+    chosen.get_by_role("link", name="Show the other entity").click()
+    expect(page).to_have_url(f"{app.url}/graph/{kept}")
+    chosen.get_by_role("button", name="Unmerge A. Lovelace").click()
+    expect(chosen.get_by_text("No relationships.")).to_be_visible()
 
 
 def test_the_evidence_of_a_relationship_leads_to_its_memory(page: Page, app: App) -> None:

@@ -1,11 +1,18 @@
 """The Organizer page: a preview, a run, what it changed, and its undo."""
 
+import asyncio
+import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from app import App
+from lamplighter.domain.organize.run import OrganizerRun, StageProgress
+from lamplighter.repository import Database, writing
+from lamplighter.repository.organize import runs
+from lamplighter.repository.store.database import sqlite_url
 
 DECISION = "We decided to use Kafka for invoices."
 CONTRADICTS = "We decided not to use Kafka for invoices."
@@ -93,6 +100,53 @@ def test_a_contradiction_leads_to_its_review(page: Page, app: App) -> None:
 
     expect(page).to_have_url(f"{app.url}/reviews/1")
     expect(page.get_by_role("article")).to_contain_text("contradict")
+
+
+def step(app: App, run: OrganizerRun | None, done: int) -> OrganizerRun:
+    """Let a run of another process begin, go on, or end."""
+
+    async def work() -> OrganizerRun:
+        now = datetime.now(UTC)
+        async with Database(sqlite_url(app.home / "lamplighter.db")) as db, writing(db):
+            if run is None:
+                return await runs.insert(
+                    db, trigger="operator", owner="cli", act_id=0, raw=200, now=now
+                )
+            if done == 200:
+                return await runs.finish(db, run, act_id=None, raw=0, distilled=0, now=now)
+            await runs.beat(db, run, StageProgress(stage="compress", done=done, total=200), now=now)
+            return run
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work()).result()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_progress_of_a_run_of_the_command_line_is_live(
+    page: Page, app: App, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(f"{app.url}/organizer")
+    expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
+
+    run = step(app, None, 0)
+    bar = page.get_by_role("progressbar", name="Progress of run 1")
+    expect(bar).to_be_visible()
+    expect(bar).not_to_have_attribute("aria-valuenow", re.compile(""))
+    row = page.get_by_role("region", name="Runs of the organizer").get_by_role("listitem")
+    step(app, run, 20)
+    expect(row).to_contain_text("Compressing old episodes: 20 of 200 (10 %)")
+    expect(bar).to_have_attribute("aria-valuenow", "20")
+    before = row.bounding_box()
+    step(app, run, 180)
+    expect(bar).to_have_attribute("aria-valuenow", "180")
+    assert row.bounding_box() == before
+    row.get_by_role("link").click()
+    expect(bar).to_have_attribute("aria-valuetext", "Compressing old episodes: 180 of 200 (90 %)")
+    step(app, run, 200)
+    expect(bar).to_have_count(0)
+    expect(page.get_by_role("status").filter(has_text="Run 1 completed.")).to_be_visible()
+    assert page.evaluate(OVER) <= 0
 
 
 def test_a_run_that_is_not_there_says_so(page: Page, app: App, expected: set[int]) -> None:

@@ -1429,6 +1429,8 @@ export interface components {
         /**
          * EntityCaseOut
          * @description An entity with all its names, its neighbors, and the memories that name it.
+         *
+         *         `merged` are the entities that are merged into it.
          */
         EntityCaseOut: {
             id: number;
@@ -1449,6 +1451,7 @@ export interface components {
             deleted_at: string | null;
             version: number;
             names: string[];
+            merged: components["schemas"]["EntityOut"][];
             neighbors: components["schemas"]["NeighborOut"][];
             evidence: components["schemas"]["MemoryOut"][];
         };
@@ -1665,6 +1668,8 @@ export interface components {
         /**
          * OrganizerRunOut
          * @description A run. `act_id` is its act in the journal, null where nothing changed; `counts` by name.
+         *
+         *         While it works, `stage` names its stage; a `stage_total` of 0 is unknown.
          */
         OrganizerRunOut: {
             id: number;
@@ -1673,6 +1678,9 @@ export interface components {
             started_at: string;
             ended_at: string | null;
             act_id: number | null;
+            stage: string | null;
+            stage_done: number;
+            stage_total: number;
             counts: {
                 [key: string]: number;
             };
@@ -1713,6 +1721,9 @@ export interface components {
             started_at: string;
             ended_at: string | null;
             act_id: number | null;
+            stage: string | null;
+            stage_done: number;
+            stage_total: number;
             counts: {
                 [key: string]: number;
             };
@@ -4131,7 +4142,7 @@ export interface components {
         ChangeOut: {
             seq: number;
             /** @enum {unknown} */
-            entity: "alert" | "approval" | "cooldown" | "entity" | "escalation" | "event" | "halt" | "incident" | "login" | "marker" | "memory" | "notice" | "page_review" | "relationship" | "request" | "review" | "session" | "supervisor" | "token" | "trash";
+            entity: "alert" | "approval" | "cooldown" | "entity" | "escalation" | "event" | "halt" | "incident" | "login" | "marker" | "memory" | "notice" | "organizer_run" | "page_review" | "relationship" | "request" | "review" | "session" | "supervisor" | "token" | "trash";
             id: number;
             /** @enum {unknown} */
             op: "batch" | "created" | "deleted" | "updated";

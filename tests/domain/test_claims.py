@@ -217,3 +217,18 @@ def test_the_same_claim_has_the_same_name() -> None:
     one, other = claims_of("It is src/app.py. The entry point is src/app.py.")
     assert isinstance(one, TextClaim)
     assert one.name == other.name
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("The docs of A. Lovelace are in docs/a.md. It is old.", 2),
+        ("J. R. Hartley keeps it in docs/a.md.", 1),
+        ("We took plan A. Sources are in docs/a.md.", 2),
+        ("Plans by A. The docs are in docs/a.md.", 2),
+        ("Caches, e.g. Redis, are in docs/a.md.", 1),
+        ("Ask Dr. Smith. We run v1.2. Then it took 20 ms. See docs/a.md.", 4),
+    ],
+)
+def test_an_initial_or_abbreviation_ends_no_sentence(text: str, parts: int) -> None:
+    assert len(clauses(text)) == parts

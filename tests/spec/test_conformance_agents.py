@@ -38,6 +38,10 @@ type = "bugfix"
 tool = "kubectl"
 match_args = "restart"
 
+[[agents.open.inject_rules]]
+tool = "deploy"
+query = "readers"
+
 [[agents.blind.inject_rules]]
 tool = "kubectl"
 
@@ -201,7 +205,19 @@ def test_the_rules_of_an_agent_add_memories_beside_its_tools(
 
     answer = client.post("/api/v1/hooks/PostToolUse", json={**use, "tool_response": "done"})
 
-    wanted = {"open": {"bash", "kubectl"}}.get(name, set())
+    wanted = {"open": {"bash", "kubectl", "deploy"}}.get(name, set())
     assert set(begun.headers.get("x-lamplighter-tools", "").split()) == wanted
     words = answer.json().get("hookSpecificOutput", {}).get("additionalContext", "")
     assert (told in words) if told else words == ""
+
+
+def test_a_rule_with_a_query_adds_memories_whatever_the_tool_is_given(
+    doors: dict[str, Door],
+) -> None:
+    client, given = doors["open"].client, {"session_id": "deploys", "cwd": "/srv/shelf"}
+    client.post("/api/v1/hooks/SessionStart", json=given)
+    use = {**given, "tool_name": "Deploy", "tool_input": {"to": "staging"}, "tool_response": "done"}
+
+    answer = client.post("/api/v1/hooks/PostToolUse", json=use)
+
+    assert "Readers go on" in answer.json()["hookSpecificOutput"]["additionalContext"]

@@ -46,7 +46,9 @@ async def test_a_reader_sees_the_pages_of_its_project_only(here: NotebookContext
     for path, project in (("projects/shop", "blog"), ("services/jellyfin", "blog")):
         with pytest.raises(NotFound, match="for the project blog"):
             await read_page(here.db, path, project)
-    with pytest.raises(NotFound, match=r"has no page 'MEMORY' for the project empty\.$"):
+    with pytest.raises(
+        NotFound, match=r"has no page 'MEMORY' for the project empty\. It has no pages yet"
+    ):
         await read_page(here.db, "MEMORY", "empty")
     index = await read_page(here.db, "MEMORY", "blog")
     assert "Hugo" in index.text

@@ -24,10 +24,11 @@ from lamplighter.domain.memory.memory import (
 )
 from lamplighter.domain.memory.review import Resolution, ReviewAnswer
 from lamplighter.domain.organize.digest import MAX_EPISODES
-from lamplighter.domain.organize.run import ABANDONED_AFTER, RunState
+from lamplighter.domain.organize.run import ABANDONED_AFTER, RunState, StageProgress
 from lamplighter.domain.verify.claims import TextClaim
 from lamplighter.domain.verify.verdict import Answer, AnswerState
 from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.organize import runs
 from lamplighter.usecases.memory import curate, review
@@ -388,6 +389,39 @@ async def test_two_runs_at_once_do_the_work_once(db: Database) -> None:
     )
 
     assert sorted(type(each).__name__ for each in both) == ["Conflict", "OrganizerRun"]
+
+
+async def test_the_feed_shows_how_far_a_run_is(db: Database) -> None:
+    for number in range(3):
+        await captured(db, f"The build took {number} seconds.")
+    positions: list[tuple[str, int, int]] = []
+
+    def report(*position: Any) -> None:
+        positions.append(position)
+
+    done = await organize(context(db, NOON), trigger="operator", progress=report)
+    assert positions[0] == ("compare", 0, 3)
+    assert positions[-1] == ("compress", 3, 3)
+    async with writing(db):
+        run = await runs.insert(
+            db, trigger="operator", owner="a", act_id=done.act_id or 0, raw=0, now=NOON
+        )
+        await runs.beat(db, run, StageProgress(stage="scan", done=2, total=8), now=NOON)
+        await runs.beat(db, replace(run, owner="b"), StageProgress(stage="verify"), now=NOON)
+        await runs.finish(db, run, act_id=None, raw=0, distilled=0, now=NOON)
+
+    told = [each for each in await changes.list_after(db, 0) if each.entity == "organizer_run"]
+    assert [
+        (each.entity_id, row["state"], row["stage"], row["stage_done"], row["stage_total"])
+        for each in told
+        if (row := each.row)
+    ] == [
+        (1, "running", None, 0, 0),
+        (1, "completed", None, 0, 0),
+        (2, "running", None, 0, 0),
+        (2, "running", "scan", 2, 8),
+        (2, "completed", None, 0, 0),
+    ]
 
 
 async def test_runs_that_cannot_be_undone_say_why(db: Database) -> None:

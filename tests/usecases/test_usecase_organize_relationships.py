@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,12 +12,14 @@ from test_usecase_organize_model import EPISODE, active, fill, number_of, run, s
 
 from contexts import context
 from lamplighter.domain.errors import Conflict
+from lamplighter.domain.memory.knowledge import revise
 from lamplighter.domain.memory.memory import Category, Edit, Source
 from lamplighter.domain.memory.review import Resolution, ReviewAnswer
 from lamplighter.repository import Database, writing
 from lamplighter.repository.graph import relationships
 from lamplighter.repository.graph.relationships import RelationshipFilter
-from lamplighter.repository.memory import memories
+from lamplighter.repository.memory import memories, reviews
+from lamplighter.repository.memory.reviews import ReviewFilter
 from lamplighter.usecases.graph import view as graph_view
 from lamplighter.usecases.graph.follow import follow
 from lamplighter.usecases.memory import curate, review
@@ -61,6 +64,8 @@ SCENARIOS = {
     "relates": relates(CLAIMS),
     "relates_again": relates({USES.replace("all shops", "most shops"): CLAIMS[USES]}),
     "relates_wrong": states_wrong,
+    "relates_owner": relates({OWNS: CLAIMS[OWNS]}),
+    "relates_uses": relates({USES: CLAIMS[USES]}),
 }
 
 
@@ -131,6 +136,66 @@ async def test_a_relationship_of_a_model_is_in_the_graph_once_a_person_confirmed
         context(db), facts[USES].id, Edit(observation="Checkout uses a file."), version=None
     )
     assert await graph(db) == []
+
+
+async def test_an_edit_of_a_confirmed_sentence_asks_a_person_again(
+    db: Database, api: MessagesApi
+) -> None:
+    await fill(db, (USES, OWNS))
+    await run(db, selector(api, "relates"))
+    number, later = (await active(db))[USES].id, NOON + timedelta(hours=1)
+
+    async def edit(text: str) -> None:
+        wanted = Edit(observation=text)
+        await curate.edit(context(db, later), number, wanted, version=None)
+
+    async def states() -> list[tuple[str, str | None]]:
+        await graph(db)
+        found = await reviews.page(db, ReviewFilter(), limit=9)
+        mine = [each for each in reversed(found.items) if each.old_id == number]
+        return [(each.reason[:14], each.resolution) for each in mine]
+
+    await decide(db, 1, Resolution.KEEP_NEW)
+    await edit(f"{USES} It has a page.")
+    confirmed = [("Checkout", "uses", "Redis", "model", 0.6)]
+    assert await graph(db) == confirmed
+    await edit(USES.replace("keeps", "no longer keeps"))
+    assert await graph(db) == []
+    found = ("Found by model", "keep_new")
+    assert await states() == [found, ("The memory was", None)]
+    await edit(USES)
+    assert await graph(db) == confirmed
+    assert await states() == [found, ("The memory was", "gone")]
+    await edit(USES.replace("keeps", "now keeps"))
+    assert await states() == [found, ("The memory was", "gone"), ("The memory was", None)]
+    answer = ReviewAnswer(resolution=Resolution.KEEP_NEW)
+    await review.resolve(context(db, later + timedelta(hours=1)), 4, answer, version=None)
+    assert await graph(db) == confirmed
+
+
+async def test_recent_episodes_are_read_once_and_again_when_their_text_changes(
+    db: Database, api: MessagesApi
+) -> None:
+    day = timedelta(days=1)
+    first = replace(EPISODE, observation="Looked at the carts.", topic_key="carts")
+    async with writing(db):
+        kept = await memories.insert(db, first, now=NOON - 2 * day)
+        await memories.insert(db, replace(EPISODE, observation=OWNS), now=NOON - day)
+    assert (await run(db, selector(api, "relates_owner")))["model_relationships"] == 1
+    assert "model_requests" not in await run(db, selector(api, "relates_owner"))
+
+    async with writing(db):
+        read = (await memories.list_by_ids(db, [kept.id]))[0]
+        changed = revise(read, replace(first, observation=USES), now=NOON)
+        await memories.update(db, changed, now=NOON)
+
+    assert (await run(db, selector(api, "relates_uses")))["model_relationships"] == 1
+    assert "model_requests" not in await run(db, selector(api, "relates_uses"))
+    found = await reviews.page(db, ReviewFilter(), limit=9)
+    assert [each.observation for each in found.items] == [
+        "Checkout uses Redis",
+        "Priya works_on Search Gateway",
+    ]
 
 
 async def test_known_and_rejected_relationships_are_not_proposed_again(

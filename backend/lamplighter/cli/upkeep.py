@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -12,6 +13,9 @@ from lamplighter.domain.text import escape_terminal, shorten
 
 if TYPE_CHECKING:
     from lamplighter.domain.search.semantic import IndexProgress
+
+SHOWN_SECONDS: Final = 0.1
+"""How often progress is printed at the most."""
 
 COUNTS: Final = (
     ("duplicates", "Near-duplicates set aside"),
@@ -147,8 +151,13 @@ def _progress(as_json: bool) -> Callable[[str, int, int], Any]:
     if as_json or not sys.stderr.isatty():
         return lambda stage, done, whole: None
 
+    shown = 0.0
+
     def show_step(stage: str, done: int, whole: int) -> None:
-        click.echo(f"\r{stage}: {done:,} of {whole:,}", err=True, nl=done >= whole)
+        nonlocal shown
+        if done >= whole or monotonic() - shown >= SHOWN_SECONDS:
+            shown = monotonic()
+            click.echo(f"\r{stage}: {done:,} of {whole:,}", err=True, nl=done >= whole)
 
     return show_step
 

@@ -243,6 +243,7 @@ function ofOrganizer({ add, api, feed, confirm, toasts, journal }) {
   const one = add("organizer", organizer({ api, confirm, toasts, journal }))
   journal.onUndone(() => one.here && one.reload())
   for (const entity of ["memory", "review"]) feed.on(entity, () => one.follow())
+  feed.on("organizer_run", (/** @type {Change} */ change) => one.followRun(change))
   return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
 }
 

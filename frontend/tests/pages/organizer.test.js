@@ -41,20 +41,24 @@ test("what is left is shown only of a run that has ended", () => {
   assert.match(page.facts({ ...DONE, counts }), /80 → 0/)
 })
 
-test("a run is followed until it has ended", async () => {
+test("a run is followed by the feed until it has ended, also one that began elsewhere", async () => {
   const pages = [
+    { items: [], next: null },
     { items: [QUEUED], next: null },
-    { items: [QUEUED], next: null },
-    { items: [DONE], next: null },
   ]
-  const { store, timers, said } = setUp({ "/organizer/runs": () => pages.shift() })
+  const { store, said } = setUp({ "/organizer/runs": () => pages.shift() ?? { items: [DONE], next: null } })
   store.visit(new URLSearchParams(), null)
   await new Promise(setImmediate)
+  await store.followRun({ op: "created", row: QUEUED })
   assert.equal(store.active.id, 3)
 
-  await timers.next()
-  assert.equal(store.active.id, 3)
-  await timers.next()
+  const page = organizerPage(() => ({}))
+  const at = { ...QUEUED, state: "running", stage: "compress", stage_done: 1200, stage_total: 6300 }
+  store.followRun({ op: "updated", row: at })
+  assert.equal(page.outcome(store.active), "Compressing old episodes: 1,200 of 6,300 (19 %)")
+  assert.deepEqual([page.done(store.active), page.total(store.active)], [1200, 6300])
+  assert.deepEqual([page.done(QUEUED), page.total(QUEUED), page.share(QUEUED)], [null, null, 0])
+  await store.followRun({ op: "updated", row: DONE })
 
   assert.equal(store.active, undefined)
   assert.match(said.items.at(-1).text, /^Run 3 completed\. Merged 2/)

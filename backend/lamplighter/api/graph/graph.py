@@ -315,6 +315,7 @@ def entity_case_out(case: EntityCase) -> dict[str, Any]:
     return {
         **serialize.entity(case.entity),
         "names": case.names,
+        "merged": [serialize.entity(each) for each in case.merged],
         "neighbors": neighbors,
         "evidence": _memories(case, 0),
     }

@@ -45,9 +45,13 @@ class NeighborOut(Struct):
 
 
 class EntityCaseOut(EntityOut):
-    """An entity with all its names, its neighbors, and the memories that name it."""
+    """An entity with all its names, its neighbors, and the memories that name it.
+
+    `merged` are the entities that are merged into it.
+    """
 
     names: list[str]
+    merged: list[EntityOut]
     neighbors: list[NeighborOut]
     evidence: list[MemoryOut]
 

@@ -12,7 +12,10 @@ from lamplighter.domain.organize.run import OrganizerRun
 
 @public_shape(OrganizerRun, counts=("undone_by", int | None))
 class OrganizerRunOut(Struct):
-    """A run. `act_id` is its act in the journal, null where nothing changed; `counts` by name."""
+    """A run. `act_id` is its act in the journal, null where nothing changed; `counts` by name.
+
+    While it works, `stage` names its stage; a `stage_total` of 0 is unknown.
+    """
 
 
 class OrganizerRunPage(Struct):

@@ -128,6 +128,7 @@ Entity = Literal[
     "trash",
     "entity",
     "relationship",
+    "organizer_run",
     "token",
     "login",
 ]

@@ -28,6 +28,7 @@ from lamplighter.domain.graph.mentions import (
 )
 from lamplighter.domain.graph.names import abbreviates, fold_name
 from lamplighter.domain.memory.memory import OPERATIONS, Category
+from lamplighter.domain.sentences import split_at
 from lamplighter.domain.text import one_line, shorten
 
 MAX_CHARS: Final = 4_000
@@ -36,9 +37,7 @@ MAX_CHARS: Final = 4_000
 MAX_DECISION_CHARS: Final = 150
 STATED: Final = 0.7
 
-_SENTENCE: Final = re.compile(
-    r"(?<=[.!?;])(?<!^[A-Z]\.)(?<!\. [A-Z]\.)(?<!\bby [A-Z]\.)\s+(?=[A-Z@`\"'(\w])|\n+", re.M
-)
+_SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+(?=[A-Z@`\"'(\w])|\n+")
 _LIST: Final = rf"{NAME_SIGN}(?:(?:, and |, | and | & ){NAME_SIGN})*"
 _READY: Final = "running|up|healthy|available|ready|started|reachable|online"
 _END: Final = (
@@ -268,7 +267,9 @@ def default_kinds(kind: RelationshipKind) -> tuple[EntityKind | None, EntityKind
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences and lines of a text, without list marks; questions are left out."""
-    parts = (one_line(part).lstrip("-*#> ").strip() for part in _SENTENCE.split(text[:MAX_CHARS]))
+    parts = (
+        one_line(part).lstrip("-*#> ").strip() for part in split_at(_SENTENCE, text[:MAX_CHARS])
+    )
     return [part for part in parts if part and not part.endswith("?")]
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from lamplighter.domain.graph.entity import Claim, EntityKind, NamedEntity, RelationshipKind
-from lamplighter.domain.graph.extract import default_kinds
+from lamplighter.domain.graph.extract import default_kinds, split_sentences
 from lamplighter.domain.graph.lexicon import NO_NAMES
 from lamplighter.domain.graph.mentions import kind_of_name
 from lamplighter.domain.graph.names import fold_name
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import comparison_key, one_line
 
 PROPOSED_CONFIDENCE: Final = 0.6
 """Below a relationship that a rule extracts (0.7), also after a person has confirmed it."""
@@ -39,6 +39,15 @@ class RelationshipProposal:
     def is_stated_in(self, sentence: str) -> bool:
         """Return whether a text names both ends."""
         return _names(sentence, self.source) and _names(sentence, self.target)
+
+    def still_follows(self, text: str, confirmed: str) -> bool:
+        """Return whether a text names both ends in the sentences that a person has confirmed.
+
+        Another wording may deny the relationship, so it is another question.
+        """
+        return {
+            comparison_key(each) for each in split_sentences(confirmed) if self.is_stated_in(each)
+        } <= {comparison_key(each) for each in split_sentences(text)}
 
     @property
     def claim(self) -> Claim:

@@ -102,13 +102,16 @@ def with_source_trust(candidate: Candidate) -> Candidate:
 def revise(memory: Memory, candidate: Candidate, *, now: datetime) -> Memory:
     """Return a memory in the newer words of its topic key (agentops-memory, tier 1).
 
-    What nobody thought over leaves the kind and whether it is distilled as they are.
+    What nobody thought over leaves the kind and whether it is distilled as they are; but new
+    words of an episode are searched for facts again.
     """
-    raw = candidate.source in RAW_SOURCES
+    raw, new_hash = candidate.source in RAW_SOURCES, content_hash(candidate.observation)
+    episode = memory.kind is MemoryKind.EPISODIC and memory.trust is Trust.UNVERIFIED
+    searched = memory.distilled and episode and new_hash != memory.content_hash
     return replace(
         memory,
         observation=candidate.observation,
-        content_hash=content_hash(candidate.observation),
+        content_hash=new_hash,
         title=candidate.title or memory.title,
         tags=candidate.tags or memory.tags,
         metadata=candidate.metadata or memory.metadata,
@@ -118,7 +121,7 @@ def revise(memory: Memory, candidate: Candidate, *, now: datetime) -> Memory:
         if raw and memory.kind is MemoryKind.EPISODIC
         else kind_of(candidate.category),
         trust=lesser_trust(memory.trust, candidate.trust),
-        distilled=memory.distilled or not raw,
+        distilled=not raw or (memory.distilled and not searched),
         revision_count=memory.revision_count + 1,
         last_seen_at=now,
         updated_at=now,

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
@@ -84,14 +84,26 @@ def differs_in_subject(one: str, other: str) -> bool:
 
 
 def find_duplicates(
-    memories: Iterable[Memory], names: frozenset[str] = frozenset()
+    memories: Iterable[Memory],
+    names: frozenset[str] = frozenset(),
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[tuple[Memory, Memory]]:
     """Return each memory that a newer one repeats, with the newer one.
 
     Compared are memories of one source, kind, service and project. Operational memories, pinned
     ones and those that somebody thought over are never the older one of a pair.
     """
-    return [pair for group in _groups(memories) for pair in _find_in_group(group, names)]
+    groups = list(_groups(memories))
+    done, total = 0, sum(map(len, groups))
+
+    def counted(ordered: Iterable[Memory]) -> Iterator[Memory]:
+        nonlocal done
+        for each in ordered:
+            yield each
+            done += 1
+            progress(done, total)
+
+    return [pair for group in groups for pair in _find_in_group(group, names, counted)]
 
 
 def count_duplicates(
@@ -123,12 +135,16 @@ def _is_raw(memory: Memory) -> bool:
 
 
 def _find_in_group(
-    group: Sequence[Memory], names: frozenset[str], *, every: bool = False
+    group: Sequence[Memory],
+    names: frozenset[str],
+    counted: Callable[[Iterable[Memory]], Iterable[Memory]] = iter,
+    *,
+    every: bool = False,
 ) -> Iterator[tuple[Memory, Memory]]:
     ordered = sorted(group, key=lambda each: (each.updated_at, each.id), reverse=True)
     common = Counter(part for each in ordered for part in trigrams(each.observation))
     by_trigram: dict[str, list[Memory]] = defaultdict(list)
-    for memory in ordered:
+    for memory in counted(ordered):
         rarest = sorted(trigrams(memory.observation), key=lambda part: (common[part], part))
         # more than 0.85 in common is impossible unless one of these is in common
         decisive = rarest[: len(rarest) - int(SIMILAR * len(rarest))]

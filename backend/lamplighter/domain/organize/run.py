@@ -1,6 +1,6 @@
 """A run of the organizer: its state, and what it counts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -9,7 +9,9 @@ from typing import Annotated, Final
 from lamplighter.domain.fields import Field
 from lamplighter.domain.memory.memory import Memory
 
-HEARTBEAT_SECONDS: Final = 2.0
+HEARTBEAT_SECONDS: Final = 1.0
+"""How often a working run shows that it is alive, and how far it is."""
+
 ABANDONED_AFTER: Final = timedelta(seconds=15)
 """A run without a heartbeat for so long is continued by the next one."""
 
@@ -56,6 +58,33 @@ GROWTH: Final = 100
 """How many more memories that are not distilled make a run due before its time."""
 
 
+STAGES: Final = ("compare", "duplicates", "extract", "scan", "compress", "verify")
+"""The stages of a run in their order."""
+
+
+Progress = Callable[[str, int, int], None]
+"""Receives the stage, how much of it is done, and how much there is; 0 where nobody knows."""
+
+
+def no_progress(stage: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+@dataclass(slots=True)
+class StageProgress:
+    """How far a run is; each step is reported too."""
+
+    report: Progress = no_progress
+    stage: str = STAGES[0]
+    done: int = 0
+    total: int = 0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Move to a position."""
+        self.stage, self.done, self.total = stage, done, total
+        self.report(stage, done, total)
+
+
 class RunState(StrEnum):
     """State of a run; a person may undo a completed one. The supervisor begins a queued one."""
 
@@ -66,7 +95,10 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrganizerRun:
-    """One run. `act_id` is its act in the journal, None where it changed nothing."""
+    """One run. `act_id` is its act in the journal, None where it changed nothing.
+
+    While it works, `stage` is one of STAGES with how much of it is done; a total of 0 is unknown.
+    """
 
     id: int
     state: RunState
@@ -76,6 +108,9 @@ class OrganizerRun:
     ended_at: datetime | None = None
     act_id: int | None = None
     owner: Annotated[str, Field(public=False)] = ""
+    stage: str | None = None
+    stage_done: int = 0
+    stage_total: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
 
     def waits(self, now: datetime) -> bool:

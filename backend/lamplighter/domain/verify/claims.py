@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from lamplighter.domain.sentences import split_at
+
 SCANNED_CHARS: Final = 8_000
 MAX_CLAIMS: Final = 12
 MAX_PORT: Final = 65_535
@@ -190,7 +192,7 @@ def clauses(text: str, *, service: str | None = None) -> tuple[TextPart, ...]:
     body = _FENCE.sub(" ", text[:SCANNED_CHARS])
     parts: list[TextPart] = []
     left = MAX_CLAIMS
-    for part in (each.strip() for each in _ENDS.split(body)):
+    for part in (each.strip() for each in split_at(_ENDS, body)):
         if not re.search(r"\w", part):
             continue
         claims = () if _DOUBT.search(part) else _claims(part, service)[:left]

@@ -148,6 +148,14 @@ async def changes_after(db: Database, memory_id: int, number: int) -> list[Histo
     return await fetch(db, query.order_by(history.c.id))
 
 
+async def text_before(db: Database, memory_id: int, moment: datetime) -> str | None:
+    """Return the text that a memory had at a moment, None where it was not changed since."""
+    query = sa.select(history).where(history.c.memory_id == memory_id, history.c.at > moment)
+    found = await fetch(db, query.order_by(history.c.id).limit(1))
+    before = found[0].before if found else None
+    return None if before is None else before.get("observation")
+
+
 async def undos_after(db: Database, memory_id: int, number: int) -> list[HistoryRecord]:
     """Return the changes of a memory after one of them that may have taken others back."""
     query = (

@@ -179,6 +179,18 @@ async def confirmed_in(db: Database, ids: Sequence[int]) -> list[Review]:
     return await _fetch(db, query.where(reviews.c.old_id.in_(ids)).order_by(reviews.c.id))
 
 
+async def of_claim_after(db: Database, review: Review) -> list[Review]:
+    """Return the later reviews of the claim of a review, oldest first, without those that went."""
+    query = sa.select(reviews).where(
+        reviews.c.kind == review.kind,
+        reviews.c.old_id == review.old_id,
+        reviews.c.said == review.observation,
+        reviews.c.id > review.id,
+        reviews.c.resolution.is_distinct_from(Resolution.GONE),
+    )
+    return await _fetch(db, query.order_by(reviews.c.id))
+
+
 async def with_reason(db: Database, reason: str) -> list[Review]:
     """Return the reviews of relationships whose reason ends so, oldest first."""
     query = sa.select(reviews).where(

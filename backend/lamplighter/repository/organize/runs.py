@@ -7,12 +7,21 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.memory import InactiveReason, Memory, Source
 from lamplighter.domain.organize.plan import EXTRACTED_FROM
-from lamplighter.domain.organize.run import COUNTED, OPTIONAL_COUNTED, OrganizerRun, RunState
+from lamplighter.domain.organize.run import (
+    COUNTED,
+    OPTIONAL_COUNTED,
+    OrganizerRun,
+    RunState,
+    StageProgress,
+)
 from lamplighter.domain.text import comparison_key
+from lamplighter.formats.upkeep import organizer as as_json
 from lamplighter.repository.access.journal import UNDO
+from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
@@ -21,6 +30,7 @@ from lamplighter.repository.store.session_tables import organizer_runs
 from lamplighter.repository.store.tables import KNOWLEDGE, acts, history, links, memories
 from lamplighter.repository.store.unreadable import is_readable
 
+ENTITY: Final = "organizer_run"
 PAGE_ROWS: Final = 1_000
 _run: Final = reader(OrganizerRun)
 
@@ -42,7 +52,7 @@ async def insert(
         )
         .returning(organizer_runs)
     )
-    return _run(await db.fetch_one(statement))
+    return await _published(db, statement, ChangeOp.CREATED, now=now)
 
 
 async def unfinished(db: Database) -> OrganizerRun | None:
@@ -78,20 +88,45 @@ async def page(
 
 async def take_over(db: Database, run: OrganizerRun, owner: str, *, now: datetime) -> None:
     """Begin a queued run, or continue one that another process began."""
-    await db.execute(
+    statement = (
         sa.update(organizer_runs)
         .where(organizer_runs.c.id == run.id)
         .values(state=RunState.RUNNING, owner=owner, heartbeat_at=now)
+        .returning(organizer_runs)
     )
+    await _published(db, statement, ChangeOp.UPDATED, now=now)
 
 
-async def beat(db: Database, run: OrganizerRun, *, now: datetime) -> None:
-    """Show that the process of a run is alive."""
-    await db.execute(
+async def beat(db: Database, run: OrganizerRun, progress: StageProgress, *, now: datetime) -> None:
+    """Show that the process of a run is alive, and how far it is; call it within `writing`."""
+    statement = (
         sa.update(organizer_runs)
         .where(organizer_runs.c.id == run.id, organizer_runs.c.owner == run.owner)
-        .values(heartbeat_at=now)
+        .where(organizer_runs.c.state == RunState.RUNNING)
+        .values(
+            heartbeat_at=now,
+            stage=progress.stage,
+            stage_done=progress.done,
+            stage_total=progress.total,
+        )
+        .returning(organizer_runs)
     )
+    if row := await db.fetch_one(statement):
+        await publish(db, _run(row), ChangeOp.UPDATED, now=now)
+
+
+async def publish(
+    db: Database, run: OrganizerRun, op: ChangeOp, *, now: datetime, undone_by: int | None = None
+) -> None:
+    """Tell the feed about a run; call it within `writing`."""
+    row = as_json.run(run, undone_by)
+    await changes.append(db, ENTITY, run.id, op, now=now, row=row)
+
+
+async def _published(db: Database, statement: Any, op: ChangeOp, *, now: datetime) -> OrganizerRun:
+    run = _run(await db.fetch_one(statement))
+    await publish(db, run, op, now=now)
+    return run
 
 
 async def record(
@@ -134,10 +169,13 @@ async def finish(
             heartbeat_at=now,
             act_id=act_id,
             counts={**run.counts, "raw_after": raw, "distilled_after": distilled},
+            stage=None,
+            stage_done=0,
+            stage_total=0,
         )
         .returning(organizer_runs)
     )
-    return _run(await db.fetch_one(statement))
+    return await _published(db, statement, ChangeOp.UPDATED, now=now)
 
 
 async def undone_by(db: Database, ids: Collection[int]) -> dict[int, int]:

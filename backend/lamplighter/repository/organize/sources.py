@@ -119,16 +119,30 @@ async def unread(
     The rows of the client sessions are sessions too. What `silent` agents said is left out, and
     what is older than 31 days.
     """
-    for source, (table, at, query) in _SOURCES.items():
-        last = 0
-        recent = query.where(at >= now - SCANNED_FOR)
-        if silent and source in _OF_SESSIONS:
-            of_silent = sa.select(sessions.c.id).where(sessions.c.agent.in_(silent))
-            said = _OF_SESSIONS[source]
-            recent = recent.where(said.is_(None) | said.not_in(of_silent))
+    for source, (table, *_) in _SOURCES.items():
+        last, recent = 0, _recent(source, silent, now)
         while rows := await db.fetch_all(recent.where(table.c.id > last)):
             last = rows[-1]["id"]
             yield [_scanned(source, row) for row in rows]
+
+
+async def count_unread(db: Database, *, silent: Collection[str] = (), now: datetime) -> int:
+    """Return how many texts `unread` would yield."""
+    found = 0
+    for source, (table, *_) in _SOURCES.items():
+        query = _recent(source, silent, now).with_only_columns(sa.func.count(table.c.id))
+        found += int(await db.fetch_val(query.order_by(None).limit(None)) or 0)
+    return found
+
+
+def _recent(source: str, silent: Collection[str], now: datetime) -> Any:
+    _, at, query = _SOURCES[source]
+    recent = query.where(at >= now - SCANNED_FOR)
+    if silent and source in _OF_SESSIONS:
+        of_silent = sa.select(sessions.c.id).where(sessions.c.agent.in_(silent))
+        said = _OF_SESSIONS[source]
+        recent = recent.where(said.is_(None) | said.not_in(of_silent))
+    return recent
 
 
 async def mark_read(db: Database, some: Sequence[ScannedText], run: int, *, now: datetime) -> None:

@@ -144,6 +144,9 @@ organizer_runs = sa.Table(
     sa.Column("act_id", NUMBER),
     sa.Column("owner", sa.Text, nullable=False),
     sa.Column("counts", Json, nullable=False),
+    sa.Column("stage", sa.Text),
+    sa.Column("stage_done", NUMBER, nullable=False, server_default="0"),
+    sa.Column("stage_total", NUMBER, nullable=False, server_default="0"),
 )
 
 organizer_sources = sa.Table(

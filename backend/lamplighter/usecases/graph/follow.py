@@ -22,25 +22,27 @@ from lamplighter.domain.graph.entity import (
 )
 from lamplighter.domain.graph.extract import MAX_CHARS, TextContext, decision_title, extract
 from lamplighter.domain.graph.names import fold_name
-from lamplighter.domain.graph.proposal import parse_proposal
+from lamplighter.domain.graph.proposal import RelationshipProposal, parse_proposal
 from lamplighter.domain.graph.question import text_names
 from lamplighter.domain.memory.knowledge import custom_title
 from lamplighter.domain.memory.memory import GLOBAL, OPERATIONS, PROJECT, Memory, MemoryId
-from lamplighter.domain.memory.review import ReviewKind
+from lamplighter.domain.memory.review import Resolution, Review, ReviewKind, ReviewState
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.text import content_hash
 from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.access.journal import UNDO
 from lamplighter.repository.feed import changes
 from lamplighter.repository.graph import entities, evidence, position
 from lamplighter.repository.graph.entities import Place
 from lamplighter.repository.graph.evidence import Origin
-from lamplighter.repository.memory import memories, reviews
+from lamplighter.repository.memory import history, memories, reviews
 from lamplighter.repository.memory.trash import TRASH
 from lamplighter.repository.services import events, incidents
 
 CHANGES_AT_ONCE: Final = 50
 MEMORIES_AT_ONCE: Final = 25
 DECLARED: Final = 1.0
+EDITED: Final = "The memory was edited after a person had confirmed this"
 OPS: Final = Place(OPERATIONS, PROJECT)
 
 
@@ -114,25 +116,51 @@ def _judged(review: Mapping[str, Any]) -> int:
 async def _follow_confirmed(db: Database, ids: Sequence[int], *, now: datetime) -> None:
     """Make the graph hold what models found in memories and a person has confirmed.
 
-    It holds while the memory is active and names both ends.
+    It holds while the memory is active and names both ends in the sentence that was confirmed.
+    A person is asked again about another one.
     """
     claims: dict[int, list[Claim]] = {
         number: [] for number in await evidence.memories_of_models(db, ids)
     }
-    stated = [
-        (each.old_id, parse_proposal(each.observation))
-        for each in await reviews.confirmed_in(db, ids)
-    ]
-    stored = await memories.by_ids(db, [MemoryId(each) for each in {*claims, *dict(stated)}])
-    for number, proposal in stated:
-        memory, mine = stored.get(number), claims.setdefault(number, [])
-        text = memory.observation if memory is not None and memory.active else ""
-        if proposal is not None and proposal.is_stated_in(text):
+    confirmed = await reviews.confirmed_in(db, ids)
+    numbers = {*claims, *(each.old_id for each in confirmed)}
+    stored = await memories.by_ids(db, [MemoryId(each) for each in numbers])
+    for each in confirmed:
+        proposal, memory = parse_proposal(each.observation), stored.get(each.old_id)
+        mine = claims.setdefault(each.old_id, [])
+        if proposal is None or memory is None or not memory.active:
+            continue
+        if await _holds(db, memory, proposal, each, now=now):
             mine.append(proposal.claim)
     for of, mine in claims.items():
         place = _place(stored[MemoryId(of)]) if of in stored else OPS
         origin = Origin(EvidenceSource.MODEL, of, place)
         await evidence.sync(db, origin, Extraction(claims=tuple(mine)), now=now)
+
+
+async def _holds(
+    db: Database,
+    memory: Memory,
+    proposal: RelationshipProposal,
+    confirmed: Review,
+    *,
+    now: datetime,
+) -> bool:
+    """Return whether a memory states what was confirmed; of an edited sentence ask a person again.
+
+    The question goes when the edit is undone.
+    """
+    assert confirmed.resolved_at is not None
+    earlier = await history.text_before(db, memory.id, confirmed.resolved_at)
+    later = await reviews.of_claim_after(db, confirmed)
+    if earlier is None or proposal.still_follows(memory.observation, earlier):
+        for each in later:
+            if each.state is ReviewState.OPEN and each.reason == EDITED:
+                await reviews.resolve(db, each, Resolution.GONE, by=UNDO, now=now)
+        return proposal.is_stated_in(memory.observation)
+    if not later and proposal.is_stated_in(memory.observation):
+        await reviews.propose(db, memory, confirmed.observation, EDITED, now=now)
+    return False
 
 
 async def read_memory(db: Database, memory: Memory) -> Extraction:

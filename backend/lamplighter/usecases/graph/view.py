@@ -36,11 +36,13 @@ class EntityCase:
     """An entity with its names, its relationships, their other ends, and the evidence.
 
     `evidence` are the memories that name it or state one of its relationships, by the number
-    of that relationship; 0 for those that only name the entity.
+    of that relationship; 0 for those that only name the entity. `merged` are those that are
+    merged into it.
     """
 
     entity: Entity
     names: list[str]
+    merged: list[Entity]
     relationships: list[Relationship]
     neighbors: dict[int, Entity]
     evidence: dict[int, list[Memory]]
@@ -98,6 +100,7 @@ async def entity_case(db: Database, entity: Entity, reach: Reach | None = None) 
         return EntityCase(
             entity=entity,
             names=(await entities.names_of(db, [entity.id]))[entity.id],
+            merged=list((await entities.by_ids(db, members - {entity.id})).values()),
             relationships=edges,
             neighbors=await entities.by_ids(db, ends - {entity.id}),
             evidence=await evidence_memories(db, targets, reach),

@@ -77,7 +77,7 @@ async def reopen(db: Database, number: int, *, version: int | None, now: datetim
         if review.state is ReviewState.OPEN:
             raise Conflict(f"Review {number} is not resolved.")
         if review.resolution is Resolution.GONE and review.resolved_by != DELETION:
-            raise Conflict("The run of the organizer that opened it was undone.")
+            raise Conflict("The run of the organizer or the edit that opened it was undone.")
         if review.resolution is Resolution.GONE:
             raise Conflict("One of its memories was deleted. Restore it from the trash first.")
         act = await journal.resolution(db, number)

@@ -46,21 +46,30 @@ async def read_page(
         stored = (await pages.stored(db, [path])).get(path)
         found = (await pages.memories_on(db, [path]))[path] if stored else []
     if stored is None or not stored.text:
-        raise _missing(path, project)
+        raise await _no_such_page(db, path, project, now)
     if project is None or _is_of(path, stored.text, project):
         return ReadablePage(path, stored.text, found)
     visible = [each for each in found if is_visible(project, each)]
     if not visible:
-        raise _missing(path, project)
+        raise await _no_such_page(db, path, project, now)
     heading = PageText(f"# {path}\n\n")
     text = markdown.render(NotebookPage((heading, *map(line_of, visible))))
     return ReadablePage(path, text, visible)
 
 
-def _missing(path: str, project: str | None) -> NotFound:
+async def _no_such_page(
+    db: Database, path: str, project: str | None, now: datetime | None
+) -> NotFound:
+    async with reading(db):
+        return _missing(path, project, has_pages=bool(await _index_text(db, project, now)))
+
+
+def _missing(path: str, project: str | None, *, has_pages: bool) -> NotFound:
     reader = "" if project is None else f" for the project {project}"
     text = f"The notebook has no page {path[:MAX_SHOWN]!r}{reader}."
-    return NotFound(text if path == INDEX else f"{text} Read MEMORY for its pages.")
+    if has_pages:
+        return NotFound(f"{text} Read MEMORY for its pages.")
+    return NotFound(f"{text} It has no pages yet: saved memories add them.")
 
 
 def _is_of(path: str, text: str, project: str) -> bool:
@@ -69,16 +78,18 @@ def _is_of(path: str, text: str, project: str) -> bool:
 
 
 async def _index(db: Database, project: str | None, now: datetime | None) -> str:
-    """Return the index: the whole one, or what a project may see of it."""
-    if project is not None:
-        text = await project_index(db, project, cap=INDEX_BYTES, now=now)
-    else:
-        stored = (await pages.stored(db, [INDEX])).get(INDEX)
-        facts = await index_facts(db)
-        text = stored.text if stored else index_text(facts, "", cap=INDEX_BYTES)
+    """Return the index: the whole one, or what a project may see of it; raises NotFound."""
+    text = await _index_text(db, project, now)
     if not text:
-        raise _missing(INDEX, project)
+        raise _missing(INDEX, project, has_pages=False)
     return text
+
+
+async def _index_text(db: Database, project: str | None, now: datetime | None) -> str:
+    if project is not None:
+        return await project_index(db, project, cap=INDEX_BYTES, now=now)
+    stored = (await pages.stored(db, [INDEX])).get(INDEX)
+    return stored.text if stored else index_text(await index_facts(db), "", cap=INDEX_BYTES)
 
 
 async def project_index(db: Database, project: str, *, cap: int, now: datetime | None) -> str:

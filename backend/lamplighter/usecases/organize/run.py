@@ -6,10 +6,11 @@ to do follows from the memories alone.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
@@ -39,7 +40,10 @@ from lamplighter.domain.organize.run import (
     OPTIONAL_COUNTED,
     SCHEDULE,
     OrganizerRun,
+    Progress,
+    StageProgress,
     is_due,
+    no_progress,
 )
 from lamplighter.domain.organize.scan import keys_of
 from lamplighter.domain.organize.selection import (
@@ -73,8 +77,6 @@ PAIRS: Final = 50
 
 MAX_EXAMPLES: Final = 20
 REST_SECONDS: Final = 0.01
-Progress = Callable[[str, int, int], None]
-"""Receives the stage, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +115,6 @@ class _Work:
             some.append(text)
 
 
-def no_progress(stage: str, done: int, whole: int) -> None:
-    """Show nothing."""
-
-
 async def organize(
     here: Context,
     *,
@@ -135,15 +133,16 @@ async def organize(
     """
     async with nullcontext() if selector is None else selector:
         run = await _begin(here.db, trigger, now=here.now())
-        work = _Work(here, names, progress, selector, silent, run, facts=KnownFacts(names))
+        at = StageProgress(progress)
+        work = _Work(here, names, at, selector, silent, run, facts=KnownFacts(names))
         if selector is not None:
             selector.used.update(run.counts)
-        beating = asyncio.create_task(_beat(here, run))
+        beating = asyncio.create_task(_beat(here, run, at))
         try:
             await _work(work)
             assert work.run is not None
             if sources is not None:
-                work.run = await verify_facts(here, sources, work.run, progress)
+                work.run = await verify_facts(here, sources, work.run, at)
             return await _finish(here, work)
         finally:
             beating.cancel()
@@ -220,11 +219,11 @@ async def _insert(db: Database, trigger: str, owner: str, *, now: datetime) -> O
     return await runs.insert(db, trigger=trigger, owner=owner, act_id=act, raw=raw, now=now)
 
 
-async def _beat(here: Context, run: OrganizerRun) -> None:
+async def _beat(here: Context, run: OrganizerRun, progress: StageProgress) -> None:
     while True:
         await asyncio.sleep(HEARTBEAT_SECONDS)
         async with writing(here.db):
-            await runs.beat(here.db, run, now=here.now())
+            await runs.beat(here.db, run, progress, now=here.now())
 
 
 async def _finish(here: Context, work: _Work) -> OrganizerRun:
@@ -248,7 +247,9 @@ async def _finish(here: Context, work: _Work) -> OrganizerRun:
 
 async def _work(work: _Work) -> None:
     rows = [memory async for some in _active(work.here.db) for memory in some]
-    pairs = await asyncio.to_thread(find_duplicates, rows, work.names)
+    work.progress("compare", 0, len(rows))
+    step = partial(work.progress, "compare")
+    pairs = await asyncio.to_thread(find_duplicates, rows, work.names, step)
     older = {each.id for each, _ in pairs}
     await _merge_duplicates(work, pairs)
     rows = [each for each in rows if each.id not in older]
@@ -358,8 +359,6 @@ async def _select(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> Se
 
     What was extracted before is left out: a person may have rejected it.
     """
-    if bundle.recent:
-        return NO_SELECTION
     if work.batches and (batch := work.batches.begin(bundle, upcoming)):
         work.counts["model_requests"] += bool(offer_sentences(batch))
     if work.selector is None or work.run is None:

@@ -37,7 +37,9 @@ class SourceScan:
 
     async def scan(self, progress: Callable[[str, int, int], None]) -> None:
         """Read what is new or has changed, in short writes."""
-        async for some in sources.unread(self.here.db, silent=self.silent, now=self.here.now()):
+        db, now = self.here.db, self.here.now()
+        total = await sources.count_unread(db, silent=self.silent, now=now)
+        async for some in sources.unread(db, silent=self.silent, now=now):
             idle = []
             for scanned, read in some:
                 if read is not None and read != scanned.hash:
@@ -51,10 +53,10 @@ class SourceScan:
                     idle.append(scanned)
             await self._mark(idle)
             self.counts["scanned"] += len(some)
-            progress("scan", self.counts["scanned"], self.counts["scanned"])
+            progress("scan", self.counts["scanned"], max(total, self.counts["scanned"]))
         if self.run is not None:
-            async with writing(self.here.db):
-                await sources.remove_old(self.here.db, now=self.here.now())
+            async with writing(db):
+                await sources.remove_old(db, now=self.here.now())
 
     async def _add_prompts(self, scanned: ScannedText) -> None:
         """Leave out of a transcript what its hooks captured already, also what was removed."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.memory.review import Resolution, Review, ReviewState
@@ -92,6 +93,7 @@ async def undo(db: Database, number: int, *, now: datetime) -> journal.RevertRes
     async with writing(db):
         done = await journal.undo(db, run.act_id, now=now)
         await sources.forget_run(db, run.id)
+        await runs.publish(db, run, ChangeOp.UPDATED, now=now, undone_by=done.act)
         for each in await reviews.with_reason(db, in_run(run.id)):
             if each.state is ReviewState.OPEN:
                 await reviews.resolve(db, each, Resolution.GONE, by=UNDO, now=now)

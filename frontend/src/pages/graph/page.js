@@ -34,6 +34,16 @@ export function graphPage(store) {
       return names.length ? t("graph.also", { names: names.join(", ") }) : ""
     },
 
+    /** What is merged into the entity, or the entity itself where it is merged. @returns {Entity[]} */
+    merged: () => [...(graph.chosen?.merged_into ? [graph.chosen] : []), ...(graph.chosen?.merged ?? [])],
+    /** @param {Entity} entity */
+    unmergeName: ({ name }) => t("graph.unmergeName", { name }),
+    async unmerge(/** @type {Entity} */ entity) {
+      await graph.unmerge(entity)
+      focusOn(".graph-case h2")
+    },
+    ownAddress: () => (graph.chosen?.merged_into ? `/graph/${graph.chosen.merged_into}` : null),
+
     /** @param {Neighbor} neighbor */
     edgeFacts({ relationship: { confidence: sure, source, valid_from, valid_to }, evidence }) {
       const when = valid_to

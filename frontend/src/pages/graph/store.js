@@ -193,6 +193,21 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
         this.busy = false
       }
     },
+
+    /** The opposite of a merge; the undo of what was done merges again. @param {Entity} entity */
+    async unmerge(entity) {
+      if (this.busy) return
+      this.busy = true
+      try {
+        await api.remove(`/entities/${entity.id}/merge`, `${entity.id}-${entity.version}`)
+        toasts.show(t("graph.unmerged", { name: entity.name }), { undo: journal.undoing() })
+        await this.reload()
+      } catch (problem) {
+        toasts.show(t("graph.notUnmerged", { why: /** @type {Error} */ (problem).message }), { bad: true })
+      } finally {
+        this.busy = false
+      }
+    },
   })
 
   /** @param {EntityCase} chosen */

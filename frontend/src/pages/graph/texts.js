@@ -25,5 +25,8 @@ export const graph = {
   notAll: "Only the nearest {n} entities are shown.",
   noEvidence: "The memories could not be loaded. {why}",
   merged: "{name} merged into {into}.",
+  unmerged: "{name} unmerged.",
+  notUnmerged: "Not unmerged. {why}",
+  unmergeName: "Unmerge {name}",
   notMerged: "Not merged. {why}",
 }

@@ -15,14 +15,9 @@ const listed = new Intl.ListFormat("en")
 
 /** What a run did, as a sentence. @param {Record<string, number>} counts */
 export function outcome(counts) {
-  const words = did(counts)
-  return words ? `${words[0].toUpperCase()}${words.slice(1)}.` : t("organizer.nothing")
-}
-
-/** What a run has done so far, within a sentence. @param {Record<string, number>} counts */
-export function did(counts) {
   const asked = counts.model_requests ? [t("organizer.model_requests", { n: counts.model_requests })] : []
-  return listed.format([...named(counts, ""), ...asked])
+  const words = listed.format([...named(counts, ""), ...asked])
+  return words ? `${words[0].toUpperCase()}${words.slice(1)}.` : t("organizer.nothing")
 }
 
 /** What a run would do now. @param {Record<string, number>} counts */

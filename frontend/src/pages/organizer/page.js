@@ -1,7 +1,7 @@
 import { duration, timeAgo } from "../../shared/format/format.js"
 import { newSide, oldSide, wordDiff } from "../../shared/format/diff.js"
 import { t } from "../../shared/texts/index.js"
-import { did, outcome, would } from "./outcome.js"
+import { outcome, would } from "./outcome.js"
 
 /** So many of a kind are shown at first. */
 const SHOWN = 20
@@ -26,6 +26,15 @@ export function organizerPage(store) {
     outcome: (run) => progress(run, supervisor.away) || outcome(run.counts),
     /** @param {OrganizerRun} run */
     working: ({ state }) => state !== "completed",
+    /** @param {OrganizerRun} run */
+    barName: ({ id }) => t("organizer.progress", { id: String(id) }),
+    stage,
+    /** Without a value the bar says that nobody knows how far the run is. @param {OrganizerRun} run */
+    done: ({ stage_done: done, stage_total: total }) => (total ? done : null),
+    /** @param {OrganizerRun} run */
+    total: ({ stage_total: total }) => total || null,
+    /** @param {OrganizerRun} run */
+    share: ({ stage_done: done, stage_total: total }) => (total ? done / total : 0),
     /** @param {OrganizerRun} run */
     facts({ state, trigger, started_at: began, ended_at: ended, undone_by: undone, counts }) {
       const took = ended ? duration(Date.parse(ended) - Date.parse(began)) : ""
@@ -104,9 +113,17 @@ export function organizerPage(store) {
 }
 
 /** How far a run is that has not ended. @param {OrganizerRun} run @param {boolean} away */
-function progress({ state, counts }, away) {
+function progress(run, away) {
+  const { state } = run
   if (state === "completed") return ""
   if (state === "queued") return t(away ? "organizer.queued_away" : "organizer.queued")
-  const what = did(counts)
-  return what ? t("organizer.working_so_far", { what }) : t("organizer.working")
+  return stage(run)
+}
+
+/** The stage of a run that works, and how much of it is done. @param {OrganizerRun} run */
+function stage({ stage: name, stage_done: done, stage_total: total }) {
+  if (!name) return t("organizer.working")
+  const what = t(`organizer.stage_${/** @type {"compare"} */ (name)}`)
+  if (!total) return t("organizer.working_stage", { what })
+  return t("organizer.working_part", { what, done, n: total, percent: Math.floor((100 * done) / total) })
 }

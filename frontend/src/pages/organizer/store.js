@@ -3,16 +3,12 @@ import { pagedList } from "../../shared/stores/paged-list.js"
 import { t } from "../../shared/texts/index.js"
 import { outcome } from "./outcome.js"
 
-/** While a run is queued or working, it is read so often: no change of the feed tells how far it is. */
-const POLL_MS = 1_000
-
 /**
  * The runs of the organizer, one of them with what it changed, and what a run would do now.
  * @param {{api: Api, confirm: any, toasts: any, journal: any, later?: any, now?: () => number}} with_
  */
 export function organizer({ api, confirm, toasts, journal, later = setTimeout, now }) {
   let turn = 0
-  let polling = false
   return extend(pagedList({ api, path: "/organizer/runs", later, now }), {
     id: /** @type {number | null} */ (null),
     chosen: /** @type {OrganizerDiff | null} */ (null),
@@ -24,13 +20,12 @@ export function organizer({ api, confirm, toasts, journal, later = setTimeout, n
     /** @param {URLSearchParams} _params @param {number | null} id */
     visit(_params, id) {
       if (id !== this.id) Object.assign(this, { id, chosen: null, chosenProblem: "" })
-      if (!this.here) this.enter(() => this.reload()).then(() => this.poll())
+      if (!this.here) this.enter(() => this.reload())
       return this.choose()
     },
 
     async reload() {
       await Promise.all([this.load(), this.choose()])
-      this.poll()
     },
 
     async choose() {
@@ -50,22 +45,17 @@ export function organizer({ api, confirm, toasts, journal, later = setTimeout, n
       return this.rows.find(({ state }) => state !== "completed")
     },
 
-    /** Follow the run that works until it has ended. */
-    poll() {
-      if (polling || !this.active) return
-      polling = true
-      later(async () => {
-        polling = false
-        const before = this.active
-        if (!this.here) return
-        await this.load()
-        const after = this.rows.find(({ id }) => id === before?.id)
-        if (after?.state === "completed") {
-          toasts.show(t("organizer.finished", { id: String(after.id), what: outcome(after.counts) }))
-          await this.choose()
-        }
-        this.poll()
-      }, POLL_MS)
+    /** How far a run is, also one that began elsewhere; what it changed is read when it has ended. @param {Change} change */
+    followRun({ row }) {
+      if (!this.here || !row) return
+      const { chosen } = this
+      const before = this.rows.find(({ id }) => id === row.id)
+      this.rows = this.rows.map((each) => (each === before ? { ...each, ...row } : each))
+      if (chosen?.id === row.id) this.chosen = { ...chosen, ...row }
+      if (before && row.state === "running") return
+      if (row.state === "completed" && !row.undone_by)
+        toasts.show(t("organizer.finished", { id: String(row.id), what: outcome(row.counts) }))
+      return this.reload()
     },
 
     async preview() {
@@ -89,7 +79,6 @@ export function organizer({ api, confirm, toasts, journal, later = setTimeout, n
         await api.post("/organizer/runs", {})
         this.report = null
         await this.load()
-        this.poll()
       } catch (problem) {
         this.refuse("organizer.not_started", problem)
       } finally {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx2
 
+from lamplighter.repository.store.backend import MAX_WAITING
 from living import Home, Server
 
 STREAMS, WRITERS, WRITES = 500, 200, 10
@@ -61,8 +62,12 @@ def test_load_is_shed_and_the_server_recovers(tmp_path: Path) -> None:
     server = Server(home)
     try:
         opened, answered = asyncio.run(loaded(server))
-        sys.stdout.write(f"streams {dict(opened)}, writes {dict(answered)}\n")
+        share = answered[REFUSED] / sum(answered.values())
+        sys.stdout.write(f"streams {dict(opened)}, writes {dict(answered)}, {share:.0%} refused\n")
 
+        assert dict(opened) == {"200": STREAMS}, "each stream opens and stays open"
+        assert sum(answered.values()) == WRITERS * WRITES, "each write is answered, 201 or 503"
+        assert answered[201] >= MAX_WAITING[False], "as many as may wait are served"
         assert home.value("SELECT count(*) FROM events WHERE text LIKE 'Event%'") == answered[201]
         assert "Traceback" not in server.log
         after = httpx2.post(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx2
 
+from lamplighter.repository.store.backend import MAX_WAITING
 from living import Home, Server
 
 STREAMS, WRITERS, WRITES = 500, 200, 10
@@ -43,7 +44,8 @@ async def write(client: httpx2.AsyncClient, answered: Counter[int]) -> None:
 async def loaded(server: Server) -> tuple[Counter[str], Counter[int]]:
     opened: Counter[str] = Counter()
     answered: Counter[int] = Counter()
-    limits = httpx2.Limits(max_connections=WRITERS)
+    # the server closes a connection that was idle for 5 s: a client has to give it up before
+    limits = httpx2.Limits(max_connections=WRITERS, keepalive_expiry=1)
     async with httpx2.AsyncClient(
         base_url=server.url, headers=server.headers, limits=limits, timeout=120, trust_env=False
     ) as client:
@@ -61,8 +63,12 @@ def test_load_is_shed_and_the_server_recovers(tmp_path: Path) -> None:
     server = Server(home)
     try:
         opened, answered = asyncio.run(loaded(server))
-        sys.stdout.write(f"streams {dict(opened)}, writes {dict(answered)}\n")
+        share = answered[REFUSED] / sum(answered.values())
+        sys.stdout.write(f"streams {dict(opened)}, writes {dict(answered)}, {share:.0%} refused\n")
 
+        assert dict(opened) == {"200": STREAMS}, "each stream opens and stays open"
+        assert sum(answered.values()) == WRITERS * WRITES, "each write is answered, 201 or 503"
+        assert answered[201] >= MAX_WAITING[False], "as many as may wait are served"
         assert home.value("SELECT count(*) FROM events WHERE text LIKE 'Event%'") == answered[201]
         assert "Traceback" not in server.log
         after = httpx2.post(

@@ -22,6 +22,7 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 from postgres_server import PostgresServer
+from restore_drill import backed_up, database, drill
 from thorough import examples
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "backup.md"
@@ -53,18 +54,8 @@ time.sleep(300)
 Fresh = Callable[[str], Home]
 
 
-def database(home: Home) -> str:
-    return home.env.get("LAMPLIGHTER_DATABASE_URL") or sqlite_url(home.path / "lamplighter.db")
-
-
 def rows(home: Home) -> list[list[tuple[object, ...]]]:
     return [direct_writes.run(database(home), query) for query in ROWS]
-
-
-def backed_up(home: Home, *more: str) -> Path:
-    done = home.run("backup", "--json", *more)
-    assert done.returncode == 0, done.stderr
-    return Path(json.loads(done.stdout)["path"])
 
 
 def ran(home: Home, times: int) -> None:
@@ -124,6 +115,13 @@ def test_a_backup_restores_into_a_new_home_that_works(fresh: Fresh) -> None:
 
     assert direct_writes.run(database(second), MARKERS) == [(1, 6), (2, 6), (3, 6), (4, 6)]
     assert second.run("doctor").returncode in (0, 1)
+
+
+@pytest.mark.timeout(240)
+def test_a_lost_home_is_restored_from_a_backup_under_write_load(
+    fresh: Fresh, tmp_path: Path
+) -> None:
+    assert drill(fresh("first"), fresh("second"), tmp_path / "kept", 0.5) > 100
 
 
 @pytest.mark.timeout(240)
@@ -303,16 +301,6 @@ def test_a_backup_under_write_load_is_of_one_moment(home: Home, tmp_path: Path) 
     assert len(read) >= offset
     # the steps of a line of this engine are its markers: those in before its end are counted
     assert markers == read[:offset].count(b"[MEMORY:") + step
-
-    other = Home(tmp_path / "other", {**home.env, "LAMPLIGHTER_HOME": str(tmp_path / "other")})
-    other.engine("lines", "Nothing new")
-    assert other.run("restore", str(path)).returncode == 0
-    ran(other, 1)
-
-    printed = re.findall(rb"\[MEMORY:[^\"]+", read[: read.rfind(b"\n")])
-    kept = other.rows("SELECT text FROM markers WHERE session_id = 1 ORDER BY id")
-    assert [str(text).encode() for (text,) in kept] == printed, "each once, in its order"
-    assert other.value("SELECT status FROM sessions WHERE id = 1") == "interrupted"
 
 
 def test_the_commands_of_the_page_make_a_backup_and_restore_it(home: Home, tmp_path: Path) -> None:

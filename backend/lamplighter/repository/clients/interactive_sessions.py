@@ -7,8 +7,8 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import Source
-from lamplighter.domain.sessions import summary
 from lamplighter.domain.sessions.session import Session, Status, Trigger
+from lamplighter.domain.sessions.summary import replace_quote as replaced_quote
 from lamplighter.domain.text import REDACTED
 from lamplighter.repository.feed import indexing
 from lamplighter.repository.feed.changes import blank_row
@@ -48,13 +48,13 @@ async def record_response(db: Database, session_id: int, text: str, *, now: date
 
 
 async def summarize(
-    db: Database, session_id: int, words: str, *, messages: int, now: datetime
+    db: Database, session_id: int, summary: str, *, messages: int, now: datetime
 ) -> Session:
     """Keep a session's summary as it is now, so that it can be found."""
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == session_id)
-        .values(summary=words, messages=messages, version=sessions.c.version + 1)
+        .values(summary=summary, messages=messages, version=sessions.c.version + 1)
         .returning(sessions)
     )
     session = await _update(db, statement, now=now)
@@ -71,7 +71,7 @@ async def replace_quote(
     """
     row = await db.fetch_one(sa.select(sessions).where(sessions.c.id == session_id))
     session = from_row(row) if row else None
-    words = summary.replace_quote(session.summary or "", text, by) if session else ""
+    words = replaced_quote(session.summary or "", text, by) if session else ""
     if session is not None and words != (session.summary or ""):
         await blank_row(db, ENTITY, session.id)
         await summarize(db, session.id, words, messages=session.messages or 0, now=now)

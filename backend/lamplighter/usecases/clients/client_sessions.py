@@ -102,15 +102,15 @@ async def end(
         session = await get(here.db, external_id, agent=agent)
         if agent not in (None, session.agent):
             raise _not_found(external_id)
-        said = clean_lines(clean(summary))
-        if not said:
+        text = clean_lines(clean(summary))
+        if not text:
             remaining = await _without_withdrawn(here.db, session.id, messages, clean)
-            said = summarize_messages(remaining, clean)
+            text = summarize_messages(remaining, clean)
         return await client_sessions.end(
             here.db,
             session.id,
             Status.COMPLETED,
-            summary=shorten(said, SUMMARY_CHARS) if summarize else "",
+            summary=shorten(text, SUMMARY_CHARS) if summarize else "",
             messages=count_messages(messages),
             now=here.now(),
         )
@@ -199,13 +199,13 @@ async def withdraw_prompt(
     """
     subject = f"{PROMPT}{prompt_id}"
     async with recording(db, "delete", now=now, subject=subject, actor=by) as act:
-        held = await _prompt(db, prompt_id, project)
-        if held.deleted_at is not None:
+        prompt = await _prompt(db, prompt_id, project)
+        if prompt.deleted_at is not None:
             raise NotFound(f"Prompt {prompt_id} not found.")
         await client_prompts.withdraw(db, prompt_id, now=now)
-        await transcripts.withdraw(db, held, now=now)
+        await transcripts.withdraw(db, prompt, now=now)
         await interactive_sessions.replace_quote(
-            db, held.session_id, held.content, withdrawn_quote(prompt_id), now=now
+            db, prompt.session_id, prompt.content, withdrawn_quote(prompt_id), now=now
         )
         act.did()
 

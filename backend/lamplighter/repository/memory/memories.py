@@ -11,12 +11,14 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, WEEKLY_DECAY
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     GENERAL,
+    GRACE_PERIOD,
     MEMORY_FIELDS,
     OPERATIONAL,
+    WEEK,
+    WEEKLY_DECAY,
     Candidate,
     Category,
     InactiveReason,

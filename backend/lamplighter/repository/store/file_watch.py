@@ -31,7 +31,6 @@ BUSY_SECONDS: Final = 2.0
 SPARE_BYTES: Final = 64 * 2**20
 PARTS: Final = ("", "-wal", "-shm")
 RESCUED: Final = "rescued-"
-SIZE: Final = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 Identity = tuple[int, int]
 

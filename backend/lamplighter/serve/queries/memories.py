@@ -69,7 +69,7 @@ async def list_memories(here: "QueryContext", **options: Any) -> dict[str, Any]:
 
 async def read_memory(here: "QueryContext", *, memory_id: int) -> dict[str, Any]:
     """Return a memory in full, and its page of the notebook; raises NotFound."""
-    from lamplighter.repository.notebook import pages  # a list needs no notebook
+    from lamplighter.repository.notebook import lines  # a list needs no notebook
 
     async with reading(here.db):
         memory = await memories.get(here.db, memory_id)
@@ -78,7 +78,7 @@ async def read_memory(here: "QueryContext", *, memory_id: int) -> dict[str, Any]
 
             memory = await lookup.get(here.db, memory_id)
         found = serialize.memory(memory)
-        page = (await pages.paths_of(here.db, [memory_id])).get(memory_id)
+        page = (await lines.paths_of(here.db, [memory_id])).get(memory_id)
     return {**found, "page": page}
 
 

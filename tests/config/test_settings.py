@@ -33,7 +33,7 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
     assert {
         name: getattr(found, name)
         for name in Settings.__slots__
-        if name not in ("hooks", "values", "warnings")
+        if name not in ("hook_rules", "values", "warnings")
     } == {
         "home": tmp_path,
         "host": "127.0.0.1",

@@ -14,7 +14,7 @@ from lamplighter.domain.services.service import Service, Services
 from lamplighter.formats.tools import SESSION_TOOLS
 from lamplighter.formats.tools.definition import READS, RECORDS, ToolHints
 from lamplighter.repository import Database
-from lamplighter.repository.store.tables import metadata
+from lamplighter.repository.store.tables import complete_metadata
 from lamplighter.supervisor.tools.toolbox import Toolbox
 from tool_hints import as_annotations
 
@@ -42,7 +42,7 @@ async def whole(db: Database, root: Path) -> Toolbox:
 async def every_row(db: Database) -> dict[str, list[str]]:
     return {
         table.name: sorted(map(repr, map(tuple, await db.fetch_all(sa.select(table)))))
-        for table in metadata.sorted_tables
+        for table in complete_metadata().sorted_tables
     }
 
 

@@ -19,7 +19,7 @@ from lamplighter.domain.memory.memory import Candidate, Category
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
 from lamplighter.repository.sessions import sessions
-from lamplighter.repository.store import driver, session_tables
+from lamplighter.repository.store import driver, tables
 from lamplighter.supervisor.run import follow
 from lamplighter.supervisor.tools import gateway
 from lamplighter.supervisor.tools.toolbox import Toolbox
@@ -94,7 +94,7 @@ async def test_memories_are_added_beside_the_answer_of_our_tool(
     searched: list[int] = []
 
     async def look(given: Mapping[str, Any]) -> ToolOutput:
-        rows = await db.fetch_all(session_tables.searches.select())
+        rows = await db.fetch_all(tables.searches.select())
         searched.append(len(rows))
         return ToolOutput(text=f"{given['service']} is up")
 

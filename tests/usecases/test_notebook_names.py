@@ -12,7 +12,7 @@ from lamplighter.domain.memory.memory import Candidate, Category, MemoryId
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import memories
-from lamplighter.repository.notebook import pages
+from lamplighter.repository.notebook import lines
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.notebook.sync import sync
@@ -132,7 +132,7 @@ async def test_memories_of_two_hundred_hostile_names_get_pages_inside_the_tree(
     await sync(here)
 
     async with reading(db):
-        places = await pages.paths_of(db, [each.id for each in stored])
+        places = await lines.paths_of(db, [each.id for each in stored])
     files = files_below(tmp_path)
     outside = {each for each in files if not each.startswith(INSIDE)}
     assert outside == before

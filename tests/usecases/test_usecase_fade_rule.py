@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import direct_writes
-from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, apply_decay
+from lamplighter.domain.memory.decay import apply_decay
 from lamplighter.domain.memory.memory import (
+    GRACE_PERIOD,
+    WEEK,
     Category,
     InactiveReason,
     Memory,

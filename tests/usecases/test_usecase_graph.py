@@ -14,7 +14,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.feed import changes
 from lamplighter.repository.graph import entities, relationships
 from lamplighter.repository.graph.entities import EntityFilter
-from lamplighter.repository.store.tables import metadata
+from lamplighter.repository.store.tables import complete_metadata
 from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.graph import edit, view
 from lamplighter.usecases.graph.edit import EntityEdit, RelationshipEdit
@@ -28,7 +28,7 @@ async def rows(db: Database) -> dict[str, list[str]]:
     """Return all rows of the graph, but for what counts up."""
     found = {}
     for name in TABLES:
-        table = metadata.tables[name]
+        table = complete_metadata().tables[name]
         held = await db.fetch_all(sa.select(table).order_by(table.c.id))
         skipped = ("version", "updated_at")
         found[name] = [str({k: v for k, v in dict(r).items() if k not in skipped}) for r in held]

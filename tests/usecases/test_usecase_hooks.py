@@ -14,7 +14,7 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.sessions import sessions
-from lamplighter.repository.store import session_tables
+from lamplighter.repository.store import tables
 from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.clients.tool_hooks import HEADING, SessionHooks
 from lamplighter.usecases.ingest import session_lines
@@ -144,9 +144,7 @@ async def test_a_tool_in_a_loop_does_not_bury_what_people_know(db: Database) -> 
 
 
 async def search_rows(db: Database) -> list[tuple[Any, ...]]:
-    found = await db.fetch_all(
-        session_tables.searches.select().order_by(session_tables.searches.c.id)
-    )
+    found = await db.fetch_all(tables.searches.select().order_by(tables.searches.c.id))
     return [(row["session_id"], row["tool"], row["query"], row["hits"]) for row in found]
 
 

@@ -17,7 +17,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import events, outcomes, series
 from lamplighter.repository.services.events import EventSelection
-from lamplighter.repository.store.session_tables import learned_facts
+from lamplighter.repository.store.tables import learned_facts
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.services.incidents.latency_hours import learn_hours
 

@@ -26,7 +26,6 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.services import alerts, events, incidents
 from lamplighter.repository.sessions import folding, requests, sessions
 from lamplighter.repository.store import session_tables, tables
-from lamplighter.repository.store.dialect import metadata
 from lamplighter.repository.upkeep import pruning
 from lamplighter.repository.upkeep.statistics import collect_figures
 from lamplighter.usecases.services.incidents.steps import open_incident
@@ -113,7 +112,7 @@ async def test_details_and_events_are_removed_at_their_age(db: Database) -> None
 
     found = await apply_retention(db, Retention(), now=NOON)
     assert (found["sessions"], found["events"], found["records"]) == (1, 1, 1)
-    assert [row["incident"] for row in await stored(db, session_tables.alerts)] == ["1", "2"]
+    assert [row["incident"] for row in await stored(db, tables.alerts)] == ["1", "2"]
     never = Retention(**dict.fromkeys(field.name for field in fields(Retention)))
     assert await apply_retention(db, never, now=NOON + 4_000 * DAY) == {}
 
@@ -150,7 +149,7 @@ async def test_files_of_any_number_of_sessions_are_looked_up(db: Database) -> No
 async def test_rows_are_removed_by_indexes(sqlite: str) -> None:
     """Without one, each removed row would cost a scan of all the rows that might name it."""
     async with Database(sqlite) as db:
-        for table in metadata.sorted_tables:
+        for table in tables.complete_metadata().sorted_tables:
             for key in table.foreign_keys:
                 column = key.parent.name
                 query = f"EXPLAIN QUERY PLAN SELECT 1 FROM {table.name} WHERE {column} = 1"
@@ -204,7 +203,7 @@ AGES = {
     "event_retention": (tables.events, session_tables.event_groups),
     "record_retention": [table for table, *_ in pruning.RECORDS],
     "incident_retention": (
-        *(session_tables.incidents, session_tables.service_pauses),
+        *(tables.incidents, tables.service_pauses),
         *pruning.INCIDENT_PARTS,
     ),
     "history_retention": (
@@ -220,7 +219,7 @@ def test_every_table_has_a_retention_or_a_bound() -> None:
     bounded = {name for each in BOUNDED.values() for name in each.split()}
 
     assert not aged & bounded
-    assert aged | bounded == {table.name for table in metadata.sorted_tables}
+    assert aged | bounded == {table.name for table in tables.complete_metadata().sorted_tables}
     assert AGES.keys() <= {each.name for each in catalog.SETTINGS}
 
 
@@ -244,11 +243,11 @@ async def test_incidents_and_sessions_are_removed_at_their_age(db: Database) -> 
     found = await apply_retention(db, Retention(), now=NOON)
 
     assert (found["incidents"], found["history"]) == (1, 2)  # a request and its session
-    assert [row["id"] for row in await stored(db, session_tables.incidents)] == [live]
+    assert [row["id"] for row in await stored(db, tables.incidents)] == [live]
     assert {row["incident_id"] for row in await stored(db, session_tables.incident_entries)} == {
         live
     }
-    assert [row["incident_id"] for row in await stored(db, session_tables.outcomes)] == [ended]
+    assert [row["incident_id"] for row in await stored(db, tables.outcomes)] == [ended]
 
     async with writing(db):
         await incidents.update(db, live, resolved_at=old + DAY, now=old)
@@ -284,7 +283,7 @@ async def outcomes_of(db: Database, incident: int, at: datetime) -> None:
     )
     more = {"signatures": [], "context": {}, "memories": [], "attempts": 1, "seconds": 1, "tier": 1}
     values = {"incident_id": incident, "service": "web", "target": "web", "at": at}
-    await db.execute(sa.insert(session_tables.outcomes).values(**empty, **more, **values))
+    await db.execute(sa.insert(tables.outcomes).values(**empty, **more, **values))
 
 
 async def test_the_journal_is_removed_where_a_setting_says_so(db: Database) -> None:

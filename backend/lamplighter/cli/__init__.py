@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from lamplighter import __version__
-from lamplighter.cli.common import JSON, exit_with_error, load_settings, print_json, report_errors
+from lamplighter.cli.common import JSON, CliGroup, exit_with_error, load_settings, print_json
 from lamplighter.domain.errors import EXIT_FAILED, Busy
 from lamplighter.domain.sessions.session import ENGINES, SessionPlan, Status, Trigger
 from lamplighter.domain.text import escape_terminal
@@ -63,7 +63,7 @@ MODULES: Final = {
 """Which module of this package each command is in: only that one is loaded to run it."""
 
 
-class Commands(click.Group):
+class Commands(CliGroup):
     """A group that loads the module of a command when the command is named."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -93,7 +93,6 @@ def _runner_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @main.command()
-@report_errors
 def up() -> None:
     """Run the web process and the supervisor, and keep them running."""
     import asyncio
@@ -134,7 +133,6 @@ def _share_one_heap() -> None:
 
 @main.command()
 @_runner_option
-@report_errors
 def web(keeper: int | None) -> None:
     """Run the web process: the app, the API and the change feed."""
     from lamplighter.serve import process_runner as keeping
@@ -148,7 +146,6 @@ def web(keeper: int | None) -> None:
 
 @main.command()
 @_runner_option
-@report_errors
 def supervisor(keeper: int | None) -> None:
     """Run the supervisor, which checks your services on a schedule."""
     from lamplighter.serve import process_runner as keeping
@@ -167,7 +164,6 @@ def supervisor(keeper: int | None) -> None:
 @click.option("--prompt", help="Instructions for the session.")
 @click.option("--dry-run", is_flag=True, help="Report actions without running them.")
 @click.option("--json", "as_json", is_flag=True, help="Print the session as JSON at the end.")
-@report_errors
 def run(
     tier: int,
     engine: str | None,
@@ -221,7 +217,6 @@ def _reporter(*, quiet: bool) -> Callable[[str], None]:
 )
 @click.option("--seconds", type=click.FloatRange(1), help="Stop after this many seconds.")
 @click.option("--keep", is_flag=True, help="Keep the temporary home afterwards.")
-@report_errors
 def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
     """Run a demo: three small services fail, and Lamplighter repairs them and learns from it."""
     from lamplighter import telemetry
@@ -239,7 +234,6 @@ def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
 
 
 @main.command()
-@report_errors
 def migrate() -> None:
     """Migrate the database to the latest revision, and rebuild a damaged search index."""
     from lamplighter.repository.search import index_state
@@ -260,7 +254,6 @@ def migrate() -> None:
 
 @main.command()
 @JSON
-@report_errors
 def settings(*, as_json: bool) -> None:
     """Show each setting, its value and where it comes from."""
     from lamplighter.config.settings import describe_settings
@@ -276,7 +269,6 @@ def settings(*, as_json: bool) -> None:
 
 
 @main.command()
-@report_errors
 def doctor() -> None:
     """Check this installation, and report problems and how to fix them."""
     from lamplighter.domain.services.vitals import VitalStatus

@@ -6,19 +6,18 @@ import click
 
 from lamplighter.cli.common import (
     JSON,
+    CliGroup,
     exit_with_error,
     load_settings,
     print_json,
     read,
-    report_errors,
 )
 from lamplighter.domain.access.access import AGENT_SCOPE, MAX_DAYS
 from lamplighter.domain.text import escape_terminal
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, cls=CliGroup)
 @click.pass_context
-@report_errors
 def login(context: click.Context) -> None:
     """Print a login link. The link works once and expires in an hour."""
     if context.invoked_subcommand is None:
@@ -29,7 +28,6 @@ def login(context: click.Context) -> None:
 
 @login.command("list")
 @JSON
-@report_errors
 def list_logins(*, as_json: bool) -> None:
     """List active logins, last used first."""
     found = read("tokens.list_logins")["items"]
@@ -45,7 +43,6 @@ def list_logins(*, as_json: bool) -> None:
 @login.command("end")
 @click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1), required=False)
 @click.option("--all", "ends_all", is_flag=True, help="End every login.")
-@report_errors
 def end_login(number: int | None, *, ends_all: bool) -> None:
     """End a login: that browser must log in again."""
     from lamplighter.serve.commands import access
@@ -56,7 +53,7 @@ def end_login(number: int | None, *, ends_all: bool) -> None:
     click.echo(f"{ended} login{'' if ended == 1 else 's'} ended.")
 
 
-@click.group()
+@click.group(cls=CliGroup)
 def token() -> None:
     """Create, list and revoke API tokens."""
 
@@ -73,7 +70,6 @@ def token() -> None:
     "--days", type=click.IntRange(1, MAX_DAYS), help="Expire after this many days; default: never."
 )
 @JSON
-@report_errors
 def create(
     scopes: tuple[str, ...], agent: str | None, name: str, days: int | None, *, as_json: bool
 ) -> None:
@@ -97,7 +93,6 @@ def create(
 
 @token.command("list")
 @JSON
-@report_errors
 def list_(*, as_json: bool) -> None:
     """List tokens, newest first. Secrets are not printed."""
     found = read("tokens.list_tokens")["items"]
@@ -110,7 +105,6 @@ def list_(*, as_json: bool) -> None:
 
 @token.command()
 @click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
-@report_errors
 def revoke(number: int) -> None:
     """Revoke a token."""
     from lamplighter.serve.commands import access

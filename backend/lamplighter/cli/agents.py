@@ -5,14 +5,13 @@ import sys
 
 import click
 
-from lamplighter.cli.common import load_settings, report_errors
+from lamplighter.cli.common import CliCommand, load_settings
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.option("--agent", default="", metavar="NAME", help="The agent's name, if no token sets it.")
 @click.option("--project", default="", help="The default project of each call.")
 @click.option("--words", is_flag=True, help="Answer in text only, which uses fewer tokens.")
-@report_errors
 def mcp(agent: str, project: str, *, words: bool) -> None:
     """Serve memory tools over MCP on standard input and output, without a running server.
 
@@ -26,11 +25,10 @@ def mcp(agent: str, project: str, *, words: bool) -> None:
     clients.serve(settings, token=token, agent=agent, project=project, text_only=words)
 
 
-@click.command("memory-service")
+@click.command("memory-service", cls=CliCommand)
 @click.option("--port", type=click.IntRange(1, 65_535), help="Override LAMPLIGHTER_MEMORY_PORT.")
 @click.option("--host", help="Override LAMPLIGHTER_HOST; other than loopback requires tokens.")
 @click.option("--strict", is_flag=True, help="Require every field, as AgentOps does.")
-@report_errors
 def memory_service(port: int | None, host: str | None, *, strict: bool) -> None:
     """Serve only the memory API for other agents, compatible with AgentOps and engram."""
     from lamplighter.serve import memory_service as process
@@ -38,7 +36,7 @@ def memory_service(port: int | None, host: str | None, *, strict: bool) -> None:
     process.run(load_settings(), port=port, host=host, strict=strict)
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("event")
 def hook(event: str) -> None:
     """Send an event of an interactive agent (JSON on stdin) to the server.

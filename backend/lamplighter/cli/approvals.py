@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lamplighter.cli.common import JSON, load_settings, print_json, read, report_errors
+from lamplighter.cli.common import JSON, CliGroup, load_settings, print_json, read
 from lamplighter.domain.errors import EXIT_FAILED, Conflict
 from lamplighter.domain.text import escape_terminal, one_line
 
@@ -22,7 +22,6 @@ NOTE = click.option("--note", default="", help="A note for the session.")
 def _exit_when_closed(command: Callable[..., Any]) -> Callable[..., Any]:
     """Exit with status 1 if the approval is no longer pending."""
 
-    @report_errors
     @wraps(command)
     def run(*value: Any, **more: Any) -> Any:
         try:
@@ -34,13 +33,12 @@ def _exit_when_closed(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, cls=CliGroup)
 @click.option(
     "--all", "whole", is_flag=True, help="Include decided and expired approvals, newest first."
 )
 @JSON
 @click.pass_context
-@report_errors
 def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
     """List actions waiting for your approval, or decide on them.
 
@@ -64,7 +62,6 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 @approvals.command()
 @NUMBER
 @JSON
-@report_errors
 def show(number: int, *, as_json: bool) -> None:
     """Show an approval and its evidence."""
     answer = read("approvals.get_approval", number=number)

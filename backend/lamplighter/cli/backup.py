@@ -8,14 +8,14 @@ from pathlib import Path
 
 import click
 
-from lamplighter.cli.common import load_settings, report_errors
+from lamplighter.cli.common import CliCommand, load_settings
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.text import escape_terminal
 
 _DEFAULT_KEEP = 7
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("directory", required=False, type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--keep",
@@ -25,7 +25,6 @@ _DEFAULT_KEEP = 7
     help="Number of backups of this home to keep; older ones are removed.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no progress.")
-@report_errors
 def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     """Back up the database, the session files and services.yaml into DIRECTORY.
 
@@ -60,13 +59,12 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     click.echo(escape_terminal(str(made.path)))
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--replace", is_flag=True, help="Replace the home's data; the old data is moved aside."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no progress.")
-@report_errors
 def restore(path: Path, *, replace: bool, as_json: bool) -> None:
     """Restore the backup at PATH into the home and its database.
 

@@ -3,9 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
@@ -21,13 +19,13 @@ if TYPE_CHECKING:
 JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def report_errors(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Print a command's errors as text with an exit status, never a traceback."""
+class CliCommand(click.Command):
+    """A command: it prints errors as text with an exit status, never a traceback."""
 
-    @wraps(command)
-    def run(*value: Any, **more: Any) -> Any:
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
         try:
-            return command(*value, **more)
+            return super().invoke(ctx)
         except Invalid as error:
             exit_with_error(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
         except Busy as error:
@@ -35,7 +33,11 @@ def report_errors(command: Callable[..., Any]) -> Callable[..., Any]:
         except LamplighterError as error:
             exit_with_error(*str(error).splitlines())
 
-    return run
+
+class CliGroup(CliCommand, click.Group):
+    """Several commands."""
+
+    command_class = CliCommand
 
 
 def exit_with_error(*lines: str, status: int = EXIT_UNUSABLE) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from lamplighter import clock
-from lamplighter.cli.common import print_json, read, report_errors
+from lamplighter.cli.common import CliCommand, print_json, read
 from lamplighter.domain.memory.memory import GENERAL, Source
 from lamplighter.domain.text import escape_terminal, one_line, shorten
 
@@ -18,7 +18,7 @@ TESTED_CHARS: Final = 200
 MINUTE_CHARS: Final = len("2026-01-01T12:00")
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.option("--services", help="Put the memories of these services first; comma-separated.")
 @click.option(
     "--budget", type=click.IntRange(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."
@@ -32,7 +32,6 @@ MINUTE_CHARS: Final = len("2026-01-01T12:00")
     help="Show the difference to `now` or to the prompt of session N.",
 )
 @click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
-@report_errors
 def context(
     services: str | None,
     budget: int | None,
@@ -59,11 +58,10 @@ def context(
         _print(preview["text"], otherwise="The next prompt would include no memories.")
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("topic")
 @click.option("--all", "whole", is_flag=True, help=f"Show all, not only the first {MAX_BELIEFS}.")
 @click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
-@report_errors
 def audit(topic: str, *, whole: bool, as_json_: bool) -> None:
     """Show the memories about a service or a word, and their evidence."""
     limit = None if whole else MAX_BELIEFS

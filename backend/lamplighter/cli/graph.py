@@ -6,16 +6,15 @@ from collections.abc import Sequence
 
 import click
 
-from lamplighter.cli.common import read, report_errors
+from lamplighter.cli.common import CliCommand, read
 from lamplighter.domain.text import escape_terminal
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("name")
 @click.option("--depth", type=click.IntRange(1, 5), default=1, show_default=True)
 @click.option("--project", help="The project of the entity.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@report_errors
 def graph(name: str, depth: int, project: str | None, *, as_json: bool) -> None:
     """Show the entities around one, and how they are related."""
     view = read("graph.graph", name=name, depth=depth, project=project)
@@ -32,11 +31,10 @@ def graph(name: str, depth: int, project: str | None, *, as_json: bool) -> None:
         click.echo("More entities are related; show one of these for the others.")
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("question", nargs=-1, required=True)
 @click.option("--project", help="Only this project, and global memories.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@report_errors
 def why(question: Sequence[str], project: str | None, *, as_json: bool) -> None:
     """Explain why something was decided. Exit status 1: no decision matches."""
     asked = " ".join(question)

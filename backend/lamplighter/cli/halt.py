@@ -4,14 +4,13 @@ import sys
 
 import click
 
-from lamplighter.cli.common import load_settings, report_errors
+from lamplighter.cli.common import CliCommand, CliGroup, load_settings
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.text import escape_terminal
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.option("--reason", default="", help="The reason, shown in the app and in notifications.")
-@report_errors
 def halt(reason: str) -> None:
     """Halt: stop all sessions and actions now, and start no new ones."""
     from lamplighter.serve.commands import halt as halt_commands
@@ -19,8 +18,7 @@ def halt(reason: str) -> None:
     click.echo(escape_terminal(halt_commands.halt_all(load_settings(), reason)))
 
 
-@click.command()
-@report_errors
+@click.command(cls=CliCommand)
 def resume() -> None:
     """Resume, however the halt was started."""
     from lamplighter.serve.commands import halt as halt_commands
@@ -28,13 +26,12 @@ def resume() -> None:
     click.echo(escape_terminal(halt_commands.resume_all(load_settings())))
 
 
-@click.group()
+@click.group(cls=CliGroup)
 def notify() -> None:
     """Send notifications to the addresses in LAMPLIGHTER_NOTIFY."""
 
 
 @notify.command()
-@report_errors
 def test() -> None:
     """Send a test notification and print the result."""
     from lamplighter.serve.commands import notify as outbox

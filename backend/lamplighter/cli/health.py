@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, load_settings, print_json, report_errors
+from lamplighter.cli.common import JSON, CliCommand, load_settings, print_json
 from lamplighter.domain.errors import EXIT_FAILED
 
 STATES: Final = {"ok": "ok", "warning": "WARN", "failing": "BAD", "unknown": "?"}
@@ -19,11 +19,10 @@ ADVICE: Final = {
 MINUTE_CHARS: Final = 16
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.option("--last", is_flag=True, help="Show the last measurement instead of a new one.")
 @click.option("--compare", is_flag=True, help="Compare all memories for duplicates; can be slow.")
 @JSON
-@report_errors
 def health(*, last: bool, compare: bool, as_json: bool) -> None:
     """Measure the health of the memory. Exits with 1 if a goal is missed."""
     from lamplighter.serve.commands import health as command

@@ -10,6 +10,8 @@ import click
 
 from lamplighter.cli.common import (
     JSON,
+    CliCommand,
+    CliGroup,
     JsonParameter,
     Moment,
     Share,
@@ -17,7 +19,6 @@ from lamplighter.cli.common import (
     load_settings,
     print_json,
     read,
-    report_errors,
 )
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.memory.memory import (
@@ -60,7 +61,7 @@ SCOPES: Final = click.Choice(["project", "global"])
 SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
 
 
-@click.command(name="list")
+@click.command(name="list", cls=CliCommand)
 @click.option("--q", help="Only memories that contain this text.")
 @click.option("--service", help="Only this service; `general`: no service.")
 @click.option("--category", type=CATEGORIES)
@@ -79,7 +80,6 @@ SORTS: Final = ("confidence", "updated", "created", "service", "category", "stat
 @click.option("--order", type=click.Choice(["asc", "desc"]))
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @JSON
-@report_errors
 def list_(*, as_json: bool, **request: Any) -> None:
     """List memories, highest confidence first."""
     page = read("memories.list_memories", **request)
@@ -91,7 +91,7 @@ def list_(*, as_json: bool, **request: Any) -> None:
     _print_rest(page, otherwise="No memories match.")
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("words", nargs=-1, required=True, metavar="[CATEGORY] TEXT")
 @click.option("--category", type=CATEGORIES, help="The category, instead of the first word.")
 @click.option("--service", help="The service that the memory is about.")
@@ -106,7 +106,6 @@ def list_(*, as_json: bool, **request: Any) -> None:
 )
 @click.option("--expires", "expires_at", type=Moment(), help="When it expires: 2026-01-31.")
 @JSON
-@report_errors
 def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value: Any) -> None:
     """Add a memory with the text TEXT (- reads standard input)."""
     from lamplighter.serve.commands import memories
@@ -125,7 +124,7 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value:
     _print_memory(made, "Added", as_json=as_json)
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("number", type=int)
 @click.option("--text", help="The new text (- reads standard input).")
 @click.option("--confidence", type=Share())
@@ -140,7 +139,6 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value:
 @click.option("--metadata", type=JsonParameter(), help="Replaces all metadata.")
 @click.option("--expires", "expires_at", type=Moment(clears=True), help="`--expires ''`: never.")
 @JSON
-@report_errors
 def edit(
     number: int, *, text: str | None, tags: tuple[str, ...], as_json: bool, **value: Any
 ) -> None:
@@ -158,10 +156,9 @@ def edit(
     _print_memory(changed, "Changed", as_json=as_json)
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("number", type=int)
 @JSON
-@report_errors
 def confirm(number: int, *, as_json: bool) -> None:
     """Confirm that a memory is correct: prompts no longer label it as unverified."""
     from lamplighter.serve.commands import memories
@@ -169,12 +166,11 @@ def confirm(number: int, *, as_json: bool) -> None:
     _print_memory(memories.confirm(load_settings(), number), "Confirmed", as_json=as_json)
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("number", type=int)
 @click.option("--soft", is_flag=True, help="Deactivate the memory instead.")
 @click.option("--permanently", is_flag=True, help="Skip the trash. This cannot be undone.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
-@report_errors
 def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
     """Move a memory to the trash. It can be restored."""
     from lamplighter.formats import serialize
@@ -196,10 +192,9 @@ def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
         click.echo(f"Deleted memory {number}. {again}")
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("number", type=int)
 @JSON
-@report_errors
 def restore(number: int, *, as_json: bool) -> None:
     """Restore a memory from the trash, or make an inactive one active."""
     from lamplighter.serve.commands import memories
@@ -207,11 +202,10 @@ def restore(number: int, *, as_json: bool) -> None:
     _print_memory(memories.restore(load_settings(), number), "Restored", as_json=as_json)
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.option("--q", default="", help="Only memories that contain this text.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @JSON
-@report_errors
 def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
     page = read("trash.list_trash", q=q, limit=limit)
@@ -223,10 +217,9 @@ def trash(q: str, limit: int, *, as_json: bool) -> None:
     _print_rest(page, otherwise="The trash is empty." if not q else "No memories match.")
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("number", type=int)
 @JSON
-@report_errors
 def show(number: int, *, as_json: bool) -> None:
     """Show a memory in full, and its page of the notebook."""
     row = read("memories.read_memory", memory_id=number)
@@ -247,10 +240,9 @@ def show(number: int, *, as_json: bool) -> None:
         click.echo(escape_terminal(f"    on the page {row['page']}.md"))
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("number", type=int)
 @JSON
-@report_errors
 def history(number: int, *, as_json: bool) -> None:
     """Show who changed a memory, when and why, newest first."""
     found = read("history.list_changes", memory_id=number)
@@ -262,14 +254,13 @@ def history(number: int, *, as_json: bool) -> None:
             click.echo(escape_terminal(line))
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("number", type=int)
 @click.option("--services", help="For a session about these services: a,b.")
 @click.option(
     "--budget", type=click.IntRange(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."
 )
 @JSON
-@report_errors
 def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:
     """Show whether the next prompt includes a memory, why, and what would include it."""
     explanation = read("inclusion.explain", memory_id=number, services=services, budget=budget)
@@ -374,7 +365,7 @@ COMMANDS: Final = (list_, add, edit, confirm, delete, restore, trash, show, hist
 LINE_BYTES: Final = 1024 * 1024
 
 
-@click.group()
+@click.group(cls=CliGroup)
 def memory() -> None:
     """List, add, change and compare memories."""
 
@@ -386,7 +377,6 @@ def memory() -> None:
 @click.option("--category", hidden=True)
 @JSON
 @click.option("--jsonl", is_flag=True, help="Read pairs from standard input, a JSON object a line.")
-@report_errors
 def relate(
     old: str | None,
     new: str | None,

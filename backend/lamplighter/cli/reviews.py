@@ -9,19 +9,19 @@ import click
 
 from lamplighter.cli.common import (
     JSON,
+    CliCommand,
+    CliGroup,
     exit_with_error,
     load_settings,
     print_json,
     read,
-    report_errors,
 )
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.text import escape_terminal
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @JSON
-@report_errors
 def reviews(*, as_json: bool) -> None:
     """List open reviews of memories, oldest first."""
     from lamplighter.serve.local.address import web_url
@@ -61,11 +61,10 @@ def _claim(memory: dict[str, Any] | None) -> str:
     return f"memory {memory['id']}, {memory['confidence']:.2f}: {words}"
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("ids", nargs=-1, type=click.IntRange(1))
 @click.option("--dry-run", is_flag=True, help="Report the outcome without storing it.")
 @JSON
-@report_errors
 def verify(ids: Sequence[int], *, dry_run: bool, as_json: bool) -> None:
     """Verify memories against files, git, services.yaml, check results and package manifests.
 
@@ -101,7 +100,7 @@ def _print_results(results: Sequence[dict[str, Any]], *, listed: bool) -> None:
     click.echo(", ".join(f"{counts[state]:,} {state}" for state in states))
 
 
-@click.group("memory-check")
+@click.group("memory-check", cls=CliGroup)
 def memory_check() -> None:
     """Attach checks to memories: a check of services.yaml, or a read-only command."""
 
@@ -113,7 +112,6 @@ def memory_check() -> None:
 @click.option("--command", "line", help="A command that only reads; exit status 0 passes.")
 @click.option("--every", default="1d", show_default=True, help="How often it runs, such as 6h.")
 @JSON
-@report_errors
 def add(
     memory_id: int,
     service: str | None,
@@ -142,7 +140,6 @@ def add(
 @memory_check.command("list")
 @click.argument("memory_id", type=click.IntRange(1))
 @JSON
-@report_errors
 def list_checks(memory_id: int, *, as_json: bool) -> None:
     """List the checks attached to a memory."""
     from lamplighter.serve.commands import verify as verification
@@ -162,7 +159,6 @@ def list_checks(memory_id: int, *, as_json: bool) -> None:
 @memory_check.command()
 @click.argument("memory_id", type=click.IntRange(1))
 @click.argument("check_id", type=click.IntRange(1))
-@report_errors
 def remove(memory_id: int, check_id: int) -> None:
     """Detach a check from a memory."""
     from lamplighter.serve.commands import verify as verification

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, exit_with_error, print_json, read, report_errors
+from lamplighter.cli.common import JSON, CliCommand, exit_with_error, print_json, read
 from lamplighter.cli.memory import CATEGORIES, KINDS
 from lamplighter.domain.memory.memory import GENERAL
 from lamplighter.domain.text import escape_terminal
@@ -16,7 +16,7 @@ DEFAULT_LAYERS: Final = "memory,session,page"
 DAY_CHARS: Final = len("2026-01-01")
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("words", nargs=-1, required=True)
 @click.option("--project", help="Only this project, and global memories.")
 @click.option("--service", help="Only this service; `general`: no service.")
@@ -29,7 +29,6 @@ DAY_CHARS: Final = len("2026-01-01")
 @click.option("--all", "inactive_too", is_flag=True, help="Include inactive memories.")
 @click.option("--why", is_flag=True, help="Explain each score.")
 @JSON
-@report_errors
 def search(
     words: Sequence[str],
     layers: str,

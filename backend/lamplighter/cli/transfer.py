@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lamplighter.cli.common import JSON, load_settings, print_json, report_errors
+from lamplighter.cli.common import JSON, CliCommand, load_settings, print_json
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE
 from lamplighter.domain.memory.memory import OPERATIONS
 from lamplighter.domain.text import escape_terminal
@@ -23,7 +23,7 @@ IMPORT_FORMS: Final = ("auto", *EXPORT_FORMS, "markdown")
 Step = Callable[[int, int], None]
 
 
-@click.command(name="export")
+@click.command(name="export", cls=CliCommand)
 @click.option(
     "--format", "form", type=click.Choice(EXPORT_FORMS), default=EXPORT_FORMS[0], show_default=True
 )
@@ -40,7 +40,6 @@ Step = Callable[[int, int], None]
     type=click.Path(path_type=Path),
     help="Write one Markdown file per active memory to this directory.",
 )
-@report_errors
 def export(form: str, project: str | None, output: Path | None, directory: Path | None) -> None:
     """Export memories and sessions.
 
@@ -73,7 +72,7 @@ def _export_directory(directory: Path, project: str | None) -> None:
     )
 
 
-@click.command(name="import")
+@click.command(name="import", cls=CliCommand)
 @click.argument("path")
 @click.option(
     "--format", "kind", type=click.Choice(IMPORT_FORMS), default=IMPORT_FORMS[0], show_default=True
@@ -83,7 +82,6 @@ def _export_directory(directory: Path, project: str | None) -> None:
 @click.option("--dry-run", is_flag=True, help="Only count what would be imported.")
 @click.option("--strict", is_flag=True, help="Import nothing if any item is invalid.")
 @JSON
-@report_errors
 def import_(
     path: str,
     kind: str,

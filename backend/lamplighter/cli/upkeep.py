@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, exit_with_error, load_settings, print_json, report_errors
+from lamplighter.cli.common import JSON, CliGroup, exit_with_error, load_settings, print_json
 from lamplighter.domain.text import escape_terminal, shorten
 
 if TYPE_CHECKING:
@@ -37,11 +37,10 @@ COUNTS: Final = (
 _LINE_CHARS: Final = 160
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, cls=CliGroup)
 @click.option("--dry-run", is_flag=True, help="Only show what a run would do.")
 @JSON
 @click.pass_context
-@report_errors
 def organize(ctx: click.Context, *, dry_run: bool, as_json: bool) -> None:
     """Merge near-duplicates and compress episodes older than 7 days.
 
@@ -70,7 +69,6 @@ def organize(ctx: click.Context, *, dry_run: bool, as_json: bool) -> None:
 @organize.command(name="runs")
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 @JSON
-@report_errors
 def list_runs(limit: int, *, as_json: bool) -> None:
     """List the runs, newest first."""
     from lamplighter.serve.commands import organize as command
@@ -94,7 +92,6 @@ def list_runs(limit: int, *, as_json: bool) -> None:
 @organize.command()
 @click.argument("number", type=int)
 @JSON
-@report_errors
 def show(number: int, *, as_json: bool) -> None:
     """Show what a run changed."""
     from lamplighter.serve.commands import organize as command
@@ -116,7 +113,6 @@ def show(number: int, *, as_json: bool) -> None:
 
 @organize.command()
 @click.argument("number", type=int)
-@report_errors
 def undo(number: int) -> None:
     """Undo a run: every memory is as it was before."""
     from lamplighter.serve.commands import organize as command
@@ -162,14 +158,13 @@ def _progress(as_json: bool) -> Callable[[str, int, int], Any]:
     return show_step
 
 
-@click.group()
+@click.group(cls=CliGroup)
 def vectors() -> None:
     """Manage the embeddings of semantic search."""
 
 
 @vectors.command()
 @JSON
-@report_errors
 def status(*, as_json: bool) -> None:
     """Show how many memories have embeddings."""
     from lamplighter.serve.local import client
@@ -185,7 +180,6 @@ def status(*, as_json: bool) -> None:
 
 @vectors.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no bar.")
-@report_errors
 def backfill(*, as_json: bool) -> None:
     """Compute missing embeddings now. Lamplighter can keep running; interrupt at any time."""
     from lamplighter.serve.queries import vectors as state

@@ -25,8 +25,12 @@ from lamplighter.config.readers import (
     tiers,
     window,
 )
-from lamplighter.domain.notebook import INDEX_BYTES
-from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER, PROFILE_BUDGET
+from lamplighter.domain.sessions.session import (
+    DEFAULT_BUDGET,
+    INDEX_BYTES,
+    MAX_TIER,
+    PROFILE_BUDGET,
+)
 from lamplighter.domain.sessions.session import ENGINES as ENGINES
 
 ECHOES: Final = ("count", "ignore")

@@ -4,7 +4,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,11 +12,11 @@ from lamplighter.config.catalog import ENGINES as ENGINES
 from lamplighter.config.catalog import SETTINGS
 from lamplighter.config.readers import PREFIX, Setting, nearest_word, path
 from lamplighter.config.readers import mask_password as mask_password
-from lamplighter.domain.clients.tool_hooks import Hooks
 from lamplighter.domain.errors import Invalid, InvalidField
 
 if TYPE_CHECKING:
     from lamplighter.domain.clients.agent import Agent
+    from lamplighter.domain.clients.tool_hooks import Hooks
 
 SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
 FILE: Final = "lamplighter.toml"
@@ -129,9 +129,16 @@ class Settings:
     edit: str
     status_services: tuple[tuple[str, str], ...]
     agents: "tuple[Agent, ...]" = ()
-    hooks: Hooks = field(default_factory=Hooks)
+    hook_rules: "Hooks | None" = None
     values: tuple[SettingValue, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def hooks(self) -> "Hooks":
+        """The tool hooks, where the file has some."""
+        from lamplighter.domain.clients.tool_hooks import Hooks  # reading commands use none
+
+        return self.hook_rules or Hooks()
 
 
 def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = None) -> Settings:
@@ -156,7 +163,7 @@ def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = No
         wrong += agents.find_loops(tables.agents, *at)
     if wrong:
         raise Invalid(*wrong)
-    values |= {"agents": tables.agents, "hooks": tables.hooks}
+    values |= {"agents": tables.agents, "hook_rules": tables.hooks}
     return Settings(**_fill_defaults(values, home), values=setting_values, warnings=tuple(warnings))
 
 
@@ -225,7 +232,7 @@ def is_orchestrator_value(value: str) -> bool:
 class FileTables:
     """What the file holds beside settings: the tool hooks, and the agents."""
 
-    hooks: Hooks = field(default_factory=Hooks)
+    hooks: "Hooks | None" = None
     agents: "tuple[Agent, ...]" = ()
 
 
@@ -298,5 +305,5 @@ def _hint(name: str, names: list[str]) -> str:
 assert {each.name for each in SETTINGS} == {
     each.name
     for each in fields(Settings)
-    if each.name not in ("agents", "hooks", "values", "warnings")
+    if each.name not in ("agents", "hook_rules", "values", "warnings")
 }

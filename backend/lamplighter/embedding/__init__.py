@@ -13,7 +13,6 @@ else:
 
 NAME: Final = "all-MiniLM-L6-v2-int8/2"
 EXTRA: Final = "lamplighter[vectors]"
-INSTALL: Final = f"Install the extra {EXTRA}, or set LAMPLIGHTER_VECTORS=off."
 
 
 class Embedding(Protocol):

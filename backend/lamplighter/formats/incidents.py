@@ -3,6 +3,6 @@
 from typing import Final
 
 from lamplighter.domain.services.incident import Incident
-from lamplighter.formats.serialize import writer
+from lamplighter.formats.serialize import Writer
 
-incident: Final = writer(Incident)
+incident: Final = Writer[Incident]()

@@ -1,31 +1,30 @@
 """Values as plain JSON: one shape for the API, the change feed and the command line."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from lamplighter.domain.access.access import Device, Token
-from lamplighter.domain.actions.approval import Approval
-from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.fields import DeclaredField, declared_fields
-from lamplighter.domain.graph.entity import Entity, Relationship
-from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.memory.review import Review
-from lamplighter.domain.search.search import NotebookText
-from lamplighter.domain.services.alert import AlertIncident
-from lamplighter.domain.services.cooldown import CooldownUse
-from lamplighter.domain.services.event import Event
-from lamplighter.domain.services.notice import Notice
-from lamplighter.domain.sessions.handoff import Escalation, Finding
-from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
-from lamplighter.domain.sessions.session import Session, SessionRequest
-from lamplighter.domain.verify.attached import MemoryCheck
 
-if TYPE_CHECKING:  # it takes a while to load, and most commands never need it
+if TYPE_CHECKING:  # only what a command writes is loaded
+    from lamplighter.domain.access.access import Device, Token
+    from lamplighter.domain.actions.approval import Approval
+    from lamplighter.domain.actions.halt import Halt
+    from lamplighter.domain.graph.entity import Entity, Relationship
+    from lamplighter.domain.memory.memory import Memory
+    from lamplighter.domain.memory.review import Review
     from lamplighter.domain.relate import RelationVerdict
-    from lamplighter.domain.services.cooldown import CooldownStatus
+    from lamplighter.domain.search.search import NotebookText
+    from lamplighter.domain.services.alert import AlertIncident
+    from lamplighter.domain.services.cooldown import CooldownStatus, CooldownUse
+    from lamplighter.domain.services.event import Event
     from lamplighter.domain.services.leader import Leader
+    from lamplighter.domain.services.notice import Notice
+    from lamplighter.domain.sessions.handoff import Escalation, Finding
+    from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
+    from lamplighter.domain.sessions.session import Session, SessionRequest
+    from lamplighter.domain.verify.attached import MemoryCheck
 
 T = TypeVar("T")
 
@@ -37,20 +36,29 @@ def format_moment(moment: datetime | None) -> str | None:
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
-def writer(
-    entity: type[T], **behind: tuple[str, Callable[[T], Any]]
-) -> Callable[[T], dict[str, Any]]:
-    """Return what makes JSON of an entity: its public fields in the order of their declaration.
+class Writer(Generic[T]):
+    """Makes JSON of an entity: its public fields in the order of their declaration.
 
-    `behind` are further values, each with its name, by the field that it stands behind.
+    `behind` are further values, each with its name, by the field that it stands behind. The first
+    value brings the declaration: who writes none of an entity does not load it.
     """
-    values: list[tuple[str, Callable[[Any], Any]]] = []
-    for field in declared_fields(entity).values():
-        if field.declared.public:
-            values.append((field.declared.json or field.name, _value(field)))
-        if field.name in behind:
-            values.append(behind[field.name])
-    return lambda each: {name: value(each) for name, value in values}
+
+    def __init__(self, **behind: tuple[str, Callable[[T], Any]]) -> None:
+        self._behind = behind
+        self._values: list[tuple[str, Callable[[Any], Any]]] = []
+
+    def __call__(self, each: T) -> dict[str, Any]:
+        """Return it as JSON."""
+        if not self._values:
+            self._values = [*self._declared(type(each))]
+        return {name: value(each) for name, value in self._values}
+
+    def _declared(self, entity: type[T]) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+        for field in declared_fields(entity).values():
+            if field.declared.public:
+                yield field.declared.json or field.name, _value(field)
+            if field.name in self._behind:
+                yield self._behind[field.name]
 
 
 def _value(field: DeclaredField) -> Callable[[Any], Any]:
@@ -63,31 +71,30 @@ def _value(field: DeclaredField) -> Callable[[Any], Any]:
     return value
 
 
-memory: Final = writer(Memory)
-event: Final = writer(Event)
-session: Final = writer(
-    Session,
+memory: "Final[Writer[Memory]]" = Writer()
+event: "Final[Writer[Event]]" = Writer()
+session: "Final[Writer[Session]]" = Writer(
     markers_left=("stopping", lambda each: each.running and each.stop_requested_at is not None),
 )
-request: Final = writer(SessionRequest)
-marker_result: Final = writer(MarkerResult)
-cooldown_use: Final = writer(CooldownUse, healthy_after=("counts", attrgetter("spent")))
-approval: Final = writer(Approval)
-check_result: Final = writer(CheckResult)
-escalation: Final = writer(Escalation)
-notebook_text: Final = writer(NotebookText)
-token: Final = writer(Token)
-device: Final = writer(Device)
-finding: Final = writer(Finding)
-alert: Final = writer(AlertIncident)
-notice: Final = writer(Notice)
-halt: Final = writer(Halt)
-entity: Final = writer(Entity, valid_to=("current", attrgetter("current")))
-relationship: Final = writer(Relationship)
-memory_check: Final = writer(MemoryCheck)
+request: "Final[Writer[SessionRequest]]" = Writer()
+marker_result: "Final[Writer[MarkerResult]]" = Writer()
+cooldown_use: "Final[Writer[CooldownUse]]" = Writer(healthy_after=("counts", attrgetter("spent")))
+approval: "Final[Writer[Approval]]" = Writer()
+check_result: "Final[Writer[CheckResult]]" = Writer()
+escalation: "Final[Writer[Escalation]]" = Writer()
+notebook_text: "Final[Writer[NotebookText]]" = Writer()
+token: "Final[Writer[Token]]" = Writer()
+device: "Final[Writer[Device]]" = Writer()
+finding: "Final[Writer[Finding]]" = Writer()
+alert: "Final[Writer[AlertIncident]]" = Writer()
+notice: "Final[Writer[Notice]]" = Writer()
+halt: "Final[Writer[Halt]]" = Writer()
+entity: "Final[Writer[Entity]]" = Writer(valid_to=("current", attrgetter("current")))
+relationship: "Final[Writer[Relationship]]" = Writer()
+memory_check: "Final[Writer[MemoryCheck]]" = Writer()
 
 
-def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, Any]:
+def review(each: "Review", old: "Memory | None", new: "Memory | None") -> dict[str, Any]:
     """Return a review as JSON, beside both memories as they are now; None is one that is gone."""
     return {
         "id": each.id,

@@ -4,17 +4,43 @@ import json
 import logging
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final
-
-from lamplighter.telemetry import traces
-from lamplighter.telemetry.about import request_id, session_id
 
 logger = logging.getLogger(__name__)
 
 JSON: Final = "json"
 _CONTROL: Final = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
+_REQUEST: Final[ContextVar[str | None]] = ContextVar("lamplighter_request", default=None)
+_SESSION: Final[ContextVar[int | None]] = ContextVar("lamplighter_session", default=None)
+
+
+@contextmanager
+def about(*, request: str | None = None, session: int | None = None) -> Iterator[None]:
+    """Let what is logged meanwhile be about a request or a session."""
+    request_token = None if request is None else _REQUEST.set(request)
+    running = None if session is None else _SESSION.set(session)
+    try:
+        yield
+    finally:
+        if request_token is not None:
+            _REQUEST.reset(request_token)
+        if running is not None:
+            _SESSION.reset(running)
+
+
+def request_id() -> str | None:
+    """Return the id of the request that is answered now."""
+    return _REQUEST.get()
+
+
+def session_id() -> int | None:
+    """Return the number of the session that is at work now."""
+    return _SESSION.get()
 
 
 class OneLine(logging.Formatter):
@@ -34,6 +60,8 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's line; what is not known is not in it."""
+        from lamplighter.telemetry import traces
+
         trace, span = traces.trace_ids()
         record_json: dict[str, Any] = {
             "time": f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%fZ}",

@@ -23,7 +23,7 @@ from lamplighter.repository.graph.entities import EntityFilter
 from lamplighter.repository.graph.relationships import RelationshipFilter
 from lamplighter.usecases.graph import edit, view
 from lamplighter.usecases.graph.edit import EntityEdit, RelationshipEdit
-from lamplighter.usecases.graph.view import DecisionCase, EntityCase
+from lamplighter.usecases.graph.view import EntityCase
 
 _STATES: Final = {"current": True, "past": False, "all": None}
 
@@ -294,7 +294,7 @@ async def why(request: Request) -> Response:
     here, wanted = api_context(request), params.query(request, shapes.WhyQuery)
     reach = await _reach(request)
     found = await view.why(here.db, wanted.q, project=_project(wanted.project), reach=reach)
-    decisions = [decision_out(each) for each in found]
+    decisions = [each.as_json() for each in found]
     seq = await changes.last_seq(here.db)
     return answer({"question": wanted.q, "decisions": decisions, "seq": seq})
 
@@ -318,17 +318,6 @@ def entity_case_out(case: EntityCase) -> dict[str, Any]:
         "merged": [serialize.entity(each) for each in case.merged],
         "neighbors": neighbors,
         "evidence": _memories(case, 0),
-    }
-
-
-def decision_out(case: DecisionCase) -> dict[str, Any]:
-    """Return a decision with its rationale and evidence as JSON."""
-    return {
-        "decision": serialize.entity(case.decision),
-        "rationale": case.rationale,
-        "decided_by": [serialize.entity(each) for each in case.decided_by],
-        "concerns": [serialize.entity(each) for each in case.concerns],
-        "memories": [serialize.memory(each) for each in case.memories],
     }
 
 

@@ -1,7 +1,7 @@
 """The notebook: pages are listed, read and written; a review of them is resolved."""
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -28,6 +28,9 @@ async def index(request: Request) -> Response:
     return await _list(request, params.query(request, shapes.NotebookQuery).q)
 
 
+_listed: Final = serialize.Writer[decide.PageListing]()
+
+
 async def _list(request: Request, query: str = "") -> Response:
     here, project = api_context(request), await project_bound(request)
     pages = (
@@ -35,18 +38,8 @@ async def _list(request: Request, query: str = "") -> Response:
         if query.strip()
         else await decide.list_pages(here.db, project)
     )
-    items = [
-        {
-            "path": each.path,
-            "memories": each.memories,
-            "written_at": each.written_at and serialize.format_moment(each.written_at),
-            "reasons": list(each.reasons),
-            "excerpt": each.excerpt,
-        }
-        for each in pages
-    ]
     limit = None if here.notebook is None else here.notebook.index_bytes
-    return answer({"pages": items, "index_limit": limit})
+    return answer({"pages": [_listed(each) for each in pages], "index_limit": limit})
 
 
 @operation("GET", "/notebook/MEMORY", "memories:read", shapes.PageOut, problems=(404,))

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct, field
 
 from lamplighter.api.common_shapes import Limit, ListPage, Name, Seq, ShortText, public_shape
 from lamplighter.domain.services.event import Event, Level
+from lamplighter.repository.services.events import EventGroup
 
 
 @public_shape(Event)
@@ -38,19 +39,9 @@ class EventQuery(EventFilter):
     limit: Limit = 50
 
 
+@public_shape(EventGroup)
 class EventGroupOut(Struct):
     """Repeated events of one service; `session_id` is the last session that reported one."""
-
-    level: Level
-    service: str | None
-    text: str
-    count: int
-    first_id: int
-    last_id: int
-    first_at: str
-    last_at: str
-    sessions: int
-    session_id: int | None
 
 
 class EventGroupPage(ListPage):

@@ -1,8 +1,7 @@
 """Events: listed, counted, and reported by an operator."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -121,12 +120,7 @@ async def _filter(here: ApiContext, query: event_shapes.EventFilter) -> EventSel
     )
 
 
-def _group(each: EventGroup) -> dict[str, Any]:
-    return {
-        **dataclasses.asdict(each),
-        "first_at": serialize.format_moment(each.first_at),
-        "last_at": serialize.format_moment(each.last_at),
-    }
+_group: Final = serialize.Writer[EventGroup]()
 
 
 def _rules(values: Mapping[str, Any]) -> list[InvalidField]:

@@ -20,7 +20,7 @@ from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.api.sessions.approval_shapes import ActiveHaltOut
 from lamplighter.api.sessions.shapes import SessionOut, SpendingOut
 from lamplighter.domain.services.checks.silence import SilenceKind
-from lamplighter.domain.services.series import PointState, SeriesResolution
+from lamplighter.domain.services.series import Aggregate, PointState, SeriesPoint, SeriesResolution
 from lamplighter.domain.services.service import ActionKind, ApprovalPolicy
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status
@@ -150,28 +150,14 @@ class SeriesQuery(Struct):
     limit: Annotated[int, Meta(ge=1, le=5_000)] = 1_000
 
 
+@public_shape(SeriesPoint)
 class PointOut(Struct):
     """One result of a scheduled check; `late_ms` is how late the check began."""
 
-    at: str
-    state: PointState
-    latency_ms: float | None
-    status: int | None
-    attempts: int
-    late_ms: int
-    detail: str
 
-
+@public_shape(Aggregate)
 class AggregateOut(Struct):
     """The results of a span of time that begins `at`; latencies in milliseconds."""
-
-    at: str
-    count: int
-    failures: int
-    warnings: int
-    p50_ms: float | None
-    p95_ms: float | None
-    max_ms: float | None
 
 
 class SeriesOut(Struct):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, load_settings, print_json, report_errors
+from lamplighter.cli.common import JSON, CliCommand, load_settings, print_json
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.text import escape_terminal
 
@@ -21,11 +21,10 @@ LINT_FORMATS: Final = ("text", "github", "json")
 VERBS: Final = {"create": "add", "change": "change", "remove": "remove"}
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @DIRECTORY
 @PREFER
 @JSON
-@report_errors
 def plan(directory: Path, prefer: str | None, *, as_json: bool) -> None:
     """Show what applying DIRECTORY would change, and how the next prompts would change.
 
@@ -34,11 +33,10 @@ def plan(directory: Path, prefer: str | None, *, as_json: bool) -> None:
     _run(directory, prefer, dry_run=True, as_json=as_json)
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @DIRECTORY
 @PREFER
 @JSON
-@report_errors
 def apply(directory: Path, prefer: str | None, *, as_json: bool) -> None:
     """Merge the edits of DIRECTORY into the memories, in one act.
 
@@ -83,11 +81,10 @@ def _print(result: dict[str, Any], *, dry_run: bool) -> None:
         click.echo(f"Applied {count:,} {noun}.")
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @DIRECTORY
 @click.option("--format", "form", type=click.Choice(LINT_FORMATS), default="text")
 @click.option("--strict", is_flag=True, help="Fail for warnings, too.")
-@report_errors
 def lint(directory: Path, form: str, *, strict: bool) -> None:
     """Check the memory files of DIRECTORY, also without a database.
 

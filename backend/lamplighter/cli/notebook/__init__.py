@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lamplighter.cli.common import JSON, load_settings, print_json, report_errors
+from lamplighter.cli.common import JSON, CliGroup, load_settings, print_json
 from lamplighter.domain.notebook.place import INDEX
 from lamplighter.domain.text import escape_terminal
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lamplighter.usecases.notebook.context import SyncResult
 
 
-@click.group()
+@click.group(cls=CliGroup)
 def notebook() -> None:
     """Read the notebook, and keep it in step with the memories."""
 
@@ -22,7 +22,6 @@ def notebook() -> None:
 @notebook.command(name="list")
 @click.option("--query", default="", help="Only pages with all of these words.")
 @JSON
-@report_errors
 def list_pages(query: str, *, as_json: bool) -> None:
     """List the pages, and those that need a review."""
     from lamplighter.serve.commands import notebook as commands
@@ -57,7 +56,6 @@ def list_pages(query: str, *, as_json: bool) -> None:
 
 @notebook.command()
 @click.argument("page")
-@report_errors
 def show(page: str) -> None:
     """Print a page: MEMORY, or services/jellyfin."""
     from lamplighter.serve.commands import notebook as commands
@@ -68,7 +66,6 @@ def show(page: str) -> None:
 
 @notebook.command()
 @JSON
-@report_errors
 def sync(*, as_json: bool) -> None:
     """Read edits of the pages, then write the pages of changed memories.
 
@@ -83,7 +80,6 @@ def sync(*, as_json: bool) -> None:
 @notebook.command()
 @click.argument("pages", nargs=-1)
 @JSON
-@report_errors
 def accept(pages: Sequence[str], *, as_json: bool) -> None:
     """Accept the files of pages that need a review; without a page, of all of them."""
     from lamplighter.serve.commands import notebook as commands
@@ -96,7 +92,6 @@ def accept(pages: Sequence[str], *, as_json: bool) -> None:
 @notebook.command()
 @click.argument("pages", nargs=-1)
 @JSON
-@report_errors
 def discard(pages: Sequence[str], *, as_json: bool) -> None:
     """Write pages that need a review again from the memories; without a page, all of them."""
     from lamplighter.serve.commands import notebook as commands

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, load_settings, print_json, report_errors
+from lamplighter.cli.common import JSON, CliCommand, load_settings, print_json
 from lamplighter.domain.memory.memory import Source
 from lamplighter.domain.text import escape_terminal, shorten
 
@@ -13,7 +13,7 @@ LINE_CHARS: Final = 100
 MAX_LINES: Final = 20
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.option("--session", type=click.IntRange(1), help="Number of a session.")
 @click.option("--agent", help="Name of an agent: all its sessions.")
 @click.option(
@@ -22,7 +22,6 @@ MAX_LINES: Final = 20
 @click.option("--yes", is_flag=True, help="Revoke now; without it, only show what would change.")
 @click.option("--undo", type=click.IntRange(1), metavar="ACT", help="Undo a revocation.")
 @JSON
-@report_errors
 def revoke(
     session: int | None,
     agent: str | None,

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, print_json, read, report_errors
+from lamplighter.cli.common import JSON, CliCommand, print_json, read
 from lamplighter.config.readers import duration
 from lamplighter.domain.text import escape_terminal
 
@@ -30,7 +30,7 @@ def describe_silence(silence: Mapping[str, Any]) -> str:
     return f"{word}{until}{f' ({reason})' if (reason := silence['reason']) else ''}"
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @click.argument("service")
 @click.option("--check", help="Only this check.")
 @click.option(
@@ -41,7 +41,6 @@ def describe_silence(silence: Mapping[str, Any]) -> str:
 )
 @click.option("--limit", type=click.IntRange(1, 5_000), default=ROWS, show_default=True)
 @JSON
-@report_errors
 def checks(
     service: str,
     check: str | None,

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from lamplighter.cli.common import JSON, print_json, read, report_errors
+from lamplighter.cli.common import JSON, CliCommand, print_json, read
 from lamplighter.cli.services import parse_span
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.session import Status
@@ -17,14 +17,13 @@ SPAN = click.option("--since", "seconds", callback=parse_span, help="How far bac
 LINE_CHARS = 160
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @SERVICE
 @click.option("--status", type=click.Choice([each.value for each in Status]))
 @click.option("--tier", type=click.IntRange(1, 3))
 @SPAN
 @LIMIT
 @JSON
-@report_errors
 def sessions(*, as_json: bool, **options: Any) -> None:
     """List sessions with their outcomes, newest first."""
     found = read("activity.list_sessions", **options)
@@ -34,7 +33,7 @@ def sessions(*, as_json: bool, **options: Any) -> None:
     _print([_session(each) for each in found["items"]], found, "sessions")
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @SERVICE
 @click.option(
     "--level",
@@ -47,7 +46,6 @@ def sessions(*, as_json: bool, **options: Any) -> None:
 @SPAN
 @LIMIT
 @JSON
-@report_errors
 def events(*, as_json: bool, **options: Any) -> None:
     """List events, newest first."""
     found = read("activity.list_events", **options)

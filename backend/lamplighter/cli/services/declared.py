@@ -6,17 +6,17 @@ import click
 
 from lamplighter.cli.common import (
     JSON,
+    CliGroup,
     exit_with_error,
     load_settings,
     print_json,
     read,
-    report_errors,
 )
 from lamplighter.cli.services import describe_silence, parse_span
 from lamplighter.domain.text import escape_terminal
 
 
-@click.group()
+@click.group(cls=CliGroup)
 def services() -> None:
     """Show, pause and resume services, and create the keys of push checks."""
 
@@ -25,7 +25,6 @@ def services() -> None:
 @click.option("--group", help="Only services of this group.")
 @click.option("--tag", help="Only services with this tag.")
 @JSON
-@report_errors
 def list_(group: str | None, tag: str | None, *, as_json: bool) -> None:
     """List the services with their states."""
     items = read("services.list_services", group=group, tag=tag)["items"]
@@ -43,7 +42,6 @@ def list_(group: str | None, tag: str | None, *, as_json: bool) -> None:
 @click.argument("service")
 @click.option("--reason", default="", help="The reason, shown with the service.")
 @click.option("--for", "seconds", callback=parse_span, help="Such as 2h; default: until resumed.")
-@report_errors
 def pause(service: str, reason: str, seconds: float | None) -> None:
     """Pause a service: failures are recorded, but start no investigation and no alert."""
     from lamplighter.serve.commands import services as commands
@@ -55,7 +53,6 @@ def pause(service: str, reason: str, seconds: float | None) -> None:
 
 @services.command()
 @click.argument("service")
-@report_errors
 def resume(service: str) -> None:
     """Resume a service that was paused."""
     from lamplighter.serve.commands import services as commands
@@ -68,7 +65,6 @@ def resume(service: str) -> None:
 @services.command("push-key")
 @click.argument("check", metavar="SERVICE/CHECK")
 @JSON
-@report_errors
 def push_key(check: str, *, as_json: bool) -> None:
     """Create the key of a push check. Copy the URL now: it won't be shown again.
 
@@ -88,7 +84,6 @@ def push_key(check: str, *, as_json: bool) -> None:
 @click.argument("check", metavar="SERVICE/CHECK")
 @click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True)
 @JSON
-@report_errors
 def signals(check: str, limit: int, *, as_json: bool) -> None:
     """List the last signals of a push check with what the job sent, the newest first."""
     service, name = _names(check)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, load_settings, print_json, read, report_errors
+from lamplighter.cli.common import JSON, CliCommand, CliGroup, load_settings, print_json, read
 from lamplighter.cli.services import describe_silence
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNKNOWN
 from lamplighter.domain.text import escape_terminal, shorten
@@ -17,13 +17,12 @@ LINE_CHARS: Final = 160
 STATES: Final = ("failing", "warning", "unknown", "ok")
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, cls=CliGroup)
 @click.option("--all", "whole", is_flag=True, help="Include resolved incidents.")
 @click.option("--service", help="Only incidents of this service.")
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 @JSON
 @click.pass_context
-@report_errors
 def incidents(
     context: click.Context, *, whole: bool, service: str | None, limit: int, as_json: bool
 ) -> None:
@@ -43,7 +42,6 @@ def incidents(
 @incidents.command()
 @NUMBER
 @JSON
-@report_errors
 def show(number: int, *, as_json: bool) -> None:
     """Show an incident with its timeline."""
     incident = read("services.get_incident", number=number)
@@ -66,7 +64,6 @@ def show(number: int, *, as_json: bool) -> None:
 
 @incidents.command()
 @NUMBER
-@report_errors
 def acknowledge(number: int) -> None:
     """Say that you have seen an incident."""
     _change(number, acknowledged=True)
@@ -76,7 +73,6 @@ def acknowledge(number: int) -> None:
 @incidents.command()
 @NUMBER
 @click.argument("text")
-@report_errors
 def note(number: int, text: str) -> None:
     """Put a note on an incident."""
     _change(number, note=text)
@@ -86,7 +82,6 @@ def note(number: int, text: str) -> None:
 @incidents.command()
 @NUMBER
 @click.option("--outcome", type=click.Choice(OUTCOMES), default=OUTCOMES[0], show_default=True)
-@report_errors
 def resolve(number: int, outcome: str) -> None:
     """Close an incident; its services no longer wait for a person."""
     from lamplighter.domain.services.incident import IncidentOutcome
@@ -98,7 +93,6 @@ def resolve(number: int, outcome: str) -> None:
 @incidents.command()
 @NUMBER
 @click.argument("into", type=click.IntRange(1, 2**63 - 1))
-@report_errors
 def merge(number: int, into: int) -> None:
     """Make an incident part of another open one."""
     _change(number, merge_into=into)
@@ -107,21 +101,19 @@ def merge(number: int, into: int) -> None:
 
 @incidents.command()
 @NUMBER
-@report_errors
 def separate(number: int) -> None:
     """Undo a merge while the other incident is open."""
     _change(number, separate=True)
     click.echo(f"Incident {number} is separate again.")
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @NUMBER
 @click.option(
     "--without", multiple=True, type=click.IntRange(1, 2**63 - 1), help="Leave out this memory."
 )
 @click.option("--today", is_flag=True, help="With the memories of now, not of then.")
 @JSON
-@report_errors
 def replay(number: int, *, without: tuple[int, ...], today: bool, as_json: bool) -> None:
     """Decide again on a past incident, with other memories. Changes nothing."""
     result = read("services.replay_incident", number=number, without=list(without), today=today)
@@ -157,9 +149,8 @@ def _source(each: Mapping[str, Any]) -> str:
     return f"{each['sentence']} (memory {each['memory_id']})"
 
 
-@click.command()
+@click.command(cls=CliCommand)
 @JSON
-@report_errors
 def status(*, as_json: bool) -> None:
     """Show how everything is: services, incidents, and what needs you.
 

@@ -8,7 +8,10 @@ from typing import Final
 from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
+    GRACE_PERIOD,
     OPERATIONAL,
+    WEEK,
+    WEEKLY_DECAY,
     Memory,
     MemoryKind,
     Trust,
@@ -16,9 +19,6 @@ from lamplighter.domain.memory.memory import (
     with_confidence,
 )
 
-GRACE_PERIOD: Final = timedelta(days=30)
-WEEK: Final = timedelta(weeks=1)
-WEEKLY_DECAY: Final = 0.1
 Lifetimes = Mapping[MemoryKind, timedelta]
 """How long knowledge of a kind is kept after its last change; a kind without one has no end."""
 

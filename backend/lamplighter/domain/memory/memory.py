@@ -1,7 +1,7 @@
 """The memory: one curated piece of knowledge."""
 
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Final, NewType
 
@@ -11,6 +11,9 @@ from lamplighter.domain.text import content_hash
 MemoryId = NewType("MemoryId", int)
 
 INITIAL_CONFIDENCE: Final = 0.7
+GRACE_PERIOD: Final = timedelta(days=30)
+WEEK: Final = timedelta(weeks=1)
+WEEKLY_DECAY: Final = 0.1
 ACTIVE_THRESHOLD: Final = 0.3
 REINFORCEMENT: Final = 0.1
 CONTRADICTION: Final = 0.2

@@ -3,5 +3,3 @@
 from typing import Final
 
 INDEX: Final = "MEMORY"
-INDEX_BYTES: Final = 2_000
-"""The maximum size of the index MEMORY.md, unless a setting says otherwise."""

@@ -11,6 +11,9 @@ MAX_TIER: Final = 3
 PROFILE_BUDGET: Final = 4_000
 """The tokens of a project's profile at the most (four-tier-memory-schema)."""
 
+INDEX_BYTES: Final = 2_000
+"""The maximum size of the notebook's index MEMORY.md, unless a setting says otherwise."""
+
 DEFAULT_BUDGET: Final = 2_000
 ENGINES: Final = ("probe", "exec", "claude", "messages")
 TIERS: Final = {1: "observe", 2: "investigate", 3: "remediate"}
@@ -231,4 +234,4 @@ class ProfileLimits:
     decisions: int = 10
     decision_age: timedelta = timedelta(days=7)
     budget: int = PROFILE_BUDGET
-    index_bytes: int = 2_000
+    index_bytes: int = INDEX_BYTES

@@ -7,7 +7,7 @@ from lamplighter.domain.organize.run import MemorySubstitute, OrganizerRun
 from lamplighter.formats import serialize
 
 SAMPLE_CHARS: Final = 300
-_run: Final = serialize.writer(OrganizerRun)
+_run: Final = serialize.Writer[OrganizerRun]()
 
 
 def run(each: OrganizerRun, undone_by: int | None = None) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """How the tools of clients show what they found: in words for a model, in values for a program."""
 
 import json
-from collections.abc import Iterator
 from typing import Any, Final
 
 from lamplighter.domain.memory.memory import GENERAL, OPERATIONAL, PROJECT, Memory, Trust
@@ -94,9 +93,3 @@ def session_values(session: Session) -> dict[str, Any]:
         "started_at": serialize.format_moment(session.started_at),
         "summary": escape_markers(session.summary),
     }
-
-
-def memory_list(memories: list[Memory]) -> Iterator[str]:
-    """Show memories a line each, below what they are."""
-    yield NOTES
-    yield from map(line, memories)

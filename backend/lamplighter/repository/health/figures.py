@@ -17,12 +17,13 @@ from lamplighter.repository.memory.history import CONTRADICTED, REINFORCED
 from lamplighter.repository.memory.reviews import waiting_pages
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import JsonValue
-from lamplighter.repository.store.session_tables import organizer_runs, verifications
+from lamplighter.repository.store.session_tables import verifications
 from lamplighter.repository.store.tables import (
     acts,
     exposures,
     history,
     memories,
+    organizer_runs,
     reviews,
 )
 from lamplighter.repository.verify.verifications import is_due

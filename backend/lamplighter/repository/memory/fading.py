@@ -8,10 +8,13 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, WEEKLY_DECAY, Lifetimes
+from lamplighter.domain.memory.decay import Lifetimes
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
+    GRACE_PERIOD,
     OPERATIONAL,
+    WEEK,
+    WEEKLY_DECAY,
     InactiveReason,
     MemoryKind,
 )

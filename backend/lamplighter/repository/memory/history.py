@@ -4,10 +4,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.fields import Field
 from lamplighter.domain.memory.intents import CONTRADICTED as CONTRADICTED
 from lamplighter.domain.memory.intents import CONTRADICTS, MemoryChange
 from lamplighter.domain.memory.intents import ChangeOrigin as ChangeOrigin
@@ -40,6 +41,9 @@ _MOVED_BY: Final = Statement(
 )
 
 
+_PRIVATE: Final = Field(public=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRecord:
     """One change of a memory; `before` and `after` hold the values of `state`.
@@ -50,7 +54,7 @@ class HistoryRecord:
     """
 
     id: int
-    memory_id: MemoryId
+    memory_id: Annotated[MemoryId, _PRIVATE]
     version: int
     at: datetime
     actor: str
@@ -59,23 +63,12 @@ class HistoryRecord:
     reason: str
     before: dict[str, Any] | None
     after: dict[str, Any] | None
-    review_id: int | None = None
-    act_id: int | None = None
+    review_id: Annotated[int | None, _PRIVATE] = None
+    act_id: Annotated[int | None, _PRIVATE] = None
 
 
-def record_as_json(each: HistoryRecord) -> dict[str, Any]:
-    """Return a change of a memory as JSON, the same in every interface."""
-    return {
-        "id": each.id,
-        "version": each.version,
-        "at": serialize.format_moment(each.at),
-        "actor": each.actor,
-        "session_id": each.session_id,
-        "cause": each.cause,
-        "reason": each.reason,
-        "before": each.before,
-        "after": each.after,
-    }
+record_as_json: Final = serialize.Writer[HistoryRecord]()
+"""A change of a memory as JSON, the same in every interface."""
 
 
 async def append(

@@ -11,12 +11,14 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, WEEKLY_DECAY
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     GENERAL,
+    GRACE_PERIOD,
     MEMORY_FIELDS,
     OPERATIONAL,
+    WEEK,
+    WEEKLY_DECAY,
     Candidate,
     Category,
     InactiveReason,
@@ -26,7 +28,6 @@ from lamplighter.domain.memory.memory import (
     Trust,
     new_memory,
 )
-from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
@@ -37,17 +38,11 @@ from lamplighter.repository.memory.listing import UPDATED, contains, in_list
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import (
-    NUMBER,
-    InIdList,
-    Seconds,
-    distinct_values,
-    stamp,
-)
+from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, distinct_values, stamp
 from lamplighter.repository.store.paging import Page
 from lamplighter.repository.store.session_tables import memory_views
 from lamplighter.repository.store.statements import Statement, prepare_insert
-from lamplighter.repository.store.tables import KNOWLEDGE, memories, reviews
+from lamplighter.repository.store.tables import KNOWLEDGE, memories
 from lamplighter.repository.store.unreadable import Unreadable, is_readable, unreadable_column
 
 _CENTS: Final = 100
@@ -145,13 +140,18 @@ def visible_to(project: str | None, columns: Any) -> list[sa.ColumnElement[bool]
     """Ask for those that a project finds, as `usecases.access.project_wall` says."""
     if project is None:
         return []
+    from lamplighter.domain.memory.reach import Reach
+
     kept = columns.inactive_reason.is_distinct_from(InactiveReason.DELETED.value)
     return [Reach(project).condition(columns), kept]
 
 
 def _in_review(columns: Any) -> sa.ColumnElement[bool]:
     """Return a condition for memories in an open review, on either side."""
-    sides = (sa.select(side).where(reviews.c.state == "open") for side in _SIDES)
+    from lamplighter.repository.store.tables import reviews
+
+    both = (reviews.c.old_id, reviews.c.new_id)
+    sides = (sa.select(side).where(reviews.c.state == "open") for side in both)
     return columns.id.in_(sa.union_all(*sides))  # type: ignore[no-any-return]
 
 
@@ -194,7 +194,6 @@ def _listed(view: View) -> Callable[[MemoryFilter, Any], sa.ColumnElement[bool]]
     return condition
 
 
-_SIDES: Final = (reviews.c.old_id, reviews.c.new_id)
 _LISTED: Final = (View.UNUSED, View.SINGLE, View.EDITED)
 _VIEWS: Final[dict[View, Callable[[MemoryFilter, Any], sa.ColumnElement[bool]]]] = {
     View.FADING: _fading,

@@ -30,7 +30,6 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Contains, InIdList
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import (
-    memory_checks,
     memory_periods,
     verifications,
 )
@@ -42,6 +41,7 @@ from lamplighter.repository.store.tables import (
     imports,
     links,
     memories,
+    memory_checks,
     trash,
     trash_imports,
 )

@@ -37,12 +37,6 @@ _PUT_PAGE: Final = prepare_upsert(notebook_pages)
 _PUT_POSITION: Final = prepare_upsert(notebook_positions)
 _HOME: Final = sa.bindparam("home", type_=sa.Text)
 _IDS: Final = AmongIds(notebook_lines.c.memory_id, sa.bindparam("ids", type_=sa.Text))
-_PATHS: Final = Statement(
-    sa.select(notebook_lines.c.memory_id, notebook_lines.c.path)
-    .where(notebook_lines.c.home == _HOME)
-    .where(_IDS),
-    long=True,
-)
 _DELETE_LINES: Final = Statement(
     sa.delete(notebook_lines).where(notebook_lines.c.home == _HOME).where(_IDS), long=True
 )
@@ -196,12 +190,6 @@ async def mark_pending(db: Database, paths: Collection[str]) -> None:
     )
     known = {row["path"] for row in await db.fetch_all(update)}
     await save(db, (StoredPage(path=each, pending=True) for each in paths if each not in known))
-
-
-async def paths_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
-    """Return the page that states each of these memories."""
-    rows = await db.fetch_all(_PATHS(home=home_of(db), ids=json.dumps(list(ids))))
-    return {row["memory_id"]: row["path"] for row in rows}
 
 
 async def place(db: Database, places: Mapping[int, str | None]) -> None:

@@ -26,8 +26,14 @@ from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.session_tables import organizer_runs
-from lamplighter.repository.store.tables import KNOWLEDGE, acts, history, links, memories
+from lamplighter.repository.store.tables import (
+    KNOWLEDGE,
+    acts,
+    history,
+    links,
+    memories,
+    organizer_runs,
+)
 from lamplighter.repository.store.unreadable import is_readable
 
 ENTITY: Final = "organizer_run"

@@ -291,7 +291,7 @@ def _quoted(terms: Sequence[str]) -> list[str]:
     return [f'"{each}"' for each in terms]
 
 
-PARTS: Final = {base // STEP: layer for layer, base in BASES.items()}
+PARTS: Final = {base // STEP: SearchLayer(layer) for layer, base in BASES.items()}
 _MEMORIES: Final = Statement(
     sa.select(memories).where(InIdList(memories.c.id, sa.bindparam("ids", type_=sa.Text))),
     long=True,

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.search.search import RecordedHit, RecordedSearch
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.session_tables import searches
+from lamplighter.repository.store.tables import searches
 
 
 async def insert(

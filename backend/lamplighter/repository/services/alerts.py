@@ -15,8 +15,8 @@ from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.session_tables import alerts
 from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import alerts
 
 ENTITY: Final = "alert"
 MAX_CANDIDATES: Final = 200

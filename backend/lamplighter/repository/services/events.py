@@ -13,7 +13,6 @@ from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.service import GENERAL
 from lamplighter.formats import serialize
 from lamplighter.repository.feed.changes import publisher
-from lamplighter.repository.services import notices
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import Contains
 from lamplighter.repository.store.entities import reader
@@ -70,6 +69,8 @@ async def insert(
     )
     event = from_row(await db.fetch_one(statement))
     await _publish(db, event, ChangeOp.CREATED, now=now)
+    from lamplighter.repository.services import notices  # reading commands make none
+
     await notices.insert_for_event(db, event, now=now)
     return event
 

@@ -25,8 +25,13 @@ from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.session_tables import incident_members, incidents, notices
-from lamplighter.repository.store.tables import devices, events
+from lamplighter.repository.store.tables import (
+    devices,
+    events,
+    incident_members,
+    incidents,
+    notices,
+)
 
 ENTITY: Final = "notice"
 BY_INCIDENT: Final = "The incident of the service notifies."

@@ -11,9 +11,10 @@ from lamplighter.domain.sessions.session import OutcomeState, Session, Status, T
 from lamplighter.repository.feed import changes
 from lamplighter.repository.sessions.sessions import ENTITY, from_row, publish
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import InIdList, metadata
+from lamplighter.repository.store.dialect import InIdList
 from lamplighter.repository.store.tables import (
     checks,
+    complete_metadata,
     exposures,
     findings,
     markers,
@@ -55,7 +56,7 @@ async def healthy_rounds(
 async def referred(db: Database, ids: Sequence[int]) -> set[int]:
     """Return those of some sessions that rows name which are stored without them."""
     referenced: set[int] = set()
-    for table in metadata.sorted_tables:
+    for table in complete_metadata().sorted_tables:
         for name in _REFERRING if table not in (*OWNED, tokens) else ():
             if name in table.c:
                 query = sa.select(table.c[name].label("id")).where(table.c[name].in_(ids))

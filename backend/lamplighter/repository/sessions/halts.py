@@ -11,8 +11,8 @@ from lamplighter.formats import serialize as plain
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.session_tables import halts
 from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import halts
 
 ENTITY: Final = "halt"
 _ACTIVE: Final = Statement(

@@ -1,6 +1,6 @@
 """The table of a declared entity, and how its rows become values."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
@@ -11,7 +11,7 @@ from lamplighter.repository.store.dialect import NUMBER, Flag, Json, UTCDateTime
 
 T = TypeVar("T")
 
-_TYPES: Final[Mapping[type[Any], Any]] = {
+TYPES: Final[Mapping[type[Any], Any]] = {
     bool: Flag,
     int: NUMBER,
     float: sa.Double,
@@ -31,11 +31,15 @@ _PARENTS: Final = {
 
 
 def table(
-    name: str, entity: type[Any], *more: sa.Column[Any], types: Mapping[type[Any], Any] = _TYPES
+    name: str,
+    entity: type[Any],
+    *more: sa.Column[Any],
+    types: Mapping[type[Any], Any],
+    keys: Collection[str],
 ) -> sa.Table:
     """Return the table of an entity; `more` are columns that its values do not hold."""
     stored = [each for each in declared_fields(entity).values() if each.declared.stored]
-    return sa.Table(name, metadata, *(_column(each, types) for each in stored), *more)
+    return sa.Table(name, metadata, *(_column(each, types, keys) for each in stored), *more)
 
 
 def reference_index(name: str, column: sa.Column[Any]) -> None:
@@ -64,12 +68,14 @@ def reader(entity: type[T]) -> Callable[[Any], T]:
     return read
 
 
-def _column(field: DeclaredField, types: Mapping[type[Any], Any]) -> sa.Column[Any]:
+def _column(
+    field: DeclaredField, types: Mapping[type[Any], Any], keys: Collection[str]
+) -> sa.Column[Any]:
     parent = _PARENTS.get(field.name)
     return sa.Column(
         field.column,
         types.get(field.value_type, sa.Text),
         *((sa.ForeignKey(parent),) if parent else ()),
-        primary_key=field.name == "id",
+        primary_key=field.name in keys,
         nullable=field.nullable,
     )

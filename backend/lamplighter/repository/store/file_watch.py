@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Final
 
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.index_schema import is_of_index
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +41,6 @@ BUSY_SECONDS: Final = 2.0
 SPARE_BYTES: Final = 64 * 2**20
 PARTS: Final = ("", "-wal", "-shm")
 RESCUED: Final = "rescued-"
-SIZE: Final = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 Identity = tuple[int, int]
 
@@ -338,6 +336,8 @@ def rescued(path: Path) -> list[Path]:
 
 def _damage(connection: driver.Connection) -> str:
     """Return the first damage of the pages; the search index is rebuilt elsewhere."""
+    from lamplighter.repository.store.index_schema import is_of_index  # not for one query
+
     found = (str(row[0]) for row in connection.execute("PRAGMA quick_check(20)"))
     first = next((each for each in found if not is_of_index(each)), "ok")
     return "" if first == "ok" else " ".join(first.split())

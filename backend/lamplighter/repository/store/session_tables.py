@@ -2,39 +2,7 @@
 
 import sqlalchemy as sa
 
-from lamplighter.domain.actions.approval import Approval
-from lamplighter.domain.actions.halt import Halt
-from lamplighter.domain.clients.activity import SessionActivity
-from lamplighter.domain.clients.client_prompt import ClientPrompt
-from lamplighter.domain.graph.entity import Entity, Relationship
-from lamplighter.domain.search.search import NotebookText
-from lamplighter.domain.services.alert import AlertIncident
-from lamplighter.domain.services.notice import Notice
-from lamplighter.domain.verify.attached import MemoryCheck
 from lamplighter.repository.store.dialect import NUMBER, Flag, Json, UTCDateTime, metadata
-from lamplighter.repository.store.entities import reference_index, table
-
-approvals = table("approvals", Approval)
-reference_index("idx_approvals_use", approvals.c.use_id)
-reference_index("idx_approvals_replaces", approvals.c.replaces)
-
-halts = table("halts", Halt)
-
-alerts = table("alerts", AlertIncident)
-reference_index("idx_alerts_request", alerts.c.request_id)
-
-notices = table("notices", Notice)
-
-searches = sa.Table(
-    "searches",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
-    sa.Column("tool", sa.Text, nullable=False),
-    sa.Column("query", sa.Text, nullable=False),
-    sa.Column("hits", Json, nullable=False),
-    sa.Column("at", UTCDateTime, nullable=False),
-)
 
 retellings = sa.Table(
     "retellings",
@@ -47,10 +15,6 @@ retellings = sa.Table(
     sa.Column("placements", Json, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
 )
-
-client_prompts = table("client_prompts", ClientPrompt)
-
-session_activity = table("session_activity", SessionActivity)
 
 transcript_messages = sa.Table(
     "transcript_messages",
@@ -83,8 +47,6 @@ trash_imports = sa.Table(
 )
 
 
-entities = table("entities", Entity)
-
 aliases = sa.Table(
     "aliases",
     metadata,
@@ -96,8 +58,6 @@ aliases = sa.Table(
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("created_at", UTCDateTime, nullable=False),
 )
-
-relationships = table("relationships", Relationship)
 
 graph_evidence = sa.Table(
     "graph_evidence",
@@ -130,23 +90,6 @@ graph_position = sa.Table(
     sa.Column("seq", NUMBER, nullable=False),
     sa.Column("memory_id", NUMBER),
     sa.Column("services", sa.Text, nullable=False),
-)
-
-organizer_runs = sa.Table(
-    "organizer_runs",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("trigger", sa.Text, nullable=False),
-    sa.Column("started_at", UTCDateTime, nullable=False),
-    sa.Column("heartbeat_at", UTCDateTime, nullable=False),
-    sa.Column("ended_at", UTCDateTime),
-    sa.Column("act_id", NUMBER),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("counts", Json, nullable=False),
-    sa.Column("stage", sa.Text),
-    sa.Column("stage_done", NUMBER, nullable=False, server_default="0"),
-    sa.Column("stage_total", NUMBER, nullable=False, server_default="0"),
 )
 
 organizer_sources = sa.Table(
@@ -202,8 +145,6 @@ notebook_reviews = sa.Table(
     sqlite_autoincrement=True,
 )
 
-notebook_texts = table("notebook_texts", NotebookText, sa.Column("home", sa.Text, nullable=False))
-
 verifications = sa.Table(
     "verifications",
     metadata,
@@ -216,8 +157,6 @@ verifications = sa.Table(
     sa.Column("marked_at", UTCDateTime),
     sa.Column("mark", sa.Text, nullable=False),
 )
-
-memory_checks = table("memory_checks", MemoryCheck)
 
 verification_position = sa.Table(
     "verification_position",
@@ -274,90 +213,12 @@ check_aggregates = sa.Table(
     sa.Column("max_ms", sa.Double),
 )
 
-incidents = sa.Table(  # not by its entity: reading commands would load that too
-    "incidents",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    *(
-        sa.Column(name, sa.Text, nullable=False)
-        for name in ("service", "state", "severity", "source", "title", "outcome", "action", "note")
-    ),
-    sa.Column("configured", sa.Text, nullable=False, server_default=""),
-    sa.Column("learned_at", UTCDateTime),
-    sa.Column("services", Json, nullable=False),
-    sa.Column("started_at", UTCDateTime, nullable=False),
-    sa.Column("detected_at", UTCDateTime, nullable=False),
-    sa.Column("acknowledged_at", UTCDateTime),
-    sa.Column("repaired_at", UTCDateTime),
-    sa.Column("resolved_at", UTCDateTime),
-    sa.Column("requested_at", UTCDateTime),
-    sa.Column("notified_at", UTCDateTime),
-    sa.Column("person_notified_at", UTCDateTime),
-    sa.Column("merged_into", NUMBER),
-    sa.Column("moved", Json),
-    sa.Column("request_id", NUMBER, sa.ForeignKey("requests.id")),
-    sa.Column("version", NUMBER, nullable=False, server_default="1"),
-    sqlite_autoincrement=True,
-)
-reference_index("idx_incidents_request", incidents.c.request_id)
-
-outcomes = sa.Table(
-    "outcomes",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("incident_id", NUMBER, nullable=False),
-    *(
-        sa.Column(name, sa.Text, nullable=False)
-        for name in (
-            *("service", "check_name", "failure", "evidence", "circumstances"),
-            *("action", "target", "result", "ended", "actor"),
-        )
-    ),
-    sa.Column("signatures", Json, nullable=False),
-    sa.Column("context", Json, nullable=False),
-    sa.Column("memories", Json, nullable=False),
-    sa.Column("exit_code", NUMBER),
-    sa.Column("attempts", NUMBER, nullable=False),
-    sa.Column("healthy_seconds", sa.Double),
-    sa.Column("seconds", sa.Double, nullable=False),
-    sa.Column("by_session", NUMBER),
-    sa.Column("tier", NUMBER, nullable=False),
-    sa.Column("at", UTCDateTime, nullable=False),
-    sa.UniqueConstraint("incident_id", "target", "action"),
-    sqlite_autoincrement=True,
-)
-learned_facts = sa.Table(
-    "learned_facts",
-    metadata,
-    sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
-    *(
-        sa.Column(name, sa.Text, nullable=False)
-        for name in ("kind", "service", "action", "cause", "signature", "sentence")
-    ),
-    sa.Column("seconds", Json, nullable=False),
-    sa.Column("worked", NUMBER, nullable=False),
-    sa.Column("tried", NUMBER, nullable=False),
-    sa.Column("counted_from", NUMBER, nullable=False),
-    sa.Column("at", UTCDateTime, nullable=False),
-)
 declarations = sa.Table(
     "declarations",
     metadata,
     sa.Column("service", sa.Text, primary_key=True),
     sa.Column("configured", sa.Text, nullable=False),
 )
-incident_members = sa.Table(
-    "incident_members",
-    metadata,
-    sa.Column("incident_id", NUMBER, primary_key=True, autoincrement=False),
-    sa.Column("service", sa.Text, primary_key=True),
-    sa.Column("joined_at", UTCDateTime, nullable=False),
-    sa.Column("detail", sa.Text, nullable=False),
-    sa.Column("investigated", Flag, nullable=False),
-    sa.Column("failures", NUMBER, nullable=False),
-    sa.Column("recovered_at", UTCDateTime),
-)
-
 incident_sessions = sa.Table(
     "incident_sessions",
     metadata,
@@ -388,32 +249,6 @@ push_checks = sa.Table(
     sa.Column("key_hash", sa.Text, nullable=False),
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("evaluated_to", NUMBER, nullable=False),
-)
-
-push_signals = sa.Table(
-    "push_signals",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("service", sa.Text, nullable=False),
-    sa.Column("check", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("exit_status", NUMBER),
-    sa.Column("body", sa.Text, nullable=False),
-    sa.Column("at", UTCDateTime, nullable=False),
-    sqlite_autoincrement=True,
-)
-
-service_pauses = sa.Table(
-    "service_pauses",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("service", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("by", sa.Text, nullable=False),
-    sa.Column("began_at", UTCDateTime, nullable=False),
-    sa.Column("until", UTCDateTime),
-    sa.Column("ended_at", UTCDateTime),
-    sqlite_autoincrement=True,
 )
 
 memory_health = sa.Table(

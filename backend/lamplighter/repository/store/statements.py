@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.util import LRUCache
 
@@ -113,7 +112,9 @@ def prepare_upsert(table: sa.Table) -> Statement:
 
     Both dialects of SQLAlchemy compile this insert: each has the clause that this one adds.
     """
-    insert = postgresql_insert(table)
+    from sqlalchemy.dialects.postgresql import insert as insert_into  # takes long to load
+
+    insert = insert_into(table)
     fresh = {each.name: insert.excluded[each.name] for each in table.c if not each.primary_key}
     names = [each.name for each in table.primary_key]
     return Statement(insert.on_conflict_do_update(index_elements=names, set_=fresh), table.c.keys())

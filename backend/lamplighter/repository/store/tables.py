@@ -1,20 +1,13 @@
 """The tables, as SQL Core sees them. migrations/ creates them; a test compares the two."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from importlib import import_module
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.access.access import Device, Login, Token
-from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.memory.review import Review
-from lamplighter.domain.search.search import SearchLayer
-from lamplighter.domain.services.cooldown import CooldownUse
-from lamplighter.domain.services.event import Event
-from lamplighter.domain.sessions.handoff import Escalation
-from lamplighter.domain.sessions.marker_results import MarkerResult
-from lamplighter.domain.sessions.session import Session, SessionRequest
 from lamplighter.repository.store.dialect import (
     NUMBER,
     Flag,
@@ -24,44 +17,24 @@ from lamplighter.repository.store.dialect import (
     UTCDateTime,
     metadata,
 )
-from lamplighter.repository.store.entities import table
-from lamplighter.repository.store.session_tables import alerts as alerts
+from lamplighter.repository.store.entities import TYPES, reference_index, table
 from lamplighter.repository.store.session_tables import aliases as aliases
-from lamplighter.repository.store.session_tables import approvals as approvals
 from lamplighter.repository.store.session_tables import check_aggregates as check_aggregates
 from lamplighter.repository.store.session_tables import check_points as check_points
 from lamplighter.repository.store.session_tables import check_series as check_series
-from lamplighter.repository.store.session_tables import client_prompts as client_prompts
 from lamplighter.repository.store.session_tables import declarations as declarations
-from lamplighter.repository.store.session_tables import entities as entities
 from lamplighter.repository.store.session_tables import graph_evidence as graph_evidence
 from lamplighter.repository.store.session_tables import graph_position as graph_position
 from lamplighter.repository.store.session_tables import graph_steps as graph_steps
-from lamplighter.repository.store.session_tables import halts as halts
 from lamplighter.repository.store.session_tables import imports as imports
 from lamplighter.repository.store.session_tables import incident_entries as incident_entries
-from lamplighter.repository.store.session_tables import incident_members as incident_members
 from lamplighter.repository.store.session_tables import incident_sessions as incident_sessions
-from lamplighter.repository.store.session_tables import incidents as incidents
-from lamplighter.repository.store.session_tables import learned_facts as learned_facts
 from lamplighter.repository.store.session_tables import notebook_lines as notebook_lines
 from lamplighter.repository.store.session_tables import notebook_pages as notebook_pages
 from lamplighter.repository.store.session_tables import notebook_positions as notebook_positions
 from lamplighter.repository.store.session_tables import notebook_reviews as notebook_reviews
-from lamplighter.repository.store.session_tables import notebook_texts as notebook_texts
-from lamplighter.repository.store.session_tables import notices as notices
-from lamplighter.repository.store.session_tables import outcomes as outcomes
-from lamplighter.repository.store.session_tables import relationships as relationships
 from lamplighter.repository.store.session_tables import retellings as retellings
-from lamplighter.repository.store.session_tables import searches as searches
-from lamplighter.repository.store.session_tables import session_activity as session_activity
 from lamplighter.repository.store.session_tables import trash_imports as trash_imports
-
-tokens = table("tokens", Token, sa.Column("secret_hash", sa.Text, nullable=False))
-
-logins = table("logins", Login, sa.Column("secret_hash", sa.Text, nullable=False))
-
-devices = table("devices", Device)
 
 codes = sa.Table(
     "codes",
@@ -119,11 +92,11 @@ days = sa.Table(
 STEP: Final = 2**40
 """The numbers of each part of the index begin at a multiple of this; a row's own is added."""
 
-BASES: Final = {
-    SearchLayer.MEMORY: 0,
-    SearchLayer.SESSION: STEP,
-    SearchLayer.EVENT: 2 * STEP,
-    SearchLayer.PAGE: 4 * STEP,
+BASES: Final[Mapping[str, int]] = {
+    "memory": 0,
+    "session": STEP,
+    "event": 2 * STEP,
+    "page": 4 * STEP,
 }
 ASIDE: Final = 3 * STEP
 """The part of inactive memories; searches read this part only on request."""
@@ -174,39 +147,6 @@ embeddings = sa.Table(
 KNOWLEDGE = "category NOT IN ('timing', 'dependency', 'behavior', 'remediation', 'maintenance')"
 CONFIDENCE: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
 
-sessions = table("sessions", Session)
-
-events = table("events", Event)
-
-cooldowns = table("cooldowns", CooldownUse, sa.Column("act_id", NUMBER))
-
-escalations = table("escalations", Escalation)
-
-changes = sa.Table(
-    "changes",
-    metadata,
-    sa.Column("seq", NUMBER, primary_key=True),
-    sa.Column("entity", sa.Text, nullable=False),
-    sa.Column("entity_id", NUMBER, nullable=False),
-    sa.Column("op", sa.Text, nullable=False),
-    sa.Column("version", NUMBER, nullable=False),
-    sa.Column("row", sa.Text),
-    sa.Column("at", UTCDateTime, nullable=False),
-)
-
-_LENIENT: Final[Mapping[type[Any], Any]] = {
-    bool: Flag,
-    int: NUMBER,
-    float: CONFIDENCE,
-    datetime: LenientMoment,
-    tuple: LenientJson,
-    dict: LenientJson,
-}
-"""People write memories by hand too: their columns read leniently."""
-
-
-memories = table("memories", Memory, types=_LENIENT)
-
 history = sa.Table(
     "history",
     metadata,
@@ -240,18 +180,6 @@ acts = sa.Table(
     sa.Column("subject", sa.Text),
 )
 
-trash = sa.Table(
-    "trash",
-    metadata,
-    *(
-        sa.Column(each.name, each.type, primary_key=each.primary_key, nullable=each.nullable)
-        for each in memories.columns
-    ),
-    sa.Column("deleted_at", UTCDateTime, nullable=False),
-    sa.Column("deleted_by", sa.Text, nullable=False),
-    sa.Column("act_id", NUMBER),
-)
-
 links = sa.Table(
     "links",
     metadata,
@@ -273,10 +201,6 @@ analyses = sa.Table(
     sa.Column("terms", sa.Text, nullable=False),
     sa.Column("analysis", sa.Text, nullable=False),
 )
-
-reviews = table("reviews", Review)
-
-requests = table("requests", SessionRequest)
 
 leases = sa.Table(
     "leases",
@@ -318,4 +242,150 @@ prompts = sa.Table(
     sa.Column("budget", NUMBER, nullable=False),
 )
 
-markers = table("markers", MarkerResult)
+_LENIENT: Final[Mapping[type[Any], Any]] = {
+    bool: Flag,
+    int: NUMBER,
+    float: CONFIDENCE,
+    datetime: LenientMoment,
+    tuple: LenientJson,
+    dict: LenientJson,
+}
+"""People write memories by hand too: their columns read leniently."""
+
+_ENTITIES: Final = {
+    "alerts": "services.alert.AlertIncident",
+    "approvals": "actions.approval.Approval",
+    "changes": "change.Change",
+    "client_prompts": "clients.client_prompt.ClientPrompt",
+    "cooldowns": "services.cooldown.CooldownUse",
+    "devices": "access.access.Device",
+    "entities": "graph.entity.Entity",
+    "escalations": "sessions.handoff.Escalation",
+    "events": "services.event.Event",
+    "halts": "actions.halt.Halt",
+    "incident_members": "services.incident.IncidentMember",
+    "incidents": "services.incident.Incident",
+    "learned_facts": "learning.facts.LearnedFact",
+    "logins": "access.access.Login",
+    "markers": "sessions.marker_results.MarkerResult",
+    "memories": "memory.memory.Memory",
+    "memory_checks": "verify.attached.MemoryCheck",
+    "notebook_texts": "search.search.NotebookText",
+    "notices": "services.notice.Notice",
+    "organizer_runs": "organize.run.OrganizerRun",
+    "outcomes": "learning.outcome.OutcomeRecord",
+    "push_signals": "services.checks.push.PushSignal",
+    "relationships": "graph.entity.Relationship",
+    "requests": "sessions.session.SessionRequest",
+    "reviews": "memory.review.Review",
+    "searches": "search.search.RecordedSearch",
+    "service_pauses": "services.checks.silence.ServicePause",
+    "session_activity": "clients.activity.SessionActivity",
+    "sessions": "sessions.session.Session",
+    "tokens": "access.access.Token",
+}
+"""Tables of declared entities: each is made at its first use, and loads the module of its own
+entity. A command that reads memories loads no others."""
+
+_MORE: Final[Mapping[str, Sequence[sa.Column[Any]]]] = {
+    "cooldowns": (sa.Column("act_id", NUMBER),),
+    "incidents": (sa.Column("learned_at", UTCDateTime), sa.Column("moved", Json)),
+    "logins": (sa.Column("secret_hash", sa.Text, nullable=False),),
+    "notebook_texts": (sa.Column("home", sa.Text, nullable=False),),
+    "tokens": (sa.Column("secret_hash", sa.Text, nullable=False),),
+}
+"""Columns that the values of an entity do not hold."""
+
+_KEYS: Final[Mapping[str, Sequence[str]]] = {
+    "changes": ("seq",),
+    "incident_members": ("incident_id", "service"),
+    "learned_facts": ("memory_id",),
+}
+"""Primary keys other than the number of a row."""
+
+_REFERENCES: Final[Mapping[str, Mapping[str, str]]] = {
+    "alerts": {"idx_alerts_request": "request_id"},
+    "approvals": {"idx_approvals_use": "use_id", "idx_approvals_replaces": "replaces"},
+    "incidents": {"idx_incidents_request": "request_id"},
+}
+"""Indexes of columns in which a few rows name another one: its removal looks for them."""
+
+_making: Final = RLock()
+
+if TYPE_CHECKING:
+    alerts: sa.Table
+    approvals: sa.Table
+    changes: sa.Table
+    client_prompts: sa.Table
+    cooldowns: sa.Table
+    devices: sa.Table
+    entities: sa.Table
+    escalations: sa.Table
+    events: sa.Table
+    halts: sa.Table
+    incident_members: sa.Table
+    incidents: sa.Table
+    learned_facts: sa.Table
+    logins: sa.Table
+    markers: sa.Table
+    memories: sa.Table
+    memory_checks: sa.Table
+    notebook_texts: sa.Table
+    notices: sa.Table
+    organizer_runs: sa.Table
+    outcomes: sa.Table
+    push_signals: sa.Table
+    relationships: sa.Table
+    requests: sa.Table
+    reviews: sa.Table
+    searches: sa.Table
+    service_pauses: sa.Table
+    session_activity: sa.Table
+    sessions: sa.Table
+    tokens: sa.Table
+    trash: sa.Table
+
+
+def _make(name: str) -> sa.Table:
+    """Return a table of an entity, made at its first use."""
+    if name not in _ENTITIES and name != "trash":
+        raise AttributeError(f"There is no table {name}.")
+    with _making:
+        if name not in metadata.tables:
+            globals()[name] = _trash() if name == "trash" else _entity_table(name)
+    return metadata.tables[name]
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _make
+
+
+def complete_metadata() -> sa.MetaData:
+    """Return the metadata of all tables, those of the entities included."""
+    for name in (*_ENTITIES, "trash"):
+        _make(name)
+    return metadata
+
+
+def _entity_table(name: str) -> sa.Table:
+    module, _, entity = _ENTITIES[name].rpartition(".")
+    declared = getattr(import_module(f"lamplighter.domain.{module}"), entity)
+    types = {"memories": _LENIENT}.get(name, TYPES)
+    made = table(name, declared, *_MORE.get(name, ()), types=types, keys=_KEYS.get(name, ("id",)))
+    for index, column in _REFERENCES.get(name, {}).items():
+        reference_index(index, made.c[column])
+    return made
+
+
+def _trash() -> sa.Table:
+    return sa.Table(
+        "trash",
+        metadata,
+        *(
+            sa.Column(each.name, each.type, primary_key=each.primary_key, nullable=each.nullable)
+            for each in _make("memories").columns
+        ),
+        sa.Column("deleted_at", UTCDateTime, nullable=False),
+        sa.Column("deleted_by", sa.Text, nullable=False),
+        sa.Column("act_id", NUMBER),
+    )

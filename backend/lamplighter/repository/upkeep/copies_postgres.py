@@ -18,9 +18,9 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.store.database import display_address
-from lamplighter.repository.store.dialect import metadata
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.repository.store.postgres import connect, translate_errors
+from lamplighter.repository.store.tables import complete_metadata
 from lamplighter.repository.upkeep.copies import CopyContents, DamagedCopy
 from lamplighter.repository.upkeep.migrate import MigrationSteps, head, steps_to
 from lamplighter.repository.upkeep.migrate_postgres import LOCK
@@ -166,7 +166,7 @@ def replace(url: str, directory: Path, revision: str, note: str) -> None:
 
 async def _replace(url: str, directory: Path, revision: str, note: str) -> None:
     listed = json.loads((directory / LIST).read_text())
-    names = {*listed, *metadata.tables, "alembic_version"}
+    names = {*listed, *complete_metadata().tables, "alembic_version"}
     gone = ", ".join(f'"{name}"' for name in sorted(names))
     async with _transaction(url) as work:
         if await _count_others(work.raw):

@@ -12,8 +12,8 @@ from lamplighter.domain.services.notice import NoticeState
 from lamplighter.domain.sessions.session import RequestState
 from lamplighter.repository.sessions import folding
 from lamplighter.repository.store.database import Database, writing
-from lamplighter.repository.store.dialect import UTCDateTime, metadata
-from lamplighter.repository.store.session_tables import event_groups, organizer_runs, service_pauses
+from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.session_tables import event_groups
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
     acts,
@@ -21,6 +21,7 @@ from lamplighter.repository.store.tables import (
     approvals,
     client_prompts,
     codes,
+    complete_metadata,
     cooldowns,
     days,
     escalations,
@@ -34,8 +35,10 @@ from lamplighter.repository.store.tables import (
     logins,
     notebook_reviews,
     notices,
+    organizer_runs,
     requests,
     reviews,
+    service_pauses,
     session_activity,
     sessions,
     tokens,
@@ -177,7 +180,7 @@ async def _ids(db: Database, table: sa.Table, *where: sa.ColumnElement[bool]) ->
     """Return the numbers of rows that no other row refers to, of those that `where` is true of."""
     named = [
         sa.select(key.parent)
-        for each in metadata.sorted_tables
+        for each in complete_metadata().sorted_tables
         for key in each.foreign_keys
         if key.column is table.c.id and table is not sessions
     ]

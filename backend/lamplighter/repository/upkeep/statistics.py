@@ -27,7 +27,6 @@ from lamplighter.repository.sessions import approvals, halts
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, UTCDateTime
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.session_tables import notices
 from lamplighter.repository.store.statements import Fetch, Statement, one_of
 from lamplighter.repository.store.tables import (
     cooldowns,
@@ -36,6 +35,7 @@ from lamplighter.repository.store.tables import (
     history,
     incidents,
     memories,
+    notices,
     prompts,
     requests,
     retellings,

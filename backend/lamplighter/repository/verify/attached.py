@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from lamplighter.domain.verify.attached import MemoryCheck
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.session_tables import memory_checks
-from lamplighter.repository.store.tables import memories
+from lamplighter.repository.store.tables import memories, memory_checks
 
 _read: Final = reader(MemoryCheck)
 WAITING: Final = "waiting"

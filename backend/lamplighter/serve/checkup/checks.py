@@ -23,8 +23,8 @@ from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.serve import outbox
-from lamplighter.serve.commands import access
 from lamplighter.serve.home import SESSIONS, default_engines, engines
+from lamplighter.serve.local import home_token
 from lamplighter.serve.local.address import run_directory as directory_of
 from lamplighter.serve.services_file import ServicesFile
 
@@ -315,7 +315,7 @@ def roots(settings: Settings) -> Iterator[VitalSign]:
 
 def token(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the token of the home is for its owner alone."""
-    path = access.token_file(settings)
+    path = home_token.token_file(settings)
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -333,7 +333,7 @@ def token(settings: Settings) -> Iterator[VitalSign]:
         return
     yield build_sign(
         "token",
-        not mode & access.GROUP_AND_OTHERS,
+        not mode & home_token.GROUP_AND_OTHERS,
         f"Token {path}",
         "Other users can read the token. The next start restricts it to its owner. To replace "
         "the token, revoke it (`lamplighter token list`, `lamplighter token revoke ID`).",

@@ -24,7 +24,7 @@ from lamplighter.repository.upkeep import migrate
 from lamplighter.repository.upkeep.database_state import DatabaseCondition, inspect_file
 from lamplighter.serve import database_file, home, web
 from lamplighter.serve.checkup import checks
-from lamplighter.serve.commands import access
+from lamplighter.serve.local import home_token
 from lamplighter.serve.local.address import web_url
 from lamplighter.serve.queries import vectors
 from lamplighter.serve.semantic import finder
@@ -201,7 +201,7 @@ def _web(settings: Settings) -> Iterator[VitalSign]:
     if not web.accepts_connections(settings):
         yield build_sign("web", True, f"Web process {address}: not running")
         return
-    words = access.read_home_token(settings)
+    words = home_token.read_home_token(settings)
     try:
         answer = httpx2.get(
             f"{address}/api/v1/supervisor",

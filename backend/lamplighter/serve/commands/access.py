@@ -2,62 +2,32 @@
 
 import asyncio
 import logging
-import os
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 from urllib.parse import quote
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.access.access import Token
-from lamplighter.domain.errors import LamplighterError, Unavailable
-from lamplighter.repository import Database, writing
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.repository import Database
 from lamplighter.repository.access import logins
 from lamplighter.repository.store import driver
 from lamplighter.serve import home
-from lamplighter.serve.local.address import HOME_TOKEN, web_url
+from lamplighter.serve.local.address import web_url
+from lamplighter.serve.local.home_token import ensure_token, token_file
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-GROUP_AND_OTHERS: Final = 0o077
 RETRY_SECONDS: Final = 1.0
 LOGIN: Final = "Run `lamplighter login` for a login link."
-
-
-def token_file(settings: Settings) -> Path:
-    """Return the file with the token for this machine's scripts and commands."""
-    return settings.home / HOME_TOKEN
 
 
 def prepare(settings: Settings) -> None:
     """Make the home, its database and its token ready; raises Unavailable."""
     home.run(settings, lambda db: ensure_token(db, token_file(settings)))
-
-
-def read_home_token(settings: Settings) -> str:
-    """Return the home's own token; empty when there is none to read."""
-    return _read(token_file(settings))
-
-
-async def ensure_token(db: Database, path: Path) -> None:
-    """Ensure that the file holds a valid token, readable by its owner only."""
-    from lamplighter.usecases.access import access
-
-    if await _works(db, path):
-        return
-    async with writing(db):
-        if await _works(db, path):  # another process was faster
-            return
-        whose = f"{path.parent} on {socket.gethostname()}"
-        _, words = await access.mint_for_machine(db, whose, now=clock.now())
-        try:
-            _write(path, words)
-        except OSError as error:
-            raise Unavailable(f"Cannot write {path}: {error.strerror}.") from error
 
 
 def create_login_link(settings: Settings) -> str:
@@ -159,35 +129,3 @@ def _run(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
         return await work(db)
 
     return home.run(settings, with_token)
-
-
-async def _works(db: Database, path: Path) -> bool:
-    from lamplighter.usecases.access import access
-
-    _close_to_others(path)
-    return await access.authenticate_token(db, _read(path), now=clock.now()) is not None
-
-
-def _close_to_others(path: Path) -> None:
-    with suppress(OSError):
-        if path.stat().st_mode & GROUP_AND_OTHERS:
-            logger.warning("%s was readable by other users; restricted it to its owner.", path)
-            path.chmod(0o600)
-
-
-def _read(path: Path) -> str:
-    with suppress(OSError, ValueError):
-        return path.read_text(encoding="ascii").strip()
-    return ""
-
-
-def _write(path: Path, content: str) -> None:
-    """Write the file whole or not at all, and never with a wider mode."""
-    new = path.with_name(f".{path.name}-{os.getpid()}")
-    with suppress(FileNotFoundError):
-        new.unlink()
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(f"{content}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)

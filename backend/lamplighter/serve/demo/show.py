@@ -20,6 +20,7 @@ from lamplighter.serve import web
 from lamplighter.serve.commands import access
 from lamplighter.serve.demo import narrator
 from lamplighter.serve.demo.stage import free_ports, run_services
+from lamplighter.serve.local import home_token
 from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.process_runner import ProcessRunner
 
@@ -109,7 +110,7 @@ async def _play(
             ready=lambda: web.accepts_connections(settings),
             env=env,
         )
-        url, token = web_url(settings), access.read_home_token(settings)
+        url, token = web_url(settings), home_token.read_home_token(settings)
         output = asyncio.gather(
             narrator.narrate(url, token, tell), here.play(narrator.services_of(url, token))
         )

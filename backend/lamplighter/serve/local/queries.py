@@ -3,7 +3,9 @@
 Both call the same function, and the answer is JSON in both cases: the output is the same.
 """
 
+import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -12,8 +14,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import Busy, LamplighterError
 from lamplighter.repository import Database
-from lamplighter.serve.local import reading
+from lamplighter.repository.store import driver
+from lamplighter.repository.upkeep import migrate
+from lamplighter.serve import home_lock
+from lamplighter.serve.home_lock import JOURNAL
+from lamplighter.serve.local.address import IDENTITY
 from lamplighter.serve.services_file import ServicesFile
 
 if TYPE_CHECKING:
@@ -75,12 +82,11 @@ async def answer(here: QueryContext, query: str, options: Mapping[str, Any]) -> 
 def run(settings: Settings, query: str, options: Mapping[str, Any]) -> Any:
     """Answer a query from the database; raises what the query raises, and Busy."""
 
-    async def ask(db: Database) -> bytes:
-        services = ServicesFile(settings.services)
-        here = QueryContext(settings, db, services, partial(_open_semantic, settings, db))
-        return await answer(here, query, options)
+    if not _is_ready(settings):
+        from lamplighter.serve import home  # a first start, an update or a restore that was cut off
 
-    return json.loads(reading.run(settings, ask))
+        home.prepare(settings)
+    return json.loads(asyncio.run(_answer(settings, query, options)))
 
 
 def _open_semantic(
@@ -89,3 +95,38 @@ def _open_semantic(
     from lamplighter.serve.semantic import finder
 
     return finder.open_finder(settings, db)
+
+
+def _is_ready(settings: Settings) -> bool:
+    """Whether the home is whole and its database is of this version."""
+    if (settings.home / JOURNAL).exists() or not os.access(settings.home, os.W_OK | os.X_OK):
+        return False
+    try:
+        return migrate.revision_of(settings.database_url) == migrate.head()
+    except LamplighterError:
+        return False
+
+
+def _identity(settings: Settings) -> str:
+    """Return the identity of the home, whose notebook is read; empty before it has one."""
+    path = settings.home / IDENTITY
+    return path.read_text().strip() if path.exists() else ""
+
+
+async def _answer(settings: Settings, query: str, options: Mapping[str, Any]) -> bytes:
+    """Answer a query from the database: opened as it is, without what a server prepares."""
+    with home_lock.shared(settings.home):
+        db = Database(settings.database_url)
+        db.home_id = _identity(settings)
+        try:
+            await db.connect()
+        except driver.OperationalError as error:
+            raise migrate.cannot_use(settings.database_url, error) from error
+        try:
+            services = ServicesFile(settings.services)
+            here = QueryContext(settings, db, services, partial(_open_semantic, settings, db))
+            return await answer(here, query, options)
+        except (driver.OperationalError, TimeoutError) as error:
+            raise Busy(f"The database is not available ({error}). Try again.") from error
+        finally:
+            await db.disconnect()

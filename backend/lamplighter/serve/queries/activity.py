@@ -11,11 +11,6 @@ from lamplighter.domain.sessions.session import Status
 from lamplighter.domain.text import format_time
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.memory.memories import service_name
-from lamplighter.repository.services import events
-from lamplighter.repository.services.events import EventSelection
-from lamplighter.repository.sessions import sessions
-from lamplighter.repository.sessions.sessions import SessionFilter
 
 if TYPE_CHECKING:
     from lamplighter.serve.local.queries import QueryContext
@@ -31,6 +26,9 @@ async def list_sessions(
     limit: int,
 ) -> dict[str, Any]:
     """Return sessions, newest first: of a service, a status, a tier, and the last `seconds`."""
+    from lamplighter.repository.sessions import sessions
+    from lamplighter.repository.sessions.sessions import SessionFilter
+
     now = clock.now()
     async with reading(here.db):
         chosen = SessionFilter(
@@ -59,6 +57,9 @@ async def list_events(
     limit: int,
 ) -> dict[str, Any]:
     """Return events, newest first: of a service, some levels, with words, the last `seconds`."""
+    from lamplighter.repository.services import events
+    from lamplighter.repository.services.events import EventSelection
+
     now = clock.now()
     async with reading(here.db):
         chosen = EventSelection(
@@ -80,4 +81,6 @@ async def list_events(
 async def _name(here: "QueryContext", service: str | None) -> str | None:
     if service is None:
         return None
+    from lamplighter.repository.memory.memories import service_name
+
     return await service_name(here.db, service, here.services.last_good().names) or GENERAL

@@ -7,14 +7,11 @@ from lamplighter import clock
 from lamplighter.domain.actions.approval import Approval, ApprovalState
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.memory import MemoryId
-from lamplighter.domain.services import cooldown
 from lamplighter.domain.text import format_time
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.memory import memories
 from lamplighter.repository.sessions import approvals as rows
 from lamplighter.repository.sessions.approvals import ApprovalFilter
-from lamplighter.usecases.services import cooldown_usage
 
 if TYPE_CHECKING:
     from lamplighter.serve.local.queries import QueryContext
@@ -35,6 +32,10 @@ async def get_approval(here: "QueryContext", *, number: int) -> dict[str, Any]:
 
     That is: what its session knew of the service, and what is left of the cooldown.
     """
+    from lamplighter.domain.services import cooldown  # the list needs none of these
+    from lamplighter.repository.memory import memories
+    from lamplighter.usecases.services import cooldown_usage
+
     now = clock.now()
     async with reading(here.db):
         approval = await rows.get(here.db, number)

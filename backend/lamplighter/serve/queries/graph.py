@@ -30,13 +30,4 @@ async def graph(
 
 async def why(here: "QueryContext", *, question: str, project: str | None) -> list[dict[str, Any]]:
     """Return the decisions that a question is about, with their rationale and memories."""
-    return [
-        {
-            "decision": serialize.entity(case.decision),
-            "rationale": case.rationale,
-            "decided_by": [serialize.entity(each) for each in case.decided_by],
-            "concerns": [serialize.entity(each) for each in case.concerns],
-            "memories": [serialize.memory(each) for each in case.memories],
-        }
-        for case in await view.why(here.db, question, project=project)
-    ]
+    return [each.as_json() for each in await view.why(here.db, question, project=project)]

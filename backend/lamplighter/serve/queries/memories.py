@@ -1,13 +1,12 @@
 """Lists of memories."""
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter import clock
 from lamplighter.domain.memory.memory import GENERAL, Category, MemoryKind
 from lamplighter.domain.project import normalize_project
-from lamplighter.domain.search import period
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
@@ -55,7 +54,7 @@ class MemoryListOptions:
 async def list_memories(here: "QueryContext", **options: Any) -> dict[str, Any]:
     """Return the first memories of those that are asked for, and how many there are."""
     request = MemoryListOptions(**options)
-    at = period.parse_elapsed_moment(request.as_of, "as_of", now=clock.now())
+    at = None if request.as_of is None else _earlier(request.as_of)
     sort = Sort(request.sort)
     falling = sort.falling if request.order is None else request.order == "desc"
     order = Order(sort, backward=falling != sort.falling)
@@ -70,13 +69,23 @@ async def list_memories(here: "QueryContext", **options: Any) -> dict[str, Any]:
 
 async def read_memory(here: "QueryContext", *, memory_id: int) -> dict[str, Any]:
     """Return a memory in full, and its page of the notebook; raises NotFound."""
-    from lamplighter.repository.notebook import pages  # a list needs no notebook
-    from lamplighter.usecases.memory import lookup
+    from lamplighter.repository.notebook import lines  # a list needs no notebook
 
     async with reading(here.db):
-        found = serialize.memory(await lookup.get(here.db, memory_id))
-        page = (await pages.paths_of(here.db, [memory_id])).get(memory_id)
+        memory = await memories.get(here.db, memory_id)
+        if memory is None:
+            from lamplighter.usecases.memory import lookup  # names the reason
+
+            memory = await lookup.get(here.db, memory_id)
+        found = serialize.memory(memory)
+        page = (await lines.paths_of(here.db, [memory_id])).get(memory_id)
     return {**found, "page": page}
+
+
+def _earlier(text: str) -> datetime | None:
+    from lamplighter.domain.search import period
+
+    return period.parse_elapsed_moment(text, "as_of", now=clock.now())
 
 
 async def _service_name(here: "QueryContext", service: str) -> str:

@@ -11,7 +11,7 @@ from lamplighter.domain.services.series import SeriesResolution
 from lamplighter.domain.text import format_time
 from lamplighter.formats import serialize
 from lamplighter.formats.incidents import incident as as_incident
-from lamplighter.formats.serialize import format_moment, writer
+from lamplighter.formats.serialize import Writer, format_moment
 from lamplighter.repository import reading
 from lamplighter.repository.services import incidents as rows
 from lamplighter.repository.services import pushes
@@ -34,7 +34,7 @@ async def list_signals(
     services = here.services.last_good()
     found, declared = push_checks.find_push_check(services, service, check)
     page = await pushes.page(here.db, found.name, declared.name, limit=limit)
-    return {"items": [writer(PushSignal)(each) for each in page.items]}
+    return {"items": [Writer[PushSignal]()(each) for each in page.items]}
 
 
 async def list_services(

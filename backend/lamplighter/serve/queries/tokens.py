@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lamplighter import clock
 from lamplighter.formats import serialize
 from lamplighter.repository.access import tokens
-from lamplighter.serve.commands import access
+from lamplighter.serve.local import home_token
 
 if TYPE_CHECKING:
     from lamplighter.serve.local.queries import QueryContext
@@ -15,7 +15,7 @@ LIST_LIMIT: Final = 200
 
 async def list_tokens(here: "QueryContext") -> dict[str, Any]:
     """Return the tokens that were made for programs, newest first."""
-    await access.ensure_token(here.db, access.token_file(here.settings))
+    await home_token.ensure_token(here.db, home_token.token_file(here.settings))
     found = await tokens.page(here.db, limit=LIST_LIMIT)
     return {"items": [serialize.token(each) for each in found.items]}
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
 from lamplighter.domain.memory.memory import OPERATIONS, Memory
 from lamplighter.domain.project import normalize_project
@@ -137,6 +137,3 @@ class _Export:
 
 def _ids(found: Sequence[Memory]) -> list[int]:
     return sorted({each.session_id for each in found if each.session_id is not None})
-
-
-EXPORT_FORMATS: Final = tuple(ExportFormat)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.graph.entity import (
@@ -17,6 +17,7 @@ from lamplighter.domain.graph.names import fold_name
 from lamplighter.domain.graph.question import decision_score, question_names
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.memory.reach import Reach
+from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
 from lamplighter.repository.graph import entities, evidence, relationships
 from lamplighter.repository.graph.entities import EntityFilter
@@ -68,6 +69,16 @@ class DecisionCase:
     decided_by: list[Entity]
     concerns: list[Entity]
     memories: list[Memory]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "decision": serialize.entity(self.decision),
+            "rationale": self.rationale,
+            "decided_by": [serialize.entity(each) for each in self.decided_by],
+            "concerns": [serialize.entity(each) for each in self.concerns],
+            "memories": [serialize.memory(each) for each in self.memories],
+        }
 
 
 async def find_entity(

@@ -100,9 +100,9 @@ async def _outcomes(db: Database, memory: Memory) -> dict[str, Any] | None:
 
 
 async def _page(db: Database, memory_id: MemoryId) -> str | None:
-    from lamplighter.repository.notebook import pages  # an audit reads none of these
+    from lamplighter.repository.notebook import lines  # an audit reads none of these
 
-    return (await pages.paths_of(db, [memory_id])).get(memory_id)
+    return (await lines.paths_of(db, [memory_id])).get(memory_id)
 
 
 def _contradicting_memory(

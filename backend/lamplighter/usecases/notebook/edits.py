@@ -37,7 +37,7 @@ from lamplighter.notebook.tree import NotebookTree, PageFile
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.memories import service_name
-from lamplighter.repository.notebook import pages, reviews, runs
+from lamplighter.repository.notebook import lines, pages, reviews, runs
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.repository.services import events
 from lamplighter.repository.writes import store
@@ -234,7 +234,7 @@ async def _compare(
     accepted: Collection[str],
 ) -> NotebookReading:
     """Compare the changed pages with the rows; a page with a line that may not enter is held."""
-    places = await pages.paths_of(here.db, sorted(rows))
+    places = await lines.paths_of(here.db, sorted(rows))
     read = {each.path for each in pages_read}
     elsewhere = {number for number, path in places.items() if path not in read}
     known: dict[int, Memory] = dict(rows.items())

@@ -12,7 +12,7 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.graph.position import memory_ids_after
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.trash import TRASH
-from lamplighter.repository.notebook import pages
+from lamplighter.repository.notebook import lines, pages
 from lamplighter.repository.notebook.pages import NotebookPosition
 
 CHANGES_AT_ONCE: Final = 500
@@ -54,7 +54,7 @@ async def _place(db: Database, ids: Sequence[int]) -> None:
     """Note the page of each memory; the page before and the page now are to be written."""
     if not ids:
         return
-    before = await pages.paths_of(db, ids)
+    before = await lines.paths_of(db, ids)
     held = await memories.by_ids(db, [MemoryId(each) for each in ids])
     after: dict[int, str | None] = dict.fromkeys(before)
     for memory in held.values():

@@ -14,7 +14,7 @@ from lamplighter.domain.services.series import (
     resolution_for,
 )
 from lamplighter.domain.services.service import Service
-from lamplighter.formats.serialize import format_moment
+from lamplighter.formats.serialize import Writer, format_moment
 from lamplighter.repository import Database
 from lamplighter.repository.services import series, series_totals
 from lamplighter.usecases.services.check_trends import uptime
@@ -107,8 +107,12 @@ async def _history(
     return CheckHistory(each, aggregates=spans)
 
 
-def _as_json(each: CheckHistory) -> dict[str, Any]:
-    current = each.series
+_point: Final = Writer[SeriesPoint]()
+_aggregate: Final = Writer[Aggregate]()
+
+
+def _as_json(history: CheckHistory) -> dict[str, Any]:
+    current = history.series
     return {
         "check": current.check,
         "kind": current.kind,
@@ -116,28 +120,6 @@ def _as_json(each: CheckHistory) -> dict[str, Any]:
         "changed_at": format_moment(current.changed_at),
         "checked_at": format_moment(current.checked_at),
         "detail": current.detail,
-        "points": [
-            {
-                "at": format_moment(point.at),
-                "state": point.state,
-                "latency_ms": point.latency_ms,
-                "status": point.status,
-                "attempts": point.attempts,
-                "late_ms": point.late_ms,
-                "detail": point.detail,
-            }
-            for point in each.points
-        ],
-        "aggregates": [
-            {
-                "at": format_moment(span.at),
-                "count": span.count,
-                "failures": span.failures,
-                "warnings": span.warnings,
-                "p50_ms": span.p50_ms,
-                "p95_ms": span.p95_ms,
-                "max_ms": span.max_ms,
-            }
-            for span in each.aggregates
-        ],
+        "points": [_point(each) for each in history.points],
+        "aggregates": [_aggregate(each) for each in history.aggregates],
     }

@@ -18,7 +18,7 @@ from lamplighter.domain.services.checks.push import (
     SignalKind,
     parse_signal,
 )
-from lamplighter.formats.serialize import writer
+from lamplighter.formats.serialize import Writer
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import pushes
@@ -26,7 +26,7 @@ from lamplighter.usecases.services import push_checks
 from lamplighter.usecases.services.push_checks import UNKNOWN_KEY, TooManySignals
 
 RETRY_SECONDS: Final = "60"
-_as_json: Final = writer(PushSignal)
+_as_json: Final = Writer[PushSignal]()
 _SIGNALED: Final = "Report `start`, `fail` or the exit status of a job."
 
 

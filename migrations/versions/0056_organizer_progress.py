@@ -5,8 +5,8 @@ from alembic import op
 
 from lamplighter.repository.store.dialect import NUMBER, TEXT
 
-revision = "0055"
-down_revision = "0054"
+revision = "0056"
+down_revision = "0055"
 
 
 def upgrade() -> None:

@@ -4,7 +4,6 @@ import hashlib
 import os
 import random
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -61,8 +60,8 @@ def calm(home: Home, supervisor: subprocess.Popen[bytes]) -> None:
     assert "Traceback" not in (home.path / "web.log").read_text()
 
 
-def enlarge(home: Home) -> float:
-    """Make a database of some hundred MB; returns how long it takes to check its pages."""
+def enlarge(home: Home) -> None:
+    """Make a database of some hundred MB: without a reason its pages are checked rarely."""
     assert home.run("migrate").returncode == 0
     with closing(driver.connect(str(home.path / "lamplighter.db"))) as connection:
         for setting in ("journal_mode=OFF", "synchronous=OFF", "cache_size=100"):
@@ -73,9 +72,6 @@ def enlarge(home: Home) -> float:
             " INSERT INTO bulk SELECT zeroblob(3900) FROM n",
             (LARGE // PAGE,),
         )
-        began = time.monotonic()
-        connection.execute("PRAGMA quick_check").fetchall()
-    return time.monotonic() - began
 
 
 def digest(path: Path) -> str:
@@ -182,15 +178,14 @@ def test_a_damaged_database_is_noticed_and_not_written_to(
     home: Home, harm: Callable[[Path], None]
 ) -> None:
     path = home.path / "lamplighter.db"
-    checks = enlarge(home) if harm is overwrite_one else 1
+    if harm is overwrite_one:
+        enlarge(home)
     with used(home) as (asking, supervisor):
         if harm is not overwrite_one:  # a checkpoint in the same second would hide the change
             with closing(driver.connect(str(path))) as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         harm(path)
-        began = time.monotonic()
         noticed(home, asking, "is damaged")
-        assert time.monotonic() - began < 5 + 20 * checks
         calm(home, supervisor)
         harmed = digest(path)
         assert remembered(asking, "Lost again").status_code == 503

@@ -52,7 +52,8 @@ class VerificationTools:
             detail = ended.error or f"timed out after {COMMAND_SECONDS:g} s"
             return Answer(AnswerState.UNKNOWN, "command", detail)
         output = one_line((ended.output or ended.errors).decode("utf-8", "replace"))
-        detail = shorten(f"{command}: exit {ended.exit_code}; {output}", EVIDENCE_CHARS)
+        shown = f"; {output}" if output else ""
+        detail = shorten(f"{command}: exit {ended.exit_code}{shown}", EVIDENCE_CHARS)
         state = AnswerState.REFUTED if ended.exit_code else AnswerState.CONFIRMED
         return Answer(state, "command", detail)
 

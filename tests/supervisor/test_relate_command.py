@@ -34,7 +34,7 @@ def test_pairs_are_answered_a_line_each(home: Home) -> None:
             "id": 1,
             "label": "contradict",
             "sure": True,
-            "p": 0.99,
+            "p": 0.98,
             "reason": "10 minutes instead of 60s",
         },
         {

@@ -85,6 +85,48 @@ def test_a_log_that_was_truncated_is_noticed(watched: FileWatch) -> None:
     assert "its write-ahead log was truncated" in watched.problem
 
 
+def test_a_log_that_grows_while_its_state_is_read_is_not_truncated(
+    watched: FileWatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stat = watched._written
+
+    def overtaken() -> tuple[int, int] | None:
+        before = stat()
+        write(watched, "INSERT INTO words VALUES (zeroblob(20000))")
+        return before
+
+    monkeypatch.setattr(watched, "_written", overtaken)
+    watched.look()
+
+    assert watched.problem == ""
+    watched.guard()
+
+
+def test_a_log_that_began_again_and_is_longer_now_was_copied(watched: FileWatch) -> None:
+    write(watched, "INSERT INTO words VALUES (zeroblob(20000))")
+    watched.look()
+    checked = watched._checked
+    big = "INSERT INTO words VALUES (zeroblob(900000))"
+    write(watched, big, "PRAGMA wal_checkpoint(TRUNCATE)", big)
+    watched.look()
+
+    assert watched._checked == checked
+
+
+def test_where_checkpoints_take_long_a_change_may_wait_longer_for_its_log(
+    watched: FileWatch,
+) -> None:
+    checked, patience = watched._checked, watched._patience
+    os.utime(watched.path)  # as in the middle of a checkpoint: the log does not state it yet
+    watched.look()
+
+    assert watched._checked > checked
+    assert watched._patience == 2 * patience
+    damage(watched)
+    watched.look()
+    assert "is damaged" in watched.problem
+
+
 def test_a_statement_that_met_damage_has_the_pages_checked_at_once_by_every_process(
     watched: FileWatch,
 ) -> None:

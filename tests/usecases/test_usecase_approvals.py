@@ -301,42 +301,52 @@ async def test_a_request_that_a_restart_of_the_supervisor_repeats_notifies_once(
     assert isinstance(refused, CooldownUse), "it is not requested again"
 
 
-@pytest.mark.parametrize("way", ["expired", "other command", "stopped", "edited and approved"])
+@pytest.mark.parametrize("way", ["expired", "other command", "stopped", "edited", "other agent"])
 async def test_a_request_that_is_another_one_notifies_again(db: Database, way: str) -> None:
     db.telling = NoticePolicy()
     session = await opened(db)
     first = await asked(db, session)
-    if way == "edited and approved":
-        await said(db, (await said(db, first.id, EDIT)).id, YES)
+    edited = await said(db, first.id, EDIT) if way == "edited" else None
     if way == "stopped":
         await asking.withdraw(db, first.id, "its session ended", now=NOON)
     session = await interrupted(db, session)
+    session = replace(session, agent="other") if way == "other agent" else session
     wish = replace(WISH, argv=("/bin/other",)) if way == "other command" else WISH
     later = first.expires_at if way == "expired" else NOON
 
     again = await asked(db, session, wish, now=later)
 
     assert len(await notified(db)) == 2
-    assert again.state is ApprovalState.OPEN
-    assert (again.replaces is None) == (way != "edited and approved")
+    assert (again.state, again.replaces) == (ApprovalState.OPEN, None)
+    with pytest.raises(Conflict):  # the command that a person edited away is not approved by it
+        await said(db, (edited or first).id, YES)
 
 
-@pytest.mark.parametrize("lasts", [True, False])
+@pytest.mark.parametrize("until", ["it is used", "incident ends", "session stops", "it expires"])
 async def test_what_was_approved_and_not_run_is_approved_while_its_incident_lasts(
-    db: Database, lasts: bool
+    db: Database, until: str
 ) -> None:
+    lasts = until == "it is used"
     db.telling = NoticePolicy()
     values = {"service": "web", "state": "open", "severity": "critical", "source": "check"}
     async with writing(db):
         made = await incidents.insert(db, **values, title="web", started_at=NOON, now=NOON)
         made = await incidents.add_members(db, made, {"web": "503"}, root="web", now=NOON)
     session = await opened(db)
-    await said(db, (await asked(db, session)).id, YES)
-    if not lasts:
+    first = await said(db, (await asked(db, session)).id, YES)
+    if until == "incident ends":
         async with writing(db):
             await incidents.update(db, made.id, resolved_at=NOON, now=NOON)
+    if until == "session stops":
+        async with writing(db):
+            await sessions.request_stop(db, session.id, now=NOON)
+    if until == "it expires":  # a repeated request does not make it last for longer
+        almost = first.expires_at - timedelta(seconds=1)
+        repeated = await asked(db, session := await interrupted(db, session), now=almost)
+        assert (repeated.state, repeated.expires_at) == (ApprovalState.APPROVED, first.expires_at)
 
-    again = await asked(db, session := await interrupted(db, session))
+    later = first.expires_at if until == "it expires" else NOON
+    again = await asked(db, session := await interrupted(db, session), now=later)
 
     assert len(await notified(db)) == (1 if lasts else 2)
     by, state = ("anna", "approved") if lasts else (None, "open")

@@ -160,6 +160,31 @@ async def test_what_fails_again_for_a_minute_has_an_incident_before_the_rest_is_
     assert again.request_id is not None
 
 
+async def test_one_failed_result_is_no_failure_that_lasts(db: Database) -> None:
+    """Results of other services, and of a check that was removed, say nothing about it."""
+    gone = CheckRun(service="redis", check="gone", kind="tcp", at=NOON, state=PointState.FAILED)
+    await check_runs.record(context(db, NOON), [gone], SERVICES)
+    await measured(db, NOON, redis="refused", app="")
+    for minute in (1, 2):
+        await measured(db, NOON + 60 * minute * SECOND, redis="")
+    await measured(db, NOON + 180 * SECOND, redis="refused")
+    await measured(db, NOON + 241 * SECOND, app="")
+    await measured(db, NOON + 242 * SECOND, redis="")
+
+    assert [each.live for each in await all_incidents(db)] == [False]
+
+
+async def test_what_fails_for_a_minute_again_and_again_is_one_incident(db: Database) -> None:
+    for second in range(0, 800, 10):
+        failing = "refused" if second % 100 < 70 else ""
+        await measured(db, NOON + second * SECOND, redis=failing, app="")
+        await follow(db, SERVICES, now=NOON + second * SECOND)
+
+    found = await all_incidents(db)
+    assert [each.live for each in found] == [False, False, True]
+    assert found[-1].title.startswith("redis failed 3 times in 140 s")
+
+
 async def test_an_acknowledged_one_no_longer_needs_a_person(db: Database) -> None:
     await flap(db, range(36))
     found = (await all_incidents(db))[-1]

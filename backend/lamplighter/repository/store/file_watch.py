@@ -31,7 +31,9 @@ SHARE: Final = 50
 URGENT_SHARE: Final = 5
 """The same for a check with a reason: a foreign change, or a statement that met damage."""
 CHECKPOINT_SECONDS: Final = 0.3
-"""How long the pages of a checkpoint are in the file before the log says so."""
+"""How long the pages of a checkpoint are in the file before the log says so, on a fast disk."""
+LONGEST_CHECKPOINT_SECONDS: Final = 10.0
+"""The same on a slow one: each change that only seemed to be foreign doubles the patience."""
 LOG_HEADER: Final = 32
 FRAME_HEADER: Final = 24
 LOG_STATE: Final = "PRAGMA wal_checkpoint(NOOP)"
@@ -61,6 +63,7 @@ class FileWatch:
         self._size = self._changed = self._page_size = 0
         self._log: LogState | None = None
         self._checked = self._next_check = self._took = 0.0
+        self._foreign, self._patience = False, CHECKPOINT_SECONDS
 
     def open(self) -> None:
         """Note which file is opened now, and hold it open.
@@ -176,7 +179,8 @@ class FileWatch:
         self._doubted = self._doubted or changed or self._overdue()
         if changed:
             self._cleared = False
-            self._urgent = self._urgent or self._size < size or self._is_foreign(before)
+            self._foreign = self._foreign or self._is_foreign(before)
+            self._urgent = self._urgent or self._foreign or self._size < size
         urgent = self._urgent or self._met
         earliest = self._checked + URGENT_SHARE * self._took if urgent else self._next_check
         return self._doubted and time.monotonic() >= earliest
@@ -190,22 +194,33 @@ class FileWatch:
 
     def _is_foreign(self, before: "LogState | None") -> bool:
         """Whether the file changed without a checkpoint: nothing else of SQLite writes to it."""
-        if before is None or (self._log and self._log.is_copied_since(before)):
-            return False
-        time.sleep(CHECKPOINT_SECONDS)
-        self._note_changes()
-        return self._log is not None and not self._log.is_copied_since(before)
+        until = time.monotonic() + self._patience
+        while before and self._log and not self._log.is_copied_since(before):
+            if time.monotonic() >= until:
+                return True
+            time.sleep(min(CHECKPOINT_SECONDS, self._patience))
+            self._note_changes()
+        return False
 
     def _log_state(self) -> "LogState | None":
         """Return how much of the log is copied to the file, if this SQLite can state it."""
         if self._held is None or driver.version() < LOG_STATE_SINCE:
             return None
-        written = self._written()
+        written, begun = self._written(), self._begun()
         try:
             _, frames, copied = self._held.execute(LOG_STATE).fetchone()
         except driver.Error:
             return None
-        return LogState(frames, copied, written)
+        after = self._written()  # the frames that were counted are in the file by now
+        return LogState(frames, copied, written, begun, after[1] if after else 0)
+
+    def _begun(self) -> bytes:
+        """Return the header of the log: another one once it began again, after a checkpoint."""
+        try:  # no lock of SQLite is on this file: to close it here releases none
+            with open(self._paths[1], "rb", buffering=0) as log:
+                return log.read(LOG_HEADER)
+        except OSError:
+            return b""
 
     def _written(self) -> tuple[int, int] | None:
         try:
@@ -219,6 +234,7 @@ class FileWatch:
 
     def _check(self) -> None:
         began, self._doubted = time.monotonic(), False
+        damage: str | None = None
         try:
             if not self._size:  # to open it would make a new one of it
                 raise driver.DatabaseError("it is empty")
@@ -227,20 +243,23 @@ class FileWatch:
                 damage = _damage(connection)
         except driver.OperationalError as error:
             logger.info("Could not check the pages of the database: %s", error)
-            self._doubted, damage = True, self._damage
+            self._doubted = True
         except driver.DatabaseError as error:
             damage = str(error)
         finally:
             self._checking = None
         if damage and not self._damage:
             self._touch()
-        self._damage = damage and self._damaged(damage)
+        if damage is not None:  # else what was found before holds
+            self._damage = damage and self._damaged(damage)
         self._checked = time.monotonic()
         self._took = self._checked - began
         self._next_check = self._checked + max(CHECK_SECONDS, SHARE * self._took)
         if not self._doubted:
             self._cleared = self._cleared or (self._met and not damage)
-            self._urgent = self._met = False
+            if self._foreign and not damage:
+                self._patience = min(2 * self._patience, LONGEST_CHECKPOINT_SECONDS)
+            self._urgent = self._foreign = self._met = False
 
     def _is_log_cut(self) -> bool:
         """Whether the log lacks frames that SQLite still reads and will copy to the file."""
@@ -297,22 +316,28 @@ class FileWatch:
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """The log at one moment: its frames, those that are copied to the file, its time and size."""
+    """The log at one moment: its frames, those that are copied to the file, its time and size.
+
+    `begun` is its header, `size` that of its file right after its frames were counted.
+    """
 
     frames: int
     copied: int
     written: tuple[int, int] | None
+    begun: bytes
+    size: int
 
     def is_copied_since(self, before: "LogState") -> bool:
         """Whether a checkpoint wrote to the file meanwhile. A log that began again may hide one."""
-        if self.copied != before.copied or self.frames < before.frames:
+        began_again = self.frames < before.frames or self.begun != before.begun
+        if self.copied != before.copied or began_again:
             return True
         return self.frames == before.frames and self.written != before.written
 
     def is_shorter_than(self, page_size: int) -> bool:
         """Whether the file of the log has no room for its frames."""
-        size = LOG_HEADER + self.frames * (FRAME_HEADER + page_size)
-        return self.frames > self.copied and (self.written is None or self.written[1] < size)
+        needed = LOG_HEADER + self.frames * (FRAME_HEADER + page_size)
+        return self.frames > self.copied and self.size < needed
 
 
 REPAIR: Final = (

@@ -140,7 +140,7 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
             flapped={each.service for number in flapped for each in members[number]},
         ),
         {each.id: (each, members[each.id]) for each in live},
-        _resting(last, flapping, failing_series, now=now),
+        await _resting(db, last, flapping, ready, now=now),
         idle={each.id for each in live if await _is_idle(db, each, ready, acts, now=now)},
         apart=_apart(live, ready),
         now=now,
@@ -179,19 +179,35 @@ def _due(
     }
 
 
-def _resting(
+async def _resting(
+    db: Database,
     last: Mapping[str, datetime],
     flapping: Collection[str],
-    failing_series: Sequence[CheckSeries],
+    failing: incident_steps.FailingChecks,
     *,
     now: datetime,
 ) -> dict[str, datetime]:
-    """Return when the last incidents were of services that fail once more, only for a moment."""
-    return {
-        name: at
-        for name, at in last.items()
-        if name not in flapping and now - _failing_from(name, failing_series) < FOR_GOOD
-    }
+    """Return when the last incidents were of services that fail once more, only for a moment.
+
+    A service that recovers by itself again and again rests too: it shows soon that it flaps.
+    """
+    resting = {name: at for name, at in last.items() if name not in flapping}
+    lasting = [
+        name
+        for name, at in resting.items()
+        if not is_due(at, now) and _fails_for_good(failing[name], now=now)
+    ]
+    if not lasting:
+        return resting
+    short = await incidents.count_recovered(db, lasting, start=now - 2 * REOPEN_AFTER)
+    over = {name for name in lasting if short.get(name, 0) < FLAPS - 1}
+    return {name: at for name, at in resting.items() if name not in over}
+
+
+def _fails_for_good(failing: Sequence[CheckSeries], *, now: datetime) -> bool:
+    """Whether a service has failed for a minute, by more than one result where it is checked."""
+    measured = any(each.streak > 1 or each.kind == PushCheck.kind for each in failing)
+    return measured and now - min(each.changed_at or now for each in failing) >= FOR_GOOD
 
 
 def _apart(live: Sequence[Incident], failing: incident_steps.FailingChecks) -> set[str]:

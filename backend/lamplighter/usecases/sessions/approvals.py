@@ -81,6 +81,7 @@ async def _ask(
 ) -> Approval:
     db, reason = here.db, shorten(one_line(here.redact(request.reason)), MAX_REASON_CHARS)
     before = await _interrupted(db, session, request, now=now)
+    agreed = before is not None and await _approved_before(db, before)
     approval = await approvals.insert(
         db,
         session,
@@ -88,10 +89,10 @@ async def _ask(
         displayed=[here.redact(word) for word in request.argv],
         memories=await exposures.included_of_service(db, session.id, request.service),
         replaces=before.id if before else None,
-        expires_at=expires_at,
+        expires_at=before.expires_at if before and agreed else expires_at,
         now=now,
     )
-    if before is not None and await _approved_before(db, before, approval):
+    if before and agreed:
         return await _approve_again(db, approval, before, now=now)
     text, body = f"Waiting for approval: {request}.", describe_request(approval, now=now)
     await leases.clear_session(db, session.id, now=now)  # rounds continue while it waits
@@ -107,20 +108,30 @@ async def _interrupted(
 ) -> Approval | None:
     """Return the same request of an earlier session that ended with its supervisor.
 
-    It is repeated by this session. A person was notified of it, and might answer it still.
+    It is repeated by this session. A person was notified of it, and might answer it still: with
+    another command in its place, or a session that was to stop, it is another request.
     """
     before = await approvals.newest_before(db, session.id, request)
     last = (await successor(db, before) or before) if before else None
-    if last is None or not last.abandoned or last.expired(now=now):
+    if last is None or not last.abandoned or last.argv != request.argv or last.expired(now=now):
         return None
     requester = await sessions.get(db, last.session_id)
-    ended = requester is not None and requester.status is Status.INTERRUPTED
-    return last if ended else None
+    return last if requester is not None and _continues(session, requester) else None
 
 
-async def _approved_before(db: Database, before: Approval, approval: Approval) -> bool:
-    """Whether a person approved this very command in an incident that lasts since then."""
-    if before.decided_by is None or before.argv != approval.argv:
+def _continues(session: Session, before: Session) -> bool:
+    """Whether a session does the work of an earlier one that ended with its supervisor."""
+    interrupted = before.status is Status.INTERRUPTED and before.stop_requested_at is None
+    return interrupted and (before.tier, before.project, before.agent) == (
+        session.tier,
+        session.project,
+        session.agent,
+    )
+
+
+async def _approved_before(db: Database, before: Approval) -> bool:
+    """Whether a person approved a command in an incident that lasts since then."""
+    if before.decided_by is None:
         return False
     return any(
         before.service in each.services and each.detected_at <= before.created_at

@@ -239,7 +239,7 @@ def turns_words(one: str, other: str) -> bool:
 
     "A is faster than B" is not "B is faster than A"; in a list the order says nothing.
     """
-    a, b = _words(one), _words(other)
+    a, b = _split_words(one), _split_words(other)
     if len(a) != len(b):
         return False
     apart = [at for at, (left, right) in enumerate(zip(a, b, strict=True)) if left != right]
@@ -253,7 +253,7 @@ def turns_words(one: str, other: str) -> bool:
     return a[first] == b[second] and a[second] == b[first] and not listed
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return [each for each in _WORD.findall(text.casefold()) if each not in _ARTICLES]
 
 

@@ -406,7 +406,9 @@ async def test_the_feed_shows_how_far_a_run_is(db: Database) -> None:
         run = await runs.insert(
             db, trigger="operator", owner="a", act_id=done.act_id or 0, raw=0, now=NOON
         )
-        await runs.beat(db, run, StageProgress(stage="scan", done=2, total=8), now=NOON)
+        for second in range(3):  # one that waits in its place is not repeated in the feed
+            now = NOON + timedelta(seconds=second)
+            await runs.beat(db, run, StageProgress(stage="scan", done=2, total=8), now=now)
         await runs.beat(db, replace(run, owner="b"), StageProgress(stage="verify"), now=NOON)
         await runs.finish(db, run, act_id=None, raw=0, distilled=0, now=NOON)
 

@@ -171,6 +171,10 @@ async def test_an_edit_of_a_confirmed_sentence_asks_a_person_again(
     answer = ReviewAnswer(resolution=Resolution.KEEP_NEW)
     await review.resolve(context(db, later + timedelta(hours=1)), 4, answer, version=None)
     assert await graph(db) == confirmed
+    later += timedelta(hours=2)
+    await edit(USES)  # both sentences are confirmed now
+    assert [await follow(db, None, now=NOON) for _ in range(4)][-1] is False, "it never ends"
+    assert await graph(db) == confirmed
 
 
 async def test_recent_episodes_are_read_once_and_again_when_their_text_changes(

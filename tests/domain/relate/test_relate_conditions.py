@@ -54,6 +54,31 @@ def test_a_small_word_decides(held: str, said: str, relation: Relation) -> None:
     assert relate(held, said, service="shop").relation is relation
 
 
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ("A restart is better than a reload", "A reload is better than a restart"),
+        ("The app depends on redis", "Redis depends on the app"),
+        ("Use restart instead of reload", "Use reload instead of restart"),
+        ("Data is copied from the NAS to the cloud", "Data is copied from the cloud to the NAS"),
+        ("The cause is the proxy, not the app", "The cause is the app, not the proxy"),
+        ("The alert fires above 90 C", "The alert fires below 90 C"),
+        ("With caching the page is slow", "Without caching the page is slow"),
+        ("With debug on, it crashes", "With debug off, it crashes"),
+        ("Nextcloud syncs only at night", "Nextcloud syncs except at night"),
+        ("Upgrade the replica first", "Upgrade the replica last"),
+    ],
+)
+def test_one_small_word_or_the_order_is_never_a_reinforcement(held: str, said: str) -> None:
+    assert relate(said, held, service="shop").relation is not SAME
+    assert relate(held, said, service="shop").relation is not SAME
+
+
+def test_the_order_of_a_list_says_nothing() -> None:
+    held, said = "Restart nginx, redis and the app", "Restart the app, redis and nginx"
+    assert relate(said, held, service="shop").relation is SAME
+
+
 def test_another_conjunction_is_never_a_reinforcement() -> None:
     pairs = (
         ("when", "unless"),

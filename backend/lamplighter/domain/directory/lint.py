@@ -7,7 +7,15 @@ from enum import StrEnum
 from typing import Final
 
 from lamplighter.domain.memory.memory import OPERATIONAL, OPERATIONS, Memory
-from lamplighter.domain.relate import Analysis, Lexicon, Relation, analyze, judge, judge_text
+from lamplighter.domain.relate import (
+    Analysis,
+    Lexicon,
+    Relation,
+    analyze,
+    judge,
+    judge_text,
+    judge_words,
+)
 from lamplighter.domain.relate.nearest import lookup_terms
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.context import BlockPacker
@@ -65,7 +73,8 @@ def _compare(group: Sequence[tuple[str, Memory, Analysis]]) -> Iterator[LintFind
         near = sorted({each for term in terms for each in by_term[term]}, reverse=True)
         for at in near[:MAX_COMPARED]:
             other_path, other, known = group[at]
-            verdict = judge_text(memory.observation, other.observation) or judge(analysis, known)
+            texts = memory.observation, other.observation
+            verdict = judge_text(*texts) or judge_words(judge(analysis, known), *texts)
             if verdict.relation is Relation.CONFLICTING:
                 text = f"contradicts {other_path}: {verdict.reason}"
                 yield LintFinding(path, "contradiction", LintLevel.ERROR, text)

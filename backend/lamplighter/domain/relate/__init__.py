@@ -4,6 +4,7 @@ from lamplighter.domain.relate.analysis import Analysis
 from lamplighter.domain.relate.clauses import analyze
 from lamplighter.domain.relate.judge import Relation, RelationVerdict, judge, judge_frame
 from lamplighter.domain.relate.lexicon import Lexicon, builtin_lexicon, extend_builtin
+from lamplighter.domain.relate.text import turns_words
 from lamplighter.domain.text import comparison_key
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "extend_builtin",
     "judge",
     "judge_text",
+    "judge_words",
     "relate",
 ]
 SAME_WORDS = RelationVerdict(Relation.SAME, "repeats the text verbatim", word_for_word=True)
@@ -36,4 +38,12 @@ def relate(
     if found is not None:
         return found
     words = lexicon or builtin_lexicon()
-    return judge(analyze(new, words, service=service), analyze(existing, words, service=service))
+    verdict = judge(analyze(new, words, service=service), analyze(existing, words, service=service))
+    return judge_words(verdict, new, existing)
+
+
+def judge_words(verdict: RelationVerdict, new: str, existing: str) -> RelationVerdict:
+    """Keep apart two texts whose claims agree although one word turns them, or their order."""
+    if verdict.relation is not Relation.SAME or not turns_words(new, existing):
+        return verdict
+    return RelationVerdict(Relation.UNSURE, "may conflict: one word, or the order", verdict.p)

@@ -28,6 +28,7 @@ from lamplighter.domain.relate import (
     analyze,
     judge,
     judge_text,
+    judge_words,
 )
 
 Relate = Callable[[Memory], RelationVerdict]
@@ -199,7 +200,7 @@ def verdict_on(
     if found is not None:
         return found
     cached = cached or analyze(existing.observation, lexicon, service=existing.service)
-    return judge(analysis, cached)
+    return judge_words(judge(analysis, cached), text, existing.observation)
 
 
 def _opening(candidate: Candidate, effect: Effect, holder: MemoryId) -> ReviewOpening:

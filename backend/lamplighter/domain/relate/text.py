@@ -212,6 +212,51 @@ class TextItem:
     raw: str = ""  # the words that a phrase stood in
 
 
+_WORD: Final = re.compile(r"\w+(?:[-.:/]\w+)*|,")
+_ARTICLES: Final = frozenset(["a", "an", "the"])
+_LISTED: Final = frozenset([",", "and", "or"])
+_TURNED: Final = frozenset(
+    map(
+        frozenset,
+        [
+            ("above", "below"),
+            ("over", "under"),
+            ("with", "without"),
+            ("on", "off"),
+            ("first", "last"),
+            ("most", "few"),
+            ("only", "except"),
+            ("our", "their"),
+            ("anything", "nothing"),
+        ],
+    )
+)
+"""Small words of opposite meaning that the comparison of claims weighs too little."""
+
+
+def turns_words(one: str, other: str) -> bool:
+    """Whether two texts are alike but for one small word, or for two words that changed places.
+
+    "A is faster than B" is not "B is faster than A"; in a list the order says nothing.
+    """
+    a, b = _split_words(one), _split_words(other)
+    if len(a) != len(b):
+        return False
+    apart = [at for at, (left, right) in enumerate(zip(a, b, strict=True)) if left != right]
+    if len(apart) == 1:
+        return frozenset((a[apart[0]], b[apart[0]])) in _TURNED
+    if len(apart) != 2:
+        return False
+    first, second = apart
+    between = a[first + 1 : second]
+    listed = not between or {between[0], between[-1]} <= _LISTED
+    return a[first] == b[second] and a[second] == b[first] and not listed
+
+
+def _split_words(text: str) -> list[str]:
+    return [each for each in _WORD.findall(text.casefold()) if each not in _ARTICLES]
+
+
 def split_items(text: str) -> list[TextItem]:
     """Read the beginning of a text piece by piece; nothing in it can make this fail."""
     normalized = _LETTER.sub(r"id_\1", _fold(text)).lower()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -104,7 +105,11 @@ async def take_over(db: Database, run: OrganizerRun, owner: str, *, now: datetim
 
 
 async def beat(db: Database, run: OrganizerRun, progress: StageProgress, *, now: datetime) -> None:
-    """Show that the process of a run is alive, and how far it is; call it within `writing`."""
+    """Show that the process of a run is alive, and how far it is; call it within `writing`.
+
+    The feed receives a run that moved: one that waits for a model adds nothing to the feed.
+    """
+    before = await get(db, run.id)
     statement = (
         sa.update(organizer_runs)
         .where(organizer_runs.c.id == run.id, organizer_runs.c.owner == run.owner)
@@ -117,8 +122,11 @@ async def beat(db: Database, run: OrganizerRun, progress: StageProgress, *, now:
         )
         .returning(organizer_runs)
     )
-    if row := await db.fetch_one(statement):
-        await publish(db, _run(row), ChangeOp.UPDATED, now=now)
+    if (row := await db.fetch_one(statement)) is None:
+        return
+    beating = _run(row)
+    if before != replace(beating, heartbeat_at=before.heartbeat_at if before else now):
+        await publish(db, beating, ChangeOp.UPDATED, now=now)
 
 
 async def publish(

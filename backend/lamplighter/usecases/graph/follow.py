@@ -125,12 +125,15 @@ async def _follow_confirmed(db: Database, ids: Sequence[int], *, now: datetime) 
     confirmed = await reviews.confirmed_in(db, ids)
     numbers = {*claims, *(each.old_id for each in confirmed)}
     stored = await memories.by_ids(db, [MemoryId(each) for each in numbers])
+    by_claim: dict[tuple[int, str], list[Review]] = {}
     for each in confirmed:
-        proposal, memory = parse_proposal(each.observation), stored.get(each.old_id)
-        mine = claims.setdefault(each.old_id, [])
+        by_claim.setdefault((each.old_id, each.observation), []).append(each)
+    for (of, claim), some in by_claim.items():
+        proposal, memory = parse_proposal(claim), stored.get(MemoryId(of))
+        mine = claims.setdefault(of, [])
         if proposal is None or memory is None or not memory.active:
             continue
-        if await _holds(db, memory, proposal, each, now=now):
+        if await _holds(db, memory, proposal, some, now=now):
             mine.append(proposal.claim)
     for of, mine in claims.items():
         place = _place(stored[MemoryId(of)]) if of in stored else OPS
@@ -142,24 +145,35 @@ async def _holds(
     db: Database,
     memory: Memory,
     proposal: RelationshipProposal,
-    confirmed: Review,
+    confirmed: Sequence[Review],
     *,
     now: datetime,
 ) -> bool:
     """Return whether a memory states what was confirmed; of an edited sentence ask a person again.
 
-    The question goes when the edit is undone.
+    Each of the sentences that a person confirmed counts. The question goes when the edit is undone.
     """
-    assert confirmed.resolved_at is not None
-    earlier = await history.text_before(db, memory.id, confirmed.resolved_at)
-    later = await reviews.of_claim_after(db, confirmed)
-    if earlier is None or proposal.still_follows(memory.observation, earlier):
+    later = await reviews.of_claim_after(db, confirmed[0])
+    if await _follows(db, memory, proposal, confirmed):
         for each in later:
             if each.state is ReviewState.OPEN and each.reason == EDITED:
                 await reviews.resolve(db, each, Resolution.GONE, by=UNDO, now=now)
         return proposal.is_stated_in(memory.observation)
-    if not later and proposal.is_stated_in(memory.observation):
-        await reviews.propose(db, memory, confirmed.observation, EDITED, now=now)
+    unanswered = all(each.id <= confirmed[-1].id for each in later)
+    if unanswered and proposal.is_stated_in(memory.observation):
+        await reviews.propose(db, memory, confirmed[0].observation, EDITED, now=now)
+    return False
+
+
+async def _follows(
+    db: Database, memory: Memory, proposal: RelationshipProposal, confirmed: Sequence[Review]
+) -> bool:
+    """Return whether a memory has one of the sentences that a person confirmed."""
+    for each in confirmed:
+        assert each.resolved_at is not None
+        earlier = await history.text_before(db, memory.id, each.resolved_at)
+        if earlier is None or proposal.still_follows(memory.observation, earlier):
+            return True
     return False
 
 

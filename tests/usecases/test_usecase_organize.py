@@ -265,6 +265,20 @@ async def test_a_contradicting_fact_waits_for_a_person(
     assert held[new.id].inactive_reason == "review"
 
 
+async def test_a_fact_is_not_compared_with_a_digest_of_several_texts(db: Database) -> None:
+    decided = "We decided to use MinIO for webhooks because Amadou knows it."
+    for text in ("The build of billing took 638 seconds.", decided):
+        await captured(db, text, days=17)
+    await run(db)
+    for row in await db.fetch_all("SELECT id FROM memories WHERE topic_key IS NULL AND active = 1"):
+        await curate.delete(db, row["id"], version=None, now=NOON)
+    await captured(db, "We decided to use MinIO for payments because Amadou knows it.")
+
+    counts = await run(db)
+
+    assert (counts["facts"], counts["conflicts"]) == (1, 0)
+
+
 @pytest.mark.parametrize("days", [1, 10])
 async def test_a_contradicting_fact_of_two_episodes_opens_one_review(
     db: Database, days: float

@@ -136,9 +136,11 @@ class KnownFacts:
             self.waiting[memory.project, comparison_key(memory.observation)] = memory
 
     def add_all(self, memories: Iterable[Memory]) -> None:
-        """Add what is knowledge and no episode."""
+        """Add what is knowledge, and neither an episode nor a digest of several texts."""
         for memory in memories:
-            if memory.kind is not MemoryKind.EPISODIC and memory.category not in OPERATIONAL:
+            digest = memory.source is Source.EXTRACTED and memory.topic_key is not None
+            known = memory.kind is not MemoryKind.EPISODIC and memory.category not in OPERATIONAL
+            if known and not digest:
                 self.add(memory)
 
     def compare(self, fact: Fact, episode: Memory) -> PlannedFact:

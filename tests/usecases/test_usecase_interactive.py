@@ -349,7 +349,7 @@ async def test_the_end_leaves_a_summary_of_what_the_hooks_brought(db: Database) 
     await prompted(db, session, "Can you verify it?")
     await interactive.record_response(agent_context(db, LATER), session, "It is up.")
 
-    await interactive.end(agent_context(db, LATER), await row(db, session))
+    await interactive.end(agent_context(db, LATER), session)  # as it was before its answers
 
     found = await row(db, session)
     assert found.summary == (

@@ -265,7 +265,8 @@ async def _summary(here: InteractiveContext, session: Session) -> tuple[str, int
     if not here.agent.auto_summarize:
         return "", 0
     asked = await interactive_sessions.prompt_beginnings(here.db, session.id)
-    answers = [Message("assistant", "")] * (session.turns or 0)
+    current = await sessions.get(here.db, session.id) or session  # its hooks come at once
+    answers = [Message("assistant", "")] * (current.turns or 0)
     messages = [*(Message(USER, each) for each in asked), *answers]
     return summarize_messages(messages, here.redact), count_messages(messages)
 

@@ -13,6 +13,7 @@ from restore_drill import drill
 DRILLS, SEED, LONGEST_SECONDS = 20, 20_261_126, 10
 
 
+@pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_twenty_lost_homes(kind: str, tmp_path: Path, postgres: PostgresServer) -> None:
     chance = random.Random(SEED)

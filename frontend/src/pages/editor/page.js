@@ -58,9 +58,11 @@ export function editorPage(store) {
 
   return {
     title() {
-      if (!editor.mode) return t("editor.title")
-      return editor.mode === "new" ? t("editor.newTitle") : t("editor.editTitle", { name: editor.draft.name })
+      if (editor.opening) return t("editor.editTitle", { name: editor.opening })
+      if (!this.inForm()) return t("editor.title")
+      return editor.mode === "edit" ? t("editor.editTitle", { name: editor.draft.name }) : t("editor.newTitle")
     },
+    inForm: () => editor.mode !== "" || editor.opening !== null,
 
     /** The kinds that a check or an action can become. @param {any} it */
     kindsOf(it) {

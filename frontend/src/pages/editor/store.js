@@ -23,6 +23,8 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
 
     /** The form: whose it is, what was read, what is typed. */
     mode: /** @type {"" | "edit" | "new"} */ (""),
+    /** The service whose form opens when the file is read, "" for a new one; null without a form. */
+    opening: /** @type {string | null} */ (null),
     base: /** @type {Record<string, any>} */ ({}),
     draft: draftOf("", {}),
     programs: /** @type {string | null} */ (null),
@@ -39,7 +41,9 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     async visit(params) {
       this.here = true
       this.again = throttle(() => this.here && this.mode && this.look(), { later, now })
+      this.opening = ["new", "copy"].some((key) => params.has(key)) ? "" : params.get("service")
       await this.load()
+      this.opening = null
       this.open(params)
     },
 

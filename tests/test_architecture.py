@@ -87,7 +87,7 @@ BROKEN = [
     ("rooms-repository", "repository/store/tables.py", "import lamplighter.repository.feed"),
     (
         "rooms-repository",
-        "repository/feed/changes.py",
+        "repository/feed/indexing.py",
         "import lamplighter.repository.access.tokens",
     ),
     ("rooms-domain", "domain/graph/names.py", "import lamplighter.domain.search.query"),

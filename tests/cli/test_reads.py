@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.config.settings import read_settings
-from lamplighter.serve.local.address import command_socket, run_directory
+from lamplighter.serve.local import command_socket, run_directory
 from living import Home, Server, lately
 
 PROGRAM = """

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.dialect import moment, stamp
 from lamplighter.repository.store.paging import Key, after
 

@@ -8,12 +8,13 @@ from examples import NOON, SLOW_START, rows, session
 
 import direct_writes
 from contexts import context
+from lamplighter.domain.limits import DEFAULT_BUDGET
 from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.context import FITS, NO_ROOM, TOO_LONG, MemoryBlock
 from lamplighter.domain.sessions.environment import build_env_context
-from lamplighter.domain.sessions.session import DEFAULT_BUDGET, SessionPlan
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database
 from lamplighter.repository.memory import exposures
 from lamplighter.usecases.memory import curate, recall

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE, Busy, Invalid, LamplighterError
-from lamplighter.domain.memory.memory import NEVER
 from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
@@ -54,9 +53,9 @@ def print_json(value: Any) -> None:
 
 def read(query: str, settings: "Settings | None" = None, /, **options: Any) -> Any:
     """Return the answer to a query, from the running server or from the database."""
-    from lamplighter.serve.local import client
+    from lamplighter.serve import local
 
-    return client.read(settings or load_settings(), query, **options)
+    return local.read(settings or load_settings(), query, **options)
 
 
 def load_settings() -> "Settings":
@@ -72,17 +71,17 @@ def load_settings() -> "Settings":
 
 
 class Moment(click.ParamType["datetime"]):
-    """A day or a moment, in UTC unless it names a zone."""
+    """A day or a moment, in UTC unless it names a zone; `empty` is what an empty text means."""
 
     name = "time"
 
-    def __init__(self, *, clears: bool = False) -> None:
-        self._clears = clears
+    def __init__(self, *, empty: datetime | None = None) -> None:
+        self._empty = empty
 
     def convert(self, value: Any, param: Any, ctx: Any) -> datetime:
         """Read it."""
-        if value == "" and self._clears:
-            return NEVER
+        if value == "" and self._empty is not None:
+            return self._empty
         try:
             read = datetime.fromisoformat(value)
             return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)

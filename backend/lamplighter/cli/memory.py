@@ -24,6 +24,7 @@ from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.memory.memory import (
     GENERAL,
     INITIAL_CONFIDENCE,
+    NEVER,
     OPERATIONAL,
     OPERATIONS,
     Candidate,
@@ -137,7 +138,7 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value:
 @click.option("--scope", type=SCOPES)
 @click.option("--topic-key", help="`--topic-key ''` removes the key.")
 @click.option("--metadata", type=JsonParameter(), help="Replaces all metadata.")
-@click.option("--expires", "expires_at", type=Moment(clears=True), help="`--expires ''`: never.")
+@click.option("--expires", "expires_at", type=Moment(empty=NEVER), help="`--expires ''`: never.")
 @JSON
 def edit(
     number: int, *, text: str | None, tags: tuple[str, ...], as_json: bool, **value: Any

@@ -20,7 +20,7 @@ from lamplighter.domain.sessions.context import Placement
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.usecases.clients import agent_context as contexts
 from lamplighter.usecases.clients.agent_context import AgentStatus, ContextBlock, list_agents
 

@@ -29,7 +29,7 @@ from lamplighter.domain.text import one_line
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.clients import client_sessions
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.usecases.clients import interactive
 from lamplighter.usecases.clients.client_sessions import NewSession
 from lamplighter.usecases.clients.digests import last_digests

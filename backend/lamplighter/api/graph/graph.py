@@ -17,10 +17,10 @@ from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.project import normalize_project
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.graph import entities, relationships
 from lamplighter.repository.graph.entities import EntityFilter
 from lamplighter.repository.graph.relationships import RelationshipFilter
+from lamplighter.repository.store import changes
 from lamplighter.usecases.graph import edit, view
 from lamplighter.usecases.graph.edit import EntityEdit, RelationshipEdit
 from lamplighter.usecases.graph.view import EntityCase

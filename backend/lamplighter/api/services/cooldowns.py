@@ -13,9 +13,9 @@ from lamplighter.api.services import shapes
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.services.cooldowns import CooldownFilter
+from lamplighter.repository.store import changes
 from lamplighter.usecases.services import act, cooldown_usage
 
 

@@ -20,11 +20,11 @@ from lamplighter.domain.actions.approval import (
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.sessions import approvals as rows
 from lamplighter.repository.sessions.approvals import ApprovalFilter
+from lamplighter.repository.store import changes
 from lamplighter.usecases.services import cooldown_usage
 from lamplighter.usecases.sessions import approvals
 

@@ -15,10 +15,10 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.sessions.session import Trigger
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.memory.exposures import PromptUpdate
 from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import changes
 
 
 @operation("GET", "/sessions/{id:int}/prompt", "sessions:read", shapes.PromptOut, problems=(404,))

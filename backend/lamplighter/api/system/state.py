@@ -19,8 +19,8 @@ from lamplighter.domain.search import period
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.sessions import approvals
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.driver import Error
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.memory.recall import Hypothesis

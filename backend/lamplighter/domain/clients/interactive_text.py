@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Final
 
 from lamplighter.domain.clients.packing import allocate_chars, origin
+from lamplighter.domain.limits import PROFILE_BUDGET as BUDGET
 from lamplighter.domain.memory.memory import Memory, Trust
 from lamplighter.domain.search.passage import render_excerpt
 from lamplighter.domain.sessions.context import (
@@ -19,7 +20,6 @@ from lamplighter.domain.sessions.context import (
     estimate_tokens,
 )
 from lamplighter.domain.sessions.markers import escape_markers
-from lamplighter.domain.sessions.session import PROFILE_BUDGET as BUDGET
 from lamplighter.domain.text import one_line
 
 OUTPUT_CHARS: Final = 10_000

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.cooldown import CooldownStatus, describe_slots
 from lamplighter.domain.services.service import NO_ANSWER, Action, ApprovalPolicy, Service
 from lamplighter.domain.sessions.handoff import Handoff
-from lamplighter.domain.sessions.session import MAX_TIER, TIERS, SessionPlan
+from lamplighter.domain.sessions.session import TIERS, SessionPlan
 from lamplighter.domain.text import one_line
 
 CooldownUsage = Mapping[str, Sequence[CooldownStatus]]

@@ -6,10 +6,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol
 
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import MAX_TIER, Session, Status
+from lamplighter.domain.sessions.session import Session, Status
 
 REASON_CHARS: Final = 1_000
 NO_ACTION: Final = "no declared action repairs this"

@@ -31,12 +31,12 @@ from lamplighter.domain.memory.memory import (
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
-from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.memory import listing
 from lamplighter.repository.memory.as_of import Unindexed, parts
 from lamplighter.repository.memory.listing import UPDATED, contains, in_list
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
+from lamplighter.repository.store.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, distinct_values, stamp
 from lamplighter.repository.store.paging import Page

@@ -13,8 +13,8 @@ from lamplighter.domain.memory.memory import OPERATIONAL, Candidate, Category, M
 from lamplighter.domain.relate import Analysis, Lexicon, analyze
 from lamplighter.domain.relate.nearest import TermIndex, lookup_terms
 from lamplighter.domain.text import content_hash
-from lamplighter.repository.feed.changes import last_seq
 from lamplighter.repository.memory import memories as memories_
+from lamplighter.repository.store.changes import last_seq
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList
 from lamplighter.repository.store.statements import Statement, prepare_insert

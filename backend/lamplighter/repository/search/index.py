@@ -21,7 +21,6 @@ from lamplighter.repository.sessions.sessions import from_row as session_of
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList, PostgresType
 from lamplighter.repository.store.driver import UnsoundDatabase
-from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.index_schema import INDEX, VOCABULARY
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
@@ -31,6 +30,7 @@ from lamplighter.repository.store.tables import (
     events,
     memories,
     notebook_texts,
+    reader,
     sessions,
     term_totals,
     terms,

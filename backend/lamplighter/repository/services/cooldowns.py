@@ -12,14 +12,13 @@ from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse,
 from lamplighter.domain.services.service import ActionKind, normalize_service_name
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
-from lamplighter.repository.feed.changes import publisher
+from lamplighter.repository.store.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import incident_sessions
 from lamplighter.repository.store.statements import Fetch, Statement, fetch_list, one_of
-from lamplighter.repository.store.tables import cooldowns
+from lamplighter.repository.store.tables import cooldowns, reader
 
 ENTITY: Final = "cooldown"
 OPERATOR: Final = "operator"

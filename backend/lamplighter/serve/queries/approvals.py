@@ -14,7 +14,7 @@ from lamplighter.repository.sessions import approvals as rows
 from lamplighter.repository.sessions.approvals import ApprovalFilter
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 LIST_LIMIT: Final = 200
 

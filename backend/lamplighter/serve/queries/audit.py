@@ -6,14 +6,14 @@ from lamplighter.formats.audit import Audit, as_json
 from lamplighter.usecases.memory import evidence as audits
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 PAGE: Final = 200
 
 
 async def audit_topic(here: "QueryContext", *, topic: str, limit: int | None) -> dict[str, Any]:
     """Return what is believed on a topic: `limit` beliefs, or all; raises Invalid."""
-    known = here.services.last_good().names
+    known = here.services().last_good().names
     pages: list[Audit] = []
     while not pages or (limit is None and pages[-1].position is not None):
         position = pages[-1].position if pages else None

@@ -10,7 +10,7 @@ from lamplighter.usecases.sessions import preview as previews
 from lamplighter.usecases.sessions.preview import PreviewRequest
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 
 async def preview(
@@ -23,7 +23,7 @@ async def preview(
     against: str | None,
 ) -> dict[str, Any]:
     """Describe the prompt of the next session; raises Invalid, NotFound."""
-    now, declared, usual = clock.now(), here.services.last_good(), here.settings.memory_budget
+    now, declared, usual = clock.now(), here.services().last_good(), here.settings.memory_budget
     question = PreviewRequest(
         plan=SessionPlan(services=previews.parse_focus(services, declared)),
         budget=usual if budget is None else budget,

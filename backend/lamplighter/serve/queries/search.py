@@ -15,7 +15,7 @@ from lamplighter.serve.semantic.finder import SEARCH_SECONDS
 from lamplighter.usecases.search.find import find
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 CATCHING_SECONDS: Final = 5.0
 PREPARING_SECONDS: Final = 5.0

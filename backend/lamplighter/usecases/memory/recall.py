@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from lamplighter.domain.limits import DEFAULT_BUDGET
 from lamplighter.domain.sessions.context import BlockPacker, MemoryBlock
 from lamplighter.domain.sessions.inclusion import InclusionProbe
-from lamplighter.domain.sessions.session import DEFAULT_BUDGET
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.memories import PromptFilter

@@ -11,9 +11,9 @@ from lamplighter.domain.search.search import SearchRequest
 from lamplighter.domain.search.semantic import IndexProgress
 from lamplighter.embedding import Embedding, Vector
 from lamplighter.repository import Database
-from lamplighter.repository.feed import changes
 from lamplighter.repository.search import embeddings
 from lamplighter.repository.search.deadline import Deadline, DeadlineExceeded, time_limit
+from lamplighter.repository.store import changes
 
 if TYPE_CHECKING:
     from lamplighter.embedding.codes import VectorCodes, VectorFilter

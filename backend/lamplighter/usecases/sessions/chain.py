@@ -8,6 +8,7 @@ from typing import Final
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.learning.changes import BEFORE
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.cooldown import (
     HEALTHY_ROUNDS,
     CooldownUse,
@@ -24,7 +25,7 @@ from lamplighter.domain.services.service import (
 from lamplighter.domain.sessions import handoff as rules
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState, Finding, Handoff
 from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import MAX_TIER, Session, SessionPlan, Status, Trigger
+from lamplighter.domain.sessions.session import Session, SessionPlan, Status, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks, cooldowns, events, findings, notices, series

@@ -8,6 +8,7 @@ from typing import Final
 
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Halted, Invalid, InvalidField, NotFound
+from lamplighter.domain.limits import DEFAULT_BUDGET
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.services.event import Level
@@ -15,7 +16,6 @@ from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions import exit_reasons
 from lamplighter.domain.sessions.handoff import EscalationState, Handoff
 from lamplighter.domain.sessions.session import (
-    DEFAULT_BUDGET,
     Session,
     SessionPlan,
     SessionRequest,

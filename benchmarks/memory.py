@@ -19,9 +19,9 @@ from lamplighter.repository.search import backlog
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
-from lamplighter.usecases.memory import recall
 from lamplighter.usecases.memory.analyze import catch_up
 from lamplighter.usecases.memory.remember import LearningContext, remember
+from lamplighter.usecases.sessions import prompts
 
 HELD: Final = sized(10_000, short=500)
 MANY: Final = sized(100_000, short=2_000)
@@ -72,7 +72,7 @@ async def context() -> dict[str, Any]:
             taken = []
             for _ in range(50):
                 began = time.perf_counter()
-                block = await recall.build_memory_context(db)
+                block = await prompts.build_memory_context(db)
                 taken.append(time.perf_counter() - began)
     found = spread(taken)
     return {**found, "tokens": block.tokens, "limit_ms": 20, "held": found["p95_ms"] <= 20}

@@ -27,7 +27,7 @@ from lamplighter.repository.store.tables import memories
 from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.health.measure import measure
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.evidence import page_on_topic
+from lamplighter.usecases.memory.audit import page_on_topic
 from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.notebook.sync import sync
 from postgres_server import PostgresServer

@@ -21,10 +21,10 @@ from lamplighter.domain.sessions.context import (
     BlockPacker,
     MemoryBlock,
     Placement,
+    build_env_context,
     estimate_tokens,
     render_bullet,
 )
-from lamplighter.domain.sessions.environment import build_env_context
 from lamplighter.domain.sessions.session import SessionPlan
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -37,7 +37,7 @@ from lamplighter.repository.memory import facets as counts
 from lamplighter.repository.memory import history, json_rows, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View, service_name
 from lamplighter.repository.store import changes
-from lamplighter.repository.store.paging import Page
+from lamplighter.repository.store.statements import Page
 from lamplighter.usecases.memory import curate, lookup, undo
 from lamplighter.usecases.memory.evidence import evidence_of
 

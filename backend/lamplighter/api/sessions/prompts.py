@@ -12,6 +12,7 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.sessions import shapes
 from lamplighter.domain.errors import NotFound
+from lamplighter.domain.sessions.context import NO_PROMPT, SessionPrompt
 from lamplighter.domain.sessions.session import Trigger
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
@@ -38,7 +39,7 @@ async def prompt(request: Request) -> Response:
         raise NotFound(f"Session {session.id} has no stored prompt.")
     return answer(
         {
-            **_prompt_out(stored_prompt or exposures.NO_PROMPT),
+            **_prompt_out(stored_prompt or NO_PROMPT),
             "memories": [_memory_out(each) for each in included],
             "retold": [_update_out(each) for each in updates],
             "seq": seq,
@@ -46,7 +47,7 @@ async def prompt(request: Request) -> Response:
     )
 
 
-def _prompt_out(prompt: exposures.SessionPrompt) -> dict[str, Any]:
+def _prompt_out(prompt: SessionPrompt) -> dict[str, Any]:
     return {
         "system": prompt.system,
         "injected": prompt.injected,

@@ -19,8 +19,7 @@ from lamplighter.domain.sessions.context import (
     Placement,
     estimate_tokens,
 )
-from lamplighter.domain.sessions.markers import escape_markers
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import escape_markers, one_line
 
 OUTPUT_CHARS: Final = 10_000
 """The most that Claude Code reads from one hook; longer output goes into a file."""

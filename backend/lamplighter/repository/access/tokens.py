@@ -13,8 +13,7 @@ from lamplighter.domain.access.access import Token
 from lamplighter.domain.change import ChangeOp
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Page, Statement, newest_first
 from lamplighter.repository.store.tables import reader, tokens
 
 _COLUMNS: Final = [column for column in tokens.c if column.name != "secret_hash"]

@@ -20,8 +20,7 @@ from lamplighter.repository.memory.listing import UPDATED, Order, ordered
 from lamplighter.repository.memory.memories import MemoryFilter, conditions
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import moment
-from lamplighter.repository.store.paging import Page
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Page, Statement
 from lamplighter.repository.store.tables import memories
 from lamplighter.repository.store.unreadable import (
     ACCEPTED_TYPES,

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from lamplighter.repository.memory.as_of import OTHER_TEXT, parts
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import Contains, InIdList, Stamp
-from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.session_tables import memory_periods
+from lamplighter.repository.store.statements import Key, Page, after
 from lamplighter.repository.store.tables import memories
 from lamplighter.repository.store.unreadable import fetch_readable
 

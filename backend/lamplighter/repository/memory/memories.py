@@ -36,12 +36,10 @@ from lamplighter.repository.memory.as_of import Unindexed, parts
 from lamplighter.repository.memory.listing import UPDATED, contains, in_list
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
-from lamplighter.repository.store.changes import publisher
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, distinct_values, stamp
-from lamplighter.repository.store.paging import Page
 from lamplighter.repository.store.session_tables import memory_views
-from lamplighter.repository.store.statements import Statement, prepare_insert
+from lamplighter.repository.store.statements import Page, Statement, prepare_insert
 from lamplighter.repository.store.tables import KNOWLEDGE, memories
 from lamplighter.repository.store.unreadable import Unreadable, is_readable, unreadable_column
 

@@ -22,8 +22,7 @@ from lamplighter.formats import serialize
 from lamplighter.repository.memory import memories
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database, home_of
-from lamplighter.repository.store.paging import Key, Page, after
-from lamplighter.repository.store.statements import Fetch, Statement
+from lamplighter.repository.store.statements import Fetch, Key, Page, Statement, after
 from lamplighter.repository.store.tables import memories as memories_table
 from lamplighter.repository.store.tables import notebook_reviews, reader, reviews
 

@@ -28,12 +28,11 @@ from lamplighter.repository.memory.memories import ENTITY, from_row, list_by_ids
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Contains, InIdList
-from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import (
     memory_periods,
     verifications,
 )
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Page, Statement, newest_first
 from lamplighter.repository.store.tables import (
     acts,
     analyses,

@@ -25,7 +25,7 @@ from lamplighter.repository.access.journal import UNDO
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Page, newest_first
 from lamplighter.repository.store.tables import (
     KNOWLEDGE,
     acts,

@@ -11,8 +11,7 @@ from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.domain.sessions.session import Status
 from lamplighter.formats import serialize
-from lamplighter.repository.store.changes import publisher
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.statements import Fetch, Statement
 from lamplighter.repository.store.tables import escalations, reader, sessions
 

@@ -15,11 +15,16 @@ from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.sessions.session import OutcomeState, Session, SessionPlan, Status, Trigger
 from lamplighter.formats import serialize
 from lamplighter.repository.store import database
-from lamplighter.repository.store.changes import publisher
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Fetch, Statement, fetch_list, one_of
+from lamplighter.repository.store.statements import (
+    Fetch,
+    Page,
+    Statement,
+    fetch_list,
+    newest_first,
+    one_of,
+)
 from lamplighter.repository.store.tables import reader, sessions
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import sqlalchemy as sa
@@ -35,6 +36,7 @@ from lamplighter.repository.store.file_watch import FileWatch
 from lamplighter.repository.store.statements import Row
 
 if TYPE_CHECKING:
+    from lamplighter.domain.change import ChangeOp
     from lamplighter.domain.services.notice import NoticePolicy
     from lamplighter.domain.sessions.home import Home
     from lamplighter.repository.store.statements import Fetch, Statement
@@ -44,6 +46,7 @@ NOTIFY: Final = f"NOTIFY {CHANNEL}"
 POSTGRES: Final = ("postgresql", "postgres")
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 class RowConnection(ConnectionBackend):
@@ -451,3 +454,23 @@ async def revision_of(db: Database) -> str | None:
     """Return the revision that a database is at."""
     found: str | None = await db.fetch_val("SELECT version_num FROM alembic_version")
     return found
+
+
+class Publish(Protocol[V]):
+    """Records a change of a value of one entity, and returns the value."""
+
+    async def __call__(self, db: Database, each: V, op: "ChangeOp", *, now: datetime) -> V:
+        """Record the change; call it within `writing`, beside the change itself."""
+
+
+def publisher(entity: str, as_json: Callable[[V], dict[str, Any]]) -> Publish[V]:
+    """Return what records the changes of an entity, each with the value as it is now."""
+
+    async def publish(db: Database, each: Any, op: "ChangeOp", *, now: datetime) -> Any:
+        from lamplighter.repository.store import changes  # a reading command appends none
+
+        row = as_json(each)
+        await changes.append(db, entity, each.id, op, now=now, version=each.version, row=row)
+        return each
+
+    return publish

@@ -26,8 +26,7 @@ from lamplighter.repository.sessions import approvals, halts
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, UTCDateTime
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Fetch, Statement, one_of
+from lamplighter.repository.store.statements import Fetch, Page, Statement, newest_first, one_of
 from lamplighter.repository.store.tables import (
     cooldowns,
     embeddings,

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.formats.audit import Audit, as_json
-from lamplighter.usecases.memory import evidence as audits
+from lamplighter.usecases.memory.audit import page_on_topic
 
 if TYPE_CHECKING:
     from lamplighter.serve.queries import QueryContext
@@ -17,7 +17,7 @@ async def audit_topic(here: "QueryContext", *, topic: str, limit: int | None) ->
     pages: list[Audit] = []
     while not pages or (limit is None and pages[-1].position is not None):
         position = pages[-1].position if pages else None
-        page = await audits.page_on_topic(
+        page = await page_on_topic(
             here.db, topic, services=known, limit=limit or PAGE, position=position
         )
         pages.append(page)

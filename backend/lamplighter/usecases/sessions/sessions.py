@@ -14,6 +14,7 @@ from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions import exit_reasons
+from lamplighter.domain.sessions.context import SessionPrompt
 from lamplighter.domain.sessions.handoff import EscalationState, Handoff
 from lamplighter.domain.sessions.session import (
     Session,
@@ -55,7 +56,7 @@ class OpenedSession:
     """A session that is about to run, and its prompt."""
 
     session: Session
-    prompt: exposures.SessionPrompt
+    prompt: SessionPrompt
     included: tuple[Memory, ...]
     handoff: Handoff | None = None
 

@@ -15,7 +15,7 @@ from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database, writing
 from lamplighter.repository.graph import position
-from lamplighter.repository.search import backlog
+from lamplighter.repository.search import index
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
@@ -97,7 +97,7 @@ async def indexed(url: str) -> None:
     The graph counts as read too: to read 100,000 memories takes it some more minutes.
     """
     async with Database(url) as db:
-        while await backlog.catch_up(db, seconds=60):
+        while await index.catch_up(db, seconds=60):
             pass
         async with writing(db):
             await position.save(db, replace(await position.get(db), memory_id=None))

@@ -21,7 +21,7 @@ from lamplighter.domain.memory.memory import Edit, MemoryId
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository import Database, writing
-from lamplighter.repository.search import backlog
+from lamplighter.repository.search import index
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.store.tables import memories
 from lamplighter.repository.upkeep import migrate
@@ -98,7 +98,7 @@ async def _fill(db: Database, size: int) -> None:
     for at in range(0, size, BATCH):
         async with writing(db):
             await db.execute(insert.values(rows[at : at + BATCH]))
-    while await backlog.catch_up(db, seconds=60):
+    while await index.catch_up(db, seconds=60):
         pass
 
 

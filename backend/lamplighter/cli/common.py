@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
@@ -107,6 +108,13 @@ class JsonParameter(click.ParamType["dict[str, Any]"]):
                 f"{value!r} is not a JSON object such as " + '\'{"env": "prod"}\'.', param, ctx
             )
         return read
+
+
+class OneOf(click.Choice[str]):
+    """One of the values of an enumeration, in whatever case it is typed."""
+
+    def __init__(self, values: type[StrEnum]) -> None:
+        super().__init__([each.value for each in values], case_sensitive=False)
 
 
 class Share(click.FloatRange):

@@ -14,6 +14,7 @@ from lamplighter.cli.common import (
     CliGroup,
     JsonParameter,
     Moment,
+    OneOf,
     Share,
     exit_with_error,
     load_settings,
@@ -56,8 +57,8 @@ CHANGE_FIELDS: Final = (
     "metadata",
     "expires_at",
 )
-CATEGORIES: Final = click.Choice([each.value for each in Category], case_sensitive=False)
-KINDS: Final = click.Choice([each.value for each in MemoryKind], case_sensitive=False)
+CATEGORIES: Final = OneOf(Category)
+KINDS: Final = OneOf(MemoryKind)
 SCOPES: Final = click.Choice(["project", "global"])
 SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
 

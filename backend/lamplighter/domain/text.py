@@ -13,6 +13,7 @@ _SPACE: Final = re.compile(r"\s+")
 _DASHES: Final = str.maketrans(
     dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("“”„«»", '"') | dict.fromkeys("‘’‚", "'")
 )
+PROJECT_CHARS: Final = 200
 REDACTED: Final = "[REDACTED]"
 MARKER_START: Final = re.compile(r"\[(MEMORY|EVENT|COOLDOWN|ESCALATE):")
 """How a marker of a session's output begins."""
@@ -133,3 +134,8 @@ def join_names(names: Iterable[str]) -> str:
 def escape_markers(text: str) -> str:
     """Return text that can be quoted without being parsed as a marker."""
     return MARKER_START.sub(r"[ \1:", text)
+
+
+def normalize_project(name: str) -> str:
+    """Return the name of a project as it is kept and compared: in small letters."""
+    return " ".join(name.split()).lower()

@@ -14,7 +14,7 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, versioned
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.memory.reach import Reach
-from lamplighter.domain.project import normalize_project
+from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
 from lamplighter.repository.graph import entities, relationships

@@ -28,9 +28,9 @@ from lamplighter.domain.memory.memory import (
     Source,
     Trust,
 )
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search import period
 from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import facets as counts

@@ -11,7 +11,7 @@ from typing import Final
 
 from lamplighter.domain.clients.packing import LEAST_CHARS, allocate_chars, origin
 from lamplighter.domain.memory.memory import Memory, Trust
-from lamplighter.domain.search.passage import find_excerpt, render_excerpt
+from lamplighter.domain.search.ranking import find_excerpt, render_excerpt
 from lamplighter.domain.search.search import SearchMethod
 from lamplighter.domain.sessions.context import CHARS_PER_TOKEN, Placement
 from lamplighter.domain.sessions.session import Session

@@ -9,7 +9,7 @@ from typing import Final
 from lamplighter.domain.clients.packing import allocate_chars, origin
 from lamplighter.domain.limits import PROFILE_BUDGET as BUDGET
 from lamplighter.domain.memory.memory import Memory, Trust
-from lamplighter.domain.search.passage import render_excerpt
+from lamplighter.domain.search.ranking import render_excerpt
 from lamplighter.domain.sessions.context import (
     CHARS_PER_TOKEN,
     DOUBT,

@@ -14,7 +14,7 @@ from lamplighter.domain.memory.memory import (
     PROJECT,
     Category,
 )
-from lamplighter.domain.project import PROJECT_CHARS
+from lamplighter.domain.text import PROJECT_CHARS
 from lamplighter.formats.tools import definition
 from lamplighter.formats.tools.definition import LARGEST, READS, RECORDS, ToolHints, number, text
 from lamplighter.formats.tools.definition import ToolDefinition as Tool

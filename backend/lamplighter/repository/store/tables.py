@@ -106,6 +106,8 @@ BASES: Final[Mapping[str, int]] = {
 ASIDE: Final = 3 * STEP
 """The part of inactive memories; searches read this part only on request."""
 
+INDEX: Final = "terms_index"
+VOCABULARY: Final = "terms_vocabulary"
 FIELDS: Final = ("title", "text", "keys", "around")
 
 terms = sa.Table(

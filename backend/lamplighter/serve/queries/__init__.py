@@ -9,7 +9,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -106,6 +106,8 @@ def _services(settings: Settings) -> "ServicesFile":
 def _open_semantic(
     settings: Settings, db: Database
 ) -> "AbstractContextManager[SemanticSearch | None]":
+    if settings.vectors == "off":
+        return nullcontext()
     from lamplighter.serve.semantic import finder
 
     return finder.open_finder(settings, db)

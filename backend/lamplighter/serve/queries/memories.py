@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter import clock
 from lamplighter.domain.memory.memory import GENERAL, Category, MemoryKind
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.memory import memories

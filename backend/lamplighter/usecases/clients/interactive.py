@@ -41,7 +41,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.clients import client_sessions, interactive_sessions
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import sessions
-from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.clients import client_sessions as clients
 from lamplighter.usecases.clients import digests, tool_hooks
 from lamplighter.usecases.clients.client_sessions import NewSession

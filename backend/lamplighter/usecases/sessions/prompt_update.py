@@ -13,7 +13,7 @@ from lamplighter.domain.text import clean_lines
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import approvals, escalations
-from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.sessions import prompts
 

@@ -32,7 +32,7 @@ from lamplighter.repository.memory import exposures
 from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import approvals, escalations, halts, requests, sessions
 from lamplighter.repository.upkeep import leases
-from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.fade import fade_for_session
 from lamplighter.usecases.sessions import chain, prompts

@@ -4,6 +4,7 @@ Here is where the web process answers: its address, and the sockets in the home'
 Part of each command that only reads: nothing heavy is loaded before the database is needed.
 """
 
+import gc
 import ipaddress
 import json
 import os
@@ -38,6 +39,7 @@ def read(settings: "Settings", query: str, /, **options: Any) -> Any:
     """Return the answer to a query, from the web process or from the database."""
     answer = ask_web_process(settings, query, **options)
     if answer is None:
+        gc.disable()  # this process answers once and ends: a tenth of it would go to collections
         from lamplighter.serve import queries
 
         answer = queries.run(settings, query, options)

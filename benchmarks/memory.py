@@ -15,13 +15,13 @@ from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database, writing
 from lamplighter.repository.graph import position
-from lamplighter.repository.search import backlog
+from lamplighter.repository.search import index
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
-from lamplighter.usecases.memory import recall
 from lamplighter.usecases.memory.analyze import catch_up
 from lamplighter.usecases.memory.remember import LearningContext, remember
+from lamplighter.usecases.sessions import prompts
 
 HELD: Final = sized(10_000, short=500)
 MANY: Final = sized(100_000, short=2_000)
@@ -72,7 +72,7 @@ async def context() -> dict[str, Any]:
             taken = []
             for _ in range(50):
                 began = time.perf_counter()
-                block = await recall.build_memory_context(db)
+                block = await prompts.build_memory_context(db)
                 taken.append(time.perf_counter() - began)
     found = spread(taken)
     return {**found, "tokens": block.tokens, "limit_ms": 20, "held": found["p95_ms"] <= 20}
@@ -97,7 +97,7 @@ async def indexed(url: str) -> None:
     The graph counts as read too: to read 100,000 memories takes it some more minutes.
     """
     async with Database(url) as db:
-        while await backlog.catch_up(db, seconds=60):
+        while await index.catch_up(db, seconds=60):
             pass
         async with writing(db):
             await position.save(db, replace(await position.get(db), memory_id=None))

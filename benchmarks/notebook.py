@@ -21,13 +21,13 @@ from lamplighter.domain.memory.memory import Edit, MemoryId
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository import Database, writing
-from lamplighter.repository.search import backlog
+from lamplighter.repository.search import index
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.store.tables import memories
 from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.health.measure import measure
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.evidence import page_on_topic
+from lamplighter.usecases.memory.audit import page_on_topic
 from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.notebook.sync import sync
 from postgres_server import PostgresServer
@@ -98,7 +98,7 @@ async def _fill(db: Database, size: int) -> None:
     for at in range(0, size, BATCH):
         async with writing(db):
             await db.execute(insert.values(rows[at : at + BATCH]))
-    while await backlog.catch_up(db, seconds=60):
+    while await index.catch_up(db, seconds=60):
         pass
 
 

@@ -23,7 +23,7 @@ from lamplighter.domain.search.search import SearchRequest
 from lamplighter.domain.search.terms import terms
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
-from lamplighter.repository.search import backlog
+from lamplighter.repository.search import index
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
@@ -92,7 +92,7 @@ async def _run(held: int) -> dict[str, Any]:
         began = time.perf_counter()
         _fill(path, held)
         async with Database(sqlite_url(path)) as db:
-            taken = await backlog.catch_up(db, seconds=7_200)
+            taken = await index.catch_up(db, seconds=7_200)
             filled = time.perf_counter() - began
             found: dict[str, Any] = {"held": held, "taken_in": taken}
             found["a_second"] = round(taken / filled)

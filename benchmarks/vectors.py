@@ -23,7 +23,7 @@ from lamplighter.embedding import Vector
 from lamplighter.embedding.codes import VectorCodes, VectorFilter, binary_code, pack_vector
 from lamplighter.embedding.minilm import MiniLM
 from lamplighter.repository import Database
-from lamplighter.repository.search import backlog
+from lamplighter.repository.search import index
 from lamplighter.repository.store import driver
 from lamplighter.usecases.search.embed import Embedder
 from lamplighter.usecases.search.find import find
@@ -58,7 +58,7 @@ async def _run() -> dict[str, Any]:
         rate = await _rate(url, model)
         vectors = _between(np.stack(await model.embed(texts)))
         async with Database(url) as db:  # first: it mends the hashes of what is written by hand
-            await backlog.catch_up(db, seconds=900)
+            await index.catch_up(db, seconds=900)
         _kept(path, vectors, model.name)
         async with Database(url) as db:
             near = SemanticSearch(db, model, within=60)

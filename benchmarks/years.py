@@ -36,7 +36,7 @@ from lamplighter.repository.store import driver, tables
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.store.statements import prepare_insert
 from lamplighter.repository.upkeep import leases, migrate
-from lamplighter.usecases.memory.evidence import page_on_topic
+from lamplighter.usecases.memory.audit import page_on_topic
 from lamplighter.usecases.sessions import sessions
 from postgres_server import PostgresServer
 

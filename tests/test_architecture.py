@@ -62,7 +62,7 @@ def test_the_tree_keeps_every_contract(copied: Path) -> None:
 
 
 BROKEN = [
-    ("rings", "domain/text.py", "import lamplighter.usecases.memory.recall"),
+    ("rings", "domain/text.py", "import lamplighter.usecases.memory.lookup"),
     ("rings", "repository/memories.py", "import lamplighter.engines.stream"),
     ("rings", "usecases/recall.py", "import lamplighter.supervisor.lease"),
     ("rings", "api/app.py", "import lamplighter.supervisor.daemon"),
@@ -72,11 +72,11 @@ BROKEN = [
     ("pure", "domain/text.py", "import os"),
     ("pure", "domain/sessions/context.py", "import lamplighter.clock"),
     ("pure", "domain/sessions/markers.py", "import sqlalchemy"),
-    ("sql", "usecases/memory/recall.py", "import sqlalchemy"),
+    ("sql", "usecases/memory/lookup.py", "import sqlalchemy"),
     ("sql", "api/system/state.py", "import databases"),
-    ("http", "usecases/memory/recall.py", "import starlette.requests"),
+    ("http", "usecases/memory/lookup.py", "import starlette.requests"),
     ("http", "repository/feed/signals.py", "import uvicorn"),
-    ("edge", "usecases/memory/recall.py", "import lamplighter.config.settings"),
+    ("edge", "usecases/memory/lookup.py", "import lamplighter.config.settings"),
     ("edge", "engines/exec.py", "import lamplighter.config.settings"),
     ("leaves", "clock.py", "import lamplighter.repository"),
     ("leaves", "config/settings.py", "import lamplighter.supervisor.lease"),
@@ -87,7 +87,7 @@ BROKEN = [
     ("rooms-repository", "repository/store/tables.py", "import lamplighter.repository.feed"),
     (
         "rooms-repository",
-        "repository/feed/changes.py",
+        "repository/feed/indexing.py",
         "import lamplighter.repository.access.tokens",
     ),
     ("rooms-domain", "domain/graph/names.py", "import lamplighter.domain.search.query"),
@@ -95,9 +95,9 @@ BROKEN = [
     ("rooms-usecases", "usecases/graph/view.py", "import lamplighter.usecases.search.find"),
     ("rooms-api", "api/graph/graph.py", "import lamplighter.api.system.state"),
     ("rooms-repository", "repository/memory/links.py", "import lamplighter.repository.search"),
-    ("rooms-usecases", "usecases/memory/recall.py", "import lamplighter.usecases.search.find"),
+    ("rooms-usecases", "usecases/memory/lookup.py", "import lamplighter.usecases.search.find"),
     ("rooms-usecases", "usecases/clients/imports.py", "import lamplighter.usecases.system.vitals"),
-    ("rooms-usecases", "usecases/context.py", "import lamplighter.usecases.memory.recall"),
+    ("rooms-usecases", "usecases/context.py", "import lamplighter.usecases.memory.lookup"),
     ("rooms-api", "api/memory/memories.py", "import lamplighter.api.sessions.sessions"),
     ("rooms-api", "api/access/tokens.py", "import lamplighter.api.agentops.rows"),
 ]

@@ -1,4 +1,4 @@
-"""Where the app, migrations/ and prompts/ are: in the checkout, or in the wheel."""
+"""Where the app, migrations/ and prompts/ are, in the checkout or in the wheel; the revisions."""
 
 from pathlib import Path
 from typing import Final
@@ -12,3 +12,13 @@ IN_CHECKOUT: Final = (_CHECKOUT / "pyproject.toml").is_file()
 MIGRATIONS: Final = (_CHECKOUT if IN_CHECKOUT else _INSTALLED) / "migrations"
 PROMPTS: Final = (_CHECKOUT if IN_CHECKOUT else _INSTALLED) / "prompts"
 WEB: Final = _CHECKOUT / "frontend" / "dist" if IN_CHECKOUT else _INSTALLED / "web"
+
+
+def known_revisions() -> list[str]:
+    """Return the revisions of the database that this program knows."""
+    return [path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py")]
+
+
+def newest_revision() -> str:
+    """Return the newest revision of the database that this program knows."""
+    return max(known_revisions())

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.quality.sets import Entry, Question, Set, words_of
-from lamplighter.domain.search.fusion import WEIGHT, fuse_scores
+from lamplighter.domain.search.ranking import WEIGHT, fuse_scores
 from lamplighter.embedding import Vector
 from lamplighter.repository.store import driver
 

@@ -31,9 +31,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from lamplighter.domain.change import ChangeOp
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.repository.feed.signals import ChangeNotifier
-from lamplighter.serve.local.address import run_directory
+from lamplighter.serve.local import run_directory
 
 async def main(url, home, count, size, pause, most):
     chance = random.Random(1)
@@ -57,7 +57,7 @@ PRUNES = """
 import asyncio, sys
 from datetime import UTC, datetime, timedelta
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 
 async def main(url):
     async with Database(url) as db, writing(db):

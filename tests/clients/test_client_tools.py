@@ -34,7 +34,7 @@ from lamplighter.domain.memory.memory import (
     Trust,
 )
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.sessions.markers import escape_markers
+from lamplighter.domain.text import escape_markers
 from lamplighter.formats.tools import CLIENT_TOOLS
 from lamplighter.formats.tools.table import WRITE
 from lamplighter.repository import Database

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamplighter.domain.limits import DEFAULT_BUDGET
 from lamplighter.domain.memory.memory import Category, Memory, MemoryId, Trust
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.service import Service
@@ -20,11 +21,11 @@ from lamplighter.domain.sessions.context import (
     BlockPacker,
     MemoryBlock,
     Placement,
+    build_env_context,
     estimate_tokens,
     render_bullet,
 )
-from lamplighter.domain.sessions.environment import build_env_context
-from lamplighter.domain.sessions.session import DEFAULT_BUDGET, SessionPlan
+from lamplighter.domain.sessions.session import SessionPlan
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

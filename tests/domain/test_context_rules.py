@@ -16,13 +16,13 @@ from lamplighter.domain.sessions import markers
 from lamplighter.domain.sessions.context import (
     BlockPacker,
     MemoryBlock,
+    build_env_context,
     compare_blocks,
     extract_block,
     render_bullet,
 )
-from lamplighter.domain.sessions.environment import build_env_context
 from lamplighter.domain.sessions.session import SessionPlan
-from lamplighter.usecases.memory.recall import system_prompt_suffix
+from lamplighter.usecases.sessions.prompts import system_prompt_suffix
 from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

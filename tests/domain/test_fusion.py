@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.search.fusion import FLOOR, WEIGHT, fuse_scores
+from lamplighter.domain.search.ranking import FLOOR, WEIGHT, fuse_scores
 
 
 def order(words: dict[int, float], meaning: dict[int, float]) -> list[int]:

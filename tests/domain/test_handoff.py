@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.sessions.handoff import (
     ChainStep,
     Escalation,
@@ -15,7 +16,7 @@ from lamplighter.domain.sessions.handoff import (
     join_names,
     next_step,
 )
-from lamplighter.domain.sessions.session import MAX_TIER, Session, Status, Trigger
+from lamplighter.domain.sessions.session import Session, Status, Trigger
 from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -14,7 +14,7 @@ from lamplighter.domain.clients.agent_block import (
     shorten_content,
 )
 from lamplighter.domain.memory.memory import Category, Memory, MemoryId
-from lamplighter.domain.search.passage import find_excerpt, render_excerpt
+from lamplighter.domain.search.ranking import find_excerpt, render_excerpt
 from lamplighter.domain.search.search import SearchMethod
 from lamplighter.domain.search.terms import terms
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.memory.memory import Category, MemoryKind
-from lamplighter.domain.search.passage import PASSAGE_CHARS, best_passage, find_spans
 from lamplighter.domain.search.period import find_period, leading_date
 from lamplighter.domain.search.query import TERMS, ParsedQuery, parse_query, sanitize_query
+from lamplighter.domain.search.ranking import PASSAGE_CHARS, best_passage, find_spans
 from lamplighter.domain.search.search import SearchLayer, SearchRequest
 from lamplighter.domain.search.terms import terms
 

@@ -8,9 +8,13 @@ import pytest
 
 from lamplighter.domain.memory.memory import Candidate, Category
 from lamplighter.domain.search.query import parse_query
-from lamplighter.domain.search.ranking import name_reasons
+from lamplighter.domain.search.ranking import (
+    find_speaker,
+    name_reasons,
+    speaker_terms,
+    utterance_speaker,
+)
 from lamplighter.domain.search.search import SearchRequest
-from lamplighter.domain.search.utterance import find_speaker, speaker_terms, utterance_speaker
 
 
 @pytest.mark.parametrize(

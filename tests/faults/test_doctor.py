@@ -13,7 +13,7 @@ from staged import SmallDisk
 
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.file_watch import REPAIR
-from lamplighter.serve.local.address import run_directory
+from lamplighter.serve.local import run_directory
 
 FIXED = (3, 51, 3)
 

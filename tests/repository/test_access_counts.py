@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.memory.memory import Candidate, Category, Memory
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import exposures, memories
+from lamplighter.repository.store import changes
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)

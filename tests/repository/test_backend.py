@@ -16,8 +16,7 @@ from sqlalchemy.dialects.sqlite import pysqlite
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.backend import READERS, PooledBackend
-from lamplighter.repository.store.connection import run_to_completion
-from lamplighter.repository.store.database import file_of, sqlite_url
+from lamplighter.repository.store.database import file_of, run_to_completion, sqlite_url
 from lamplighter.repository.upkeep import migrate
 
 
@@ -174,7 +173,7 @@ async def test_the_same_statement_with_other_values_is_compiled_once(plain: Data
 
 async def test_each_commit_that_changed_something_is_announced_once(url: str) -> None:
     from lamplighter.domain.change import ChangeOp
-    from lamplighter.repository.feed import changes
+    from lamplighter.repository.store import changes
 
     told: list[int] = []
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.dialect import moment, stamp
-from lamplighter.repository.store.paging import Key, after
+from lamplighter.repository.store.statements import Key, after
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -9,10 +9,10 @@ from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse,
 from lamplighter.domain.services.service import ActionKind
 from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.services.cooldowns import CooldownFilter
 from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import changes
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -3,7 +3,7 @@
 import pytest
 
 from lamplighter.repository import Database
-from lamplighter.repository.search.deadline import Deadline, DeadlineExceeded, time_limit
+from lamplighter.repository.search.index import Deadline, DeadlineExceeded, time_limit
 from lamplighter.repository.store.driver import OperationalError
 
 ENDLESS = (

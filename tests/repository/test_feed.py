@@ -18,7 +18,7 @@ from lamplighter.repository.feed.file_writes import FileWrites
 from lamplighter.repository.feed.signals import ChangeNotifier, Listener
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, sqlite_url
-from lamplighter.serve.local.address import run_directory
+from lamplighter.serve.local import run_directory
 
 COMMIT = """
 import asyncio, sys
@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from lamplighter.domain.change import ChangeOp
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.feed.signals import ChangeNotifier
 

@@ -25,12 +25,12 @@ from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import facets, history, links, memories, trash
 from lamplighter.repository.memory.history import ChangeOrigin
 from lamplighter.repository.memory.memories import MemoryFilter, Order, PromptFilter, Sort
 from lamplighter.repository.search import analyses
 from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.dialect import stamp
 
 GONE = ChangeOrigin(cause="deleted", actor="operator")

@@ -94,7 +94,7 @@ def test_the_second_run_has_nothing_to_do(tmp_path: Path) -> None:
     assert migrate.upgrade(sqlite_url(path)) is False
 
     assert path.read_bytes() == before
-    assert migrate.revision(path) == migrate.head()
+    assert migrate.revision(path) == migrate.newest_revision()
 
 
 def test_a_database_that_is_not_there_has_no_revision(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_of_four_processes_at_once_exactly_one_migrates(tmp_path: Path, spawn) -
 
     assert sorted(out.strip() for out, _ in ended) == ["False", "False", "False", "True"]
     assert [errors for _, errors in ended] == [""] * 4
-    assert migrate.revision(path) == migrate.head()
+    assert migrate.revision(path) == migrate.newest_revision()
     assert len(ask(path, "SELECT * FROM alembic_version")) == 1
 
 

@@ -16,8 +16,7 @@ from counting import COUNTER, THINGS, add, count, make, whole
 import direct_writes
 from lamplighter.domain.change import ChangeOp
 from lamplighter.repository import Database, reading, writing
-from lamplighter.repository.feed import changes
-from lamplighter.repository.store import driver
+from lamplighter.repository.store import changes, driver
 from lamplighter.repository.store.database import display_address, password_of
 from lamplighter.repository.store.postgres import (
     BEGIN_WRITE,

@@ -14,9 +14,9 @@ import direct_writes
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.errors import LeadershipLost
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.feed.postgres_signals import PostgresListener
 from lamplighter.repository.feed.signals import Listener, create_listener
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.postgres import BEGIN_WRITE, connect
 from lamplighter.repository.upkeep import leases, migrate
 from lamplighter.repository.upkeep.lease_postgres import PostgresLock
@@ -30,7 +30,7 @@ import asyncio, sys
 from datetime import UTC, datetime
 from lamplighter.domain.change import ChangeOp
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 
 async def main(url):
     async with Database(url) as db:

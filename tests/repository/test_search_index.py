@@ -15,7 +15,7 @@ from lamplighter.domain.search.search import SearchLayer, SearchRequest
 from lamplighter.domain.services.event import Level
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
-from lamplighter.repository.search import backlog, index_state
+from lamplighter.repository.search import index, index_state
 from lamplighter.repository.services import events
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of
@@ -100,9 +100,9 @@ def test_what_a_bulk_statement_wrote_waits_and_is_taken_in(url: str) -> None:
 
     async def taken() -> tuple[bool, int, bool]:
         async with Database(url) as db:
-            before = await backlog.has_pending(db)
-            count = await backlog.catch_up(db, seconds=30)
-            return before, count, await backlog.has_pending(db)
+            before = await index.has_pending(db)
+            count = await index.catch_up(db, seconds=30)
+            return before, count, await index.has_pending(db)
 
     assert asyncio.run(taken()) == (True, 120, False)
     assert len(asyncio.run(answers(url, ["zebra"]))[0]) == 50
@@ -113,11 +113,11 @@ async def test_events_that_wait_are_not_waited_for_by_a_search_of_memories_and_p
 ) -> None:
     async with writing(db):
         await events.insert(db, Level.INFO, "The zebra is striped", source="test", now=NOON)
-    assert await backlog.has_pending(db)
+    assert await index.has_pending(db)
 
-    assert not await backlog.has_pending(db, [SearchLayer.MEMORY, SearchLayer.PAGE])
-    assert not await backlog.has_pending(db, [SearchLayer.SESSION])
-    assert await backlog.has_pending(db, [SearchLayer.PAGE, SearchLayer.EVENT])
+    assert not await index.has_pending(db, [SearchLayer.MEMORY, SearchLayer.PAGE])
+    assert not await index.has_pending(db, [SearchLayer.SESSION])
+    assert await index.has_pending(db, [SearchLayer.PAGE, SearchLayer.EVENT])
 
 
 def test_what_was_held_before_is_taken_in(url: str) -> None:

@@ -18,8 +18,8 @@ from lamplighter.domain.sessions.session import (
 )
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.sessions import requests, sessions
+from lamplighter.repository.store import changes
 from lamplighter.repository.upkeep import leases
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

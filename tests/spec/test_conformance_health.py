@@ -12,7 +12,7 @@ from lamplighter.domain.memory.memory import Candidate, Category, Source
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.usecases.health.measure import is_due, measure
-from lamplighter.usecases.memory.evidence import page_on_topic
+from lamplighter.usecases.memory.audit import page_on_topic
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 WEEK = timedelta(days=7)

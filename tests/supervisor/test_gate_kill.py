@@ -22,7 +22,6 @@ from lamplighter.repository.services import cooldowns
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.upkeep import leases
-from lamplighter.usecases.services import cooldown_usage
 from lamplighter.usecases.sessions import sessions as lifecycle
 from living import free_port
 from thorough import examples
@@ -141,7 +140,7 @@ async def test_killed_again_and_again_while_it_acts_the_gate_never_acts_too_ofte
         for (point, service, action), ended in zip(wishes, came, strict=True)
         if (point, ended) == ("after", "killed")
     )
-    used = await cooldown_usage.by_service(db, SERVICES, now=clock.now())
+    used = await cooldowns.usage_of(db, SERVICES, now=clock.now())
     for service in SERVICES:
         for found in used[service]:
             acted = runs(tmp_path, service, found.action)

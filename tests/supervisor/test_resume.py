@@ -16,7 +16,7 @@ import direct_writes
 from lamplighter.engines import CHECKPOINT_LOCK
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.store.driver import OperationalError
-from lamplighter.serve.local.address import run_directory
+from lamplighter.serve.local import run_directory
 from lamplighter.supervisor.tools.gateway import NAME
 from messages_api import Asked, MessagesApi, Turn, says, uses
 

@@ -21,8 +21,8 @@ from lamplighter.domain.services.notice import (
 )
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import events, notices
+from lamplighter.repository.store import changes
 from lamplighter.supervisor import sender as sender_module
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases.services import notify

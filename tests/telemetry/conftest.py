@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from collected import Collected
 
-from lamplighter.telemetry import traces
+from lamplighter import telemetry
 
 
 @pytest.fixture
 def collected() -> Iterator[Collected]:
     yield Collected()
-    assert traces._tracer is None
+    assert telemetry._tracer is None

@@ -8,7 +8,6 @@ from collected import Collected, masked
 from opentelemetry.trace import StatusCode
 
 from lamplighter import telemetry
-from lamplighter.telemetry import traces
 
 PARENT = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
@@ -84,8 +83,8 @@ def test_without_a_collector_a_span_is_nothing() -> None:
             span.failed("e")
         telemetry.record_span("f", {}, started=1, ended=2)
 
-        assert (told, span, telemetry.traceparent()) == (False, traces.NO_SPAN, {})
-        assert traces.trace_ids() == (None, None)
+        assert (told, span, telemetry.traceparent()) == (False, telemetry.NO_SPAN, {})
+        assert telemetry.trace_ids() == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,7 @@ def test_without_a_collector_a_span_is_nothing() -> None:
 def test_the_standard_variables_say_whether_traces_are_wanted(
     environ: dict[str, str], wanted: bool
 ) -> None:
-    assert traces.tracing_requested(environ) is wanted
+    assert telemetry.tracing_requested(environ) is wanted
 
 
 def test_nothing_of_it_is_loaded_where_it_is_not_wanted() -> None:

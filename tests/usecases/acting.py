@@ -12,7 +12,7 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database
 from lamplighter.repository.services import cooldowns
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.services import act, cooldown_usage
+from lamplighter.usecases.services import act
 
 HOUR = timedelta(hours=1)
 RESTART = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/true",))
@@ -29,9 +29,7 @@ async def uses(db: Database) -> list[CooldownUse]:
 
 async def used(db: Database, *, now: datetime = NOON, service: str = "Web") -> list[int]:
     """Return how many restarts and redeployments count now."""
-    return [
-        each.used for each in (await cooldown_usage.by_service(db, [service], now=now))[service]
-    ]
+    return [each.used for each in (await cooldowns.usage_of(db, [service], now=now))[service]]
 
 
 async def marked(db: Database, by: Session, *words: str, now: datetime = NOON, **more: Any) -> None:

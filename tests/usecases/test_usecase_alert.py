@@ -14,10 +14,10 @@ from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.session import RequestState, SessionPlan, Trigger
 from lamplighter.formats.alerts.payload import MAX_CHARS
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import alerts, events
 from lamplighter.repository.services.alerts import AlertFilter
 from lamplighter.repository.sessions import requests, sessions
+from lamplighter.repository.store import changes
 from lamplighter.usecases.services import alert
 from lamplighter.usecases.services.alert import MAX_QUEUED, AlertContext, AlertResult
 

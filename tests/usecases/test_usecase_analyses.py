@@ -17,8 +17,8 @@ from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.relate.lexicon import builtin_source, parse_lexicon
 from lamplighter.domain.relate.reconcile import ReconcileOutcome
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.search.analyses import STALE_BATCH_SIZE
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.usecases.memory import bulk, curate
 from lamplighter.usecases.memory.analyze import catch_up

@@ -32,10 +32,10 @@ from lamplighter.domain.services.service import (
 from lamplighter.domain.sessions.session import Session, SessionPlan, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import incidents, notices
 from lamplighter.repository.sessions import approvals, sessions
 from lamplighter.repository.sessions.approvals import ApprovalFilter
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.tables import approvals as rows
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.memory import journal as acts

@@ -20,10 +20,11 @@ from lamplighter.repository import Database
 from lamplighter.repository.memory import facets, listing, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.upkeep import maintained
-from lamplighter.usecases.memory import curate, recall
+from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.bulk import BulkAction, apply_action
 from lamplighter.usecases.memory.fade import fade
-from lamplighter.usecases.memory.recall import Hypothesis
+from lamplighter.usecases.sessions import prompts
+from lamplighter.usecases.sessions.prompts import Hypothesis
 from thorough import examples
 
 PERIODS = "SELECT * FROM memory_periods ORDER BY memory_id, held_from"
@@ -170,12 +171,13 @@ async def test_the_preview_as_of_a_moment(db: Database, budget: int) -> None:
             change = _edit(dice)
             which = dice.choice(candidates)
             await curate.edit(context(db, now), which, change, version=None)
-        kept.append((now, await recall.build_memory_context(db, budget=budget)))
+        kept.append((now, await prompts.build_memory_context(db, budget=budget)))
         now += timedelta(days=2)
 
     for at, block in kept:
         assert (
-            await recall.build_memory_context(db, budget=budget, what_if=Hypothesis(at=at)) == block
+            await prompts.build_memory_context(db, budget=budget, what_if=Hypothesis(at=at))
+            == block
         )
 
 

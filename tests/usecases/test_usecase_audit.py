@@ -18,7 +18,7 @@ from lamplighter.formats.audit import NAMED, Audit, as_json
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, links, memories
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.evidence import page_on_topic
+from lamplighter.usecases.memory.audit import page_on_topic
 from lamplighter.usecases.sessions import sessions
 
 DAY = timedelta(days=1)

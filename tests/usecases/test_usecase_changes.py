@@ -28,7 +28,7 @@ from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import EntryKind
 from lamplighter.domain.services.series import PointState
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.environment import build_env_context
+from lamplighter.domain.sessions.context import build_env_context
 from lamplighter.domain.sessions.session import SessionPlan, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import cooldowns, events, incidents, outcomes

@@ -13,7 +13,7 @@ from lamplighter.domain.memory.knowledge import SavedKnowledge, SaveOutcome
 from lamplighter.domain.memory.memory import MemoryKind, Source
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
-from lamplighter.repository.search import backlog
+from lamplighter.repository.search import index
 from lamplighter.usecases.memory import undo
 
 
@@ -94,7 +94,7 @@ async def test_text_written_outside_the_app_counts_unchanged(db: Database, url: 
 
     old = await keep(db)
     assert old.outcome is SaveOutcome.CREATED
-    await backlog.catch_up(db, seconds=5)
+    await index.catch_up(db, seconds=5)
     new = await keep(db, observation="it holds  40")
 
     assert (new.outcome, new.memory.id) == (SaveOutcome.DEDUPLICATED, first.id)

@@ -9,10 +9,9 @@ from confidences import LEARNED, UP, after
 from contexts import context
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.review import Resolution, ReviewAnswer
-from lamplighter.domain.sessions.context import Placement
+from lamplighter.domain.sessions.context import Placement, SessionPrompt
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures, memories
-from lamplighter.repository.memory.exposures import SessionPrompt
 from lamplighter.usecases.memory import curate, review
 from lamplighter.usecases.memory.evidence import evidence_of
 

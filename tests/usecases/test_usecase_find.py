@@ -28,7 +28,7 @@ from lamplighter.domain.sessions.summary import Message
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories, trash
 from lamplighter.repository.memory.history import ChangeOrigin
-from lamplighter.repository.search import backlog
+from lamplighter.repository.search import index
 from lamplighter.repository.services import events
 from lamplighter.repository.store.tables import memories as memories_
 from lamplighter.repository.store.tables import terms
@@ -539,5 +539,5 @@ async def test_knowledge_that_is_kept_is_found_at_once(db: Database) -> None:
     kept = await knowledge.save(context(db), candidate, window=WINDOW)
 
     assert await ids(db, "closing pools") == [kept.memory.id]
-    assert not await backlog.has_pending(db)
+    assert not await index.has_pending(db)
     assert await db.fetch_val(sa.select(sa.func.count()).select_from(terms)) == 1

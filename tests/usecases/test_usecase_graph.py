@@ -11,9 +11,9 @@ from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale
 from lamplighter.domain.graph.entity import Entity, EntityKind, RelationshipKind
 from lamplighter.domain.memory.reach import Reach
 from lamplighter.repository import Database
-from lamplighter.repository.feed import changes
 from lamplighter.repository.graph import entities, relationships
 from lamplighter.repository.graph.entities import EntityFilter
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.tables import complete_metadata
 from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.graph import edit, view

@@ -12,10 +12,10 @@ from lamplighter.domain.secrets.redact import build_redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.sessions import halts, sessions
+from lamplighter.repository.store import changes
 from lamplighter.usecases.sessions import halt
 from lamplighter.usecases.sessions import sessions as lifecycle
 from lamplighter.usecases.sessions.halt import HaltControl

@@ -19,7 +19,7 @@ from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.clients.tool_hooks import HEADING, SessionHooks
 from lamplighter.usecases.ingest import session_lines
 from lamplighter.usecases.ingest.context import IngestContext
-from lamplighter.usecases.memory import recall
+from lamplighter.usecases.sessions import prompts
 
 ERRORS = SaveRule(tool="bash", category=Category.BUGFIX, match_output="error|panic|fatal")
 ROUTES = SaveRule(tool="bash", category=Category.DISCOVERY, match_output="route", scope="global")
@@ -92,7 +92,7 @@ async def test_captured_knowledge_is_not_included_as_operational(db: Database) -
     by = await session(db)
     await take(hooked(db, by, ERRORS), *used("Bash", {}, "fatal: no route"))
 
-    block = await recall.build_memory_context(db, budget=2_000)
+    block = await prompts.build_memory_context(db, budget=2_000)
 
     assert block.text == ""
 

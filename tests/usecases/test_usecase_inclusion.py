@@ -20,9 +20,9 @@ from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.usecases.memory import curate, lookup
-from lamplighter.usecases.memory.recall import Hypothesis
 from lamplighter.usecases.sessions.inclusion import InclusionRequest, explain
 from lamplighter.usecases.sessions.preview import PreviewRequest, PromptPreview, preview_prompt
+from lamplighter.usecases.sessions.prompts import Hypothesis
 from thorough import examples
 
 NAMES = ("jellyfin", "nas", "caddy", "Web")
@@ -64,7 +64,7 @@ async def edit(db: Database, memory: Memory, **more: Any) -> Memory:
 
 
 async def why(db: Database, memory: Memory, asked: InclusionRequest = ALL) -> Inclusion:
-    return await explain(db, memory.id, asked, SERVICES, now=LATER)
+    return await explain(db, memory.id, asked, lambda: SERVICES, now=LATER)
 
 
 async def shown(db: Database, asked: InclusionRequest) -> PromptPreview:

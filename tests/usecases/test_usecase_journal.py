@@ -22,9 +22,9 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.clients import imports
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import trash
 from lamplighter.repository.memory.memories import MemoryFilter
+from lamplighter.repository.store import changes
 from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.memory import bulk, curate, knowledge, lookup, review, undo
 from lamplighter.usecases.memory import journal as acts

@@ -28,9 +28,9 @@ from lamplighter.domain.organize.run import ABANDONED_AFTER, RunState, StageProg
 from lamplighter.domain.verify.claims import TextClaim
 from lamplighter.domain.verify.verdict import Answer, AnswerState
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.organize import runs
+from lamplighter.repository.store import changes
 from lamplighter.usecases.memory import curate, review
 from lamplighter.usecases.organize import view
 from lamplighter.usecases.organize.run import organize, preview

@@ -14,9 +14,9 @@ from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.recall import Hypothesis
 from lamplighter.usecases.sessions import sessions
 from lamplighter.usecases.sessions.preview import PreviewRequest, PromptPreview, preview_prompt
+from lamplighter.usecases.sessions.prompts import Hypothesis
 
 SERVICES = Services(
     (

@@ -8,9 +8,10 @@ from examples import LATER, NOON
 
 import direct_writes
 from contexts import WINDOW, context
+from lamplighter.domain.limits import PROFILE_BUDGET
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust
-from lamplighter.domain.project import normalize_project
-from lamplighter.domain.sessions.session import PROFILE_BUDGET, ProfileLimits
+from lamplighter.domain.sessions.session import ProfileLimits
+from lamplighter.domain.text import normalize_project
 from lamplighter.repository import Database
 from lamplighter.usecases.clients.project_context import project_context
 from lamplighter.usecases.memory.knowledge import save

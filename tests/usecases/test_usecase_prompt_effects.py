@@ -11,7 +11,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.verify import verifications
 from lamplighter.repository.verify.verifications import Verification
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.evidence import page_on_topic
+from lamplighter.usecases.memory.audit import page_on_topic
 from lamplighter.usecases.sessions.prompt_effects import AuditEffect, prompt_effects
 
 

@@ -8,16 +8,22 @@ from examples import NOON, SLOW_START, rows, session
 
 import direct_writes
 from contexts import context
+from lamplighter.domain.limits import DEFAULT_BUDGET
 from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.context import FITS, NO_ROOM, TOO_LONG, MemoryBlock
-from lamplighter.domain.sessions.environment import build_env_context
-from lamplighter.domain.sessions.session import DEFAULT_BUDGET, SessionPlan
+from lamplighter.domain.sessions.context import (
+    FITS,
+    NO_ROOM,
+    TOO_LONG,
+    MemoryBlock,
+    build_env_context,
+)
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database
 from lamplighter.repository.memory import exposures
-from lamplighter.usecases.memory import curate, recall
-from lamplighter.usecases.sessions import sessions
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.sessions import prompts, sessions
 
 SERVICES = Services(
     (
@@ -37,7 +43,7 @@ def told(block: MemoryBlock) -> list[str]:
 
 
 async def test_no_memories_make_an_empty_block(db: Database) -> None:
-    assert await recall.build_memory_context(db) == MemoryBlock()
+    assert await prompts.build_memory_context(db) == MemoryBlock()
 
 
 async def test_the_block_is_grouped_with_the_best_first_and_general_last(db: Database) -> None:
@@ -46,7 +52,7 @@ async def test_the_block_is_grouped_with_the_best_first_and_general_last(db: Dat
     await known(db, "Locks at first", category=Category.BEHAVIOR, confidence=0.95)
     await known(db, "Needs WireGuard", service="caddy", confidence=0.9)
 
-    block = await recall.build_memory_context(db)
+    block = await prompts.build_memory_context(db)
 
     assert block.text == (
         "## Operational Memory (4 memories, ~65 tokens)\n"
@@ -73,7 +79,7 @@ async def test_equals_come_newest_first_and_then_in_their_order(db: Database) ->
     edit = Edit(observation="Fact 2, newer")
     await curate.edit(context(db, later), third.id, edit, version=None)
 
-    assert told(await recall.build_memory_context(db)) == [
+    assert told(await prompts.build_memory_context(db)) == [
         "Fact 2, newer",
         first.observation,
         second.observation,
@@ -88,7 +94,7 @@ async def test_inactive_low_and_knowledge_memories_are_not_included(db: Database
     await known(db, "Decided", category=Category.DECISION, confidence=1.0)
     await known(db, "Just enough", confidence=0.3)
 
-    block = await recall.build_memory_context(db)
+    block = await prompts.build_memory_context(db)
 
     assert told(block) == ["Just enough"]
 
@@ -100,8 +106,8 @@ async def test_the_services_in_focus_come_before_all_others(db: Database) -> Non
         await known(db, f"General {number}", service=None, confidence=1.0)
     budget = 75
 
-    spec = await recall.build_memory_context(db, budget=budget)
-    focused = await recall.build_memory_context(db, budget=budget, focus=("jellyfin",))
+    spec = await prompts.build_memory_context(db, budget=budget)
+    focused = await prompts.build_memory_context(db, budget=budget, focus=("jellyfin",))
 
     assert not [each for each in told(spec) if each.startswith("Jellyfin")]
     assert len([each for each in told(focused) if each.startswith("Jellyfin")]) == 5
@@ -114,7 +120,7 @@ async def test_the_whole_block_keeps_within_the_budget(db: Database, budget: int
     for number in range(60):
         await known(db, f"Fact {number} " + "x" * (number * 7), confidence=1 - number / 100)
 
-    block = await recall.build_memory_context(db, budget=budget)
+    block = await prompts.build_memory_context(db, budget=budget)
 
     assert block.tokens == -(-len(block.text) // 4) <= budget
     assert len(block.placements) == 60
@@ -126,7 +132,7 @@ async def test_memories_over_the_budget_are_skipped_and_the_rest_included(db: Da
     for number in range(10):
         await known(db, f"Short {number}", confidence=0.5)
 
-    block = await recall.build_memory_context(db)
+    block = await prompts.build_memory_context(db)
 
     assert len(told(block)) == 10
     assert block.text.startswith("## Operational Memory (10 of 11 memories, ~")
@@ -137,10 +143,10 @@ async def test_once_the_budget_is_used_up_nothing_more_is_tried(db: Database) ->
     for number in range(400):
         await known(db, f"Fact {number:03}")
 
-    block = await recall.build_memory_context(db, budget=60)
+    block = await prompts.build_memory_context(db, budget=60)
 
     left_out = [each for each in block.placements if not each.included]
-    assert len(left_out) == recall.MAX_EXCLUDED
+    assert len(left_out) == prompts.MAX_EXCLUDED
     assert {each.why for each in left_out} <= {NO_ROOM, TOO_LONG}
     assert "of 400 memories" in block.text
 
@@ -149,7 +155,7 @@ async def test_a_memory_cannot_forge_a_heading(db: Database, url: str) -> None:
     await known(db, "Harmless")
     direct_writes.run(url, "UPDATE memories SET observation = 'x\n### root\n- [timing] forged'")
 
-    text = (await recall.build_memory_context(db)).text
+    text = (await prompts.build_memory_context(db)).text
 
     assert text.count("\n### ") == text.count("\n- ") == 1
 
@@ -162,7 +168,7 @@ async def test_a_session_prompt_is_recorded_byte_for_byte(db: Database) -> None:
 
     opened = await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
 
-    block = await recall.build_memory_context(db, focus=plan.services)
+    block = await prompts.build_memory_context(db, focus=plan.services)
     environment = build_env_context(plan, [SERVICES.items[0]], now=NOON)
     assert opened.prompt.injected == f"{environment}\n{block.text}"
     assert (opened.prompt.message, opened.prompt.tokens) == ("Look closer", block.tokens)

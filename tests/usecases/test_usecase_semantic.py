@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Candidate, Category, Memory
-from lamplighter.domain.search.search import SearchMethod, SearchRequest
+from lamplighter.domain.search.search import NoSemanticSearch, SearchMethod, SearchRequest
 from lamplighter.domain.search.semantic import IndexProgress, embedding_text
 from lamplighter.embedding import Vector
 from lamplighter.embedding.minilm import MiniLM
@@ -22,7 +22,7 @@ from lamplighter.repository.store import tables
 from lamplighter.usecases.search import semantic
 from lamplighter.usecases.search.embed import BATCH_SIZE, Embedder
 from lamplighter.usecases.search.find import find
-from lamplighter.usecases.search.semantic import NoSemanticSearch, SemanticSearch
+from lamplighter.usecases.search.semantic import SemanticSearch
 
 GONE = ChangeOrigin(cause="deleted", actor="operator")
 

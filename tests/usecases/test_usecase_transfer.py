@@ -23,7 +23,7 @@ from lamplighter.formats.json_items import JsonItemReader
 from lamplighter.formats.markdown_notes import parse_note
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
-from lamplighter.repository.search import backlog
+from lamplighter.repository.search import index
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 from lamplighter.serve import indexing
@@ -517,13 +517,13 @@ async def test_what_came_in_is_indexed_when_the_import_is_done(db: Database) -> 
 
     assert (rested[-1], db.bringing) == (1, 0)
     db.bringing = 1
-    assert (await indexing.index_batch(db), await backlog.has_pending(db)) == (
+    assert (await indexing.index_batch(db), await index.has_pending(db)) == (
         indexing.PAUSE_SECONDS,
         True,
     )
     db.bringing = 0
     await indexing.index_batch(db)
-    assert not await backlog.has_pending(db)
+    assert not await index.has_pending(db)
 
 
 async def test_what_is_removed_for_good_may_come_in_again(db: Database) -> None:

@@ -19,10 +19,10 @@ from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.store.unreadable import Unreadable
 from lamplighter.usecases.memory import bulk, curate, lookup
 from lamplighter.usecases.memory.analyze import catch_up
+from lamplighter.usecases.memory.audit import page_on_topic
 from lamplighter.usecases.memory.bulk import BulkAction
-from lamplighter.usecases.memory.evidence import page_on_topic
 from lamplighter.usecases.memory.fade import fade
-from lamplighter.usecases.memory.recall import build_memory_context
+from lamplighter.usecases.sessions.prompts import build_memory_context
 
 LONG_AFTER = NOON + timedelta(days=44)
 FAULTS = [

@@ -6,9 +6,9 @@ from datetime import timedelta
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.retention import Retention
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventSelection
+from lamplighter.repository.store import changes
 from lamplighter.repository.upkeep import pruning
 from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.system.retention import fold_rounds

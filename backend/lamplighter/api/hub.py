@@ -18,9 +18,9 @@ from lamplighter.domain.change import Change
 from lamplighter.domain.services.series import EPOCH, CheckSeries
 from lamplighter.formats import serialize
 from lamplighter.repository import Database
-from lamplighter.repository.feed import changes
 from lamplighter.repository.feed.signals import ChangeSignal
 from lamplighter.repository.services import series_totals
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.driver import Error, severity
 
 logger = logging.getLogger(__name__)

@@ -11,9 +11,8 @@ from typing import Any, Final
 import click
 
 from lamplighter import __version__
-from lamplighter.cli.common import JSON, CliGroup, exit_with_error, load_settings, print_json
+from lamplighter.cli.common import JSON, CliGroup, load_settings
 from lamplighter.domain.errors import EXIT_FAILED, Busy
-from lamplighter.domain.sessions.session import ENGINES, SessionPlan, Status, Trigger
 from lamplighter.domain.text import escape_terminal
 
 # to start makes many objects that stay: to look through them again and again is a tenth of it
@@ -33,6 +32,7 @@ MODULES: Final = {
     "replay": "services.incidents",
     "status": "services.incidents",
     "services": "services.declared",
+    "run": "services.activity",
     "sessions": "services.activity",
     "events": "services.activity",
     "halt": "halt",
@@ -100,7 +100,7 @@ def up() -> None:
     from lamplighter.config import lexicon
     from lamplighter.serve import home, process_runner, web
     from lamplighter.serve.commands import access as way_in
-    from lamplighter.serve.local.address import web_url
+    from lamplighter.serve.local import web_url
 
     settings = load_settings()
     lexicon.active_lexicon(settings)  # both processes would end for it
@@ -155,60 +155,6 @@ def supervisor(keeper: int | None) -> None:
     if keeper:
         keeping.exit_with_runner(keeper)
     rounds.run(load_settings())
-
-
-@main.command()
-@click.option("--tier", type=click.IntRange(1, 3), default=1, show_default=True)
-@click.option("--engine", type=click.Choice(ENGINES), help="Override LAMPLIGHTER_ENGINE.")
-@click.option("--services", help="Only these services, comma-separated.")
-@click.option("--prompt", help="Instructions for the session.")
-@click.option("--dry-run", is_flag=True, help="Report actions without running them.")
-@click.option("--json", "as_json", is_flag=True, help="Print the session as JSON at the end.")
-def run(
-    tier: int,
-    engine: str | None,
-    services: str | None,
-    prompt: str | None,
-    *,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
-    """Run one session now, and any sessions it escalates to.
-
-    Exit status 0: completed; 1: failed, or a person is needed; 2: the session could not be started.
-    """
-    from lamplighter.formats import serialize
-    from lamplighter.serve import supervisor as rounds
-
-    names = None if services is None else tuple(filter(None, map(str.strip, services.split(","))))
-    if prompt is not None and not prompt.strip():
-        exit_with_error("--prompt is empty")
-    if names == ():
-        exit_with_error("--services names no service")
-    plan = SessionPlan(
-        tier=tier,
-        trigger=Trigger.MANUAL,
-        services=names,
-        prompt=prompt or "",
-        dry_run=dry_run,
-    )
-    ran = rounds.run_once(load_settings(), plan, engine=engine, report=_reporter(quiet=as_json))
-    if as_json:
-        print_json(serialize.session(ran.first))
-    else:
-        ended = ". ".join(filter(None, (ran.last.outcome or ran.last.status, ran.last.reason)))
-        click.echo(f"Session {ran.last.id}: {escape_terminal(ended)}", err=True)
-    well = ran.last.status in (Status.COMPLETED, Status.ESCALATED) and not ran.person
-    sys.exit(0 if well else EXIT_FAILED)
-
-
-def _reporter(*, quiet: bool) -> Callable[[str], None]:
-    def say(text: str) -> None:
-        if not quiet:
-            for line in text.splitlines():
-                click.echo(escape_terminal(line))
-
-    return say
 
 
 @main.command()

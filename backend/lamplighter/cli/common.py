@@ -4,12 +4,12 @@ import json
 import math
 import sys
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE, Busy, Invalid, LamplighterError
-from lamplighter.domain.memory.memory import NEVER
 from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ def print_json(value: Any) -> None:
 
 def read(query: str, settings: "Settings | None" = None, /, **options: Any) -> Any:
     """Return the answer to a query, from the running server or from the database."""
-    from lamplighter.serve.local import client
+    from lamplighter.serve import local
 
-    return client.read(settings or load_settings(), query, **options)
+    return local.read(settings or load_settings(), query, **options)
 
 
 def load_settings() -> "Settings":
@@ -72,17 +72,17 @@ def load_settings() -> "Settings":
 
 
 class Moment(click.ParamType["datetime"]):
-    """A day or a moment, in UTC unless it names a zone."""
+    """A day or a moment, in UTC unless it names a zone; `empty` is what an empty text means."""
 
     name = "time"
 
-    def __init__(self, *, clears: bool = False) -> None:
-        self._clears = clears
+    def __init__(self, *, empty: datetime | None = None) -> None:
+        self._empty = empty
 
     def convert(self, value: Any, param: Any, ctx: Any) -> datetime:
         """Read it."""
-        if value == "" and self._clears:
-            return NEVER
+        if value == "" and self._empty is not None:
+            return self._empty
         try:
             read = datetime.fromisoformat(value)
             return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
@@ -108,6 +108,13 @@ class JsonParameter(click.ParamType["dict[str, Any]"]):
                 f"{value!r} is not a JSON object such as " + '\'{"env": "prod"}\'.', param, ctx
             )
         return read
+
+
+class OneOf(click.Choice[str]):
+    """One of the values of an enumeration, in whatever case it is typed."""
+
+    def __init__(self, values: type[StrEnum]) -> None:
+        super().__init__([each.value for each in values], case_sensitive=False)
 
 
 class Share(click.FloatRange):

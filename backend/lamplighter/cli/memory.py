@@ -14,6 +14,7 @@ from lamplighter.cli.common import (
     CliGroup,
     JsonParameter,
     Moment,
+    OneOf,
     Share,
     exit_with_error,
     load_settings,
@@ -24,6 +25,7 @@ from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.memory.memory import (
     GENERAL,
     INITIAL_CONFIDENCE,
+    NEVER,
     OPERATIONAL,
     OPERATIONS,
     Candidate,
@@ -55,8 +57,8 @@ CHANGE_FIELDS: Final = (
     "metadata",
     "expires_at",
 )
-CATEGORIES: Final = click.Choice([each.value for each in Category], case_sensitive=False)
-KINDS: Final = click.Choice([each.value for each in MemoryKind], case_sensitive=False)
+CATEGORIES: Final = OneOf(Category)
+KINDS: Final = OneOf(MemoryKind)
 SCOPES: Final = click.Choice(["project", "global"])
 SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
 
@@ -137,7 +139,7 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value:
 @click.option("--scope", type=SCOPES)
 @click.option("--topic-key", help="`--topic-key ''` removes the key.")
 @click.option("--metadata", type=JsonParameter(), help="Replaces all metadata.")
-@click.option("--expires", "expires_at", type=Moment(clears=True), help="`--expires ''`: never.")
+@click.option("--expires", "expires_at", type=Moment(empty=NEVER), help="`--expires ''`: never.")
 @JSON
 def edit(
     number: int, *, text: str | None, tags: tuple[str, ...], as_json: bool, **value: Any

@@ -24,7 +24,7 @@ from lamplighter.domain.text import escape_terminal
 @JSON
 def reviews(*, as_json: bool) -> None:
     """List open reviews of memories, oldest first."""
-    from lamplighter.serve.local.address import web_url
+    from lamplighter.serve.local import web_url
 
     settings = load_settings()
     answer = read("reviews.list_open_reviews", settings)

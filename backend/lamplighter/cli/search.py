@@ -6,9 +6,8 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, exit_with_error, print_json, read
-from lamplighter.cli.memory import CATEGORIES, KINDS
-from lamplighter.domain.memory.memory import GENERAL
+from lamplighter.cli.common import JSON, CliCommand, OneOf, exit_with_error, print_json, read
+from lamplighter.domain.memory.memory import GENERAL, Category, MemoryKind
 from lamplighter.domain.text import escape_terminal
 
 LAYERS: Final = ("memory", "session", "page", "event")
@@ -20,8 +19,8 @@ DAY_CHARS: Final = len("2026-01-01")
 @click.argument("words", nargs=-1, required=True)
 @click.option("--project", help="Only this project, and global memories.")
 @click.option("--service", help="Only this service; `general`: no service.")
-@click.option("--category", type=CATEGORIES, help="Only this category.")
-@click.option("--kind", type=KINDS, help="Only this kind.")
+@click.option("--category", type=OneOf(Category), help="Only this category.")
+@click.option("--kind", type=OneOf(MemoryKind), help="Only this kind.")
 @click.option(
     "--layers", default=DEFAULT_LAYERS, show_default=True, help="Layers to search; also `event`."
 )

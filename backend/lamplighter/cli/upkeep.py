@@ -167,10 +167,10 @@ def vectors() -> None:
 @JSON
 def status(*, as_json: bool) -> None:
     """Show how many memories have embeddings."""
-    from lamplighter.serve.local import client
+    from lamplighter.serve import local
 
     settings = load_settings()
-    found = client.ask_web_process(settings, "vectors.read_progress")
+    found = local.ask_web_process(settings, "vectors.read_progress")
     if found is None:  # a database that is missing or old is left as it is
         from lamplighter.serve.queries import vectors as state
 

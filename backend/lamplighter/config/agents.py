@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from lamplighter.config.hooks import TABLES, TomlSheet, TomlTable, read_hook_table
 from lamplighter.domain.clients.agent import CONTEXT_LIMIT, MOST_CONTEXT, Agent, validate_agent_name
 from lamplighter.domain.errors import Invalid, InvalidField
-from lamplighter.domain.project import PROJECT_CHARS, normalize_project
+from lamplighter.domain.text import PROJECT_CHARS, normalize_project
 
 TABLE: Final = "agents"
 MOST_AGENTS: Final = 1_000

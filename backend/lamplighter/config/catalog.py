@@ -25,13 +25,8 @@ from lamplighter.config.readers import (
     tiers,
     window,
 )
-from lamplighter.domain.sessions.session import (
-    DEFAULT_BUDGET,
-    INDEX_BYTES,
-    MAX_TIER,
-    PROFILE_BUDGET,
-)
-from lamplighter.domain.sessions.session import ENGINES as ENGINES
+from lamplighter.domain.limits import DEFAULT_BUDGET, INDEX_BYTES, MAX_TIER, PROFILE_BUDGET
+from lamplighter.domain.limits import ENGINES as ENGINES
 
 ECHOES: Final = ("count", "ignore")
 LEVELS: Final = ("debug", "info", "warning", "error")

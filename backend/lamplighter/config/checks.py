@@ -6,7 +6,7 @@ from typing import Final
 
 import yaml
 
-from lamplighter.config import names, values
+from lamplighter.config import values
 from lamplighter.config.sheet import YamlSheet
 from lamplighter.domain.services import check as rules
 from lamplighter.domain.services.check import Check, CommandCheck, DiskCheck, DiskSpace, HttpCheck
@@ -28,7 +28,7 @@ def read_checks(sheet: YamlSheet, node: yaml.Node, programs: Collection[str]) ->
     if isinstance(node, yaml.SequenceNode) and not nodes:
         sheet.wrong(node, "a service has at least one check")
     read = [(check, each) for each in nodes if (check := _check(sheet, each, programs))]
-    return names.assign_names(sheet, read, "check")
+    return values.assign_names(sheet, read, "check")
 
 
 def _check(sheet: YamlSheet, node: yaml.Node, programs: Collection[str]) -> Check | None:
@@ -93,7 +93,7 @@ def _is_less(warn: DiskSpace, free: DiskSpace) -> bool:
 
 
 def _name(sheet: YamlSheet, node: yaml.Node) -> str:
-    return names.read_name(sheet, node, "a check's name") or ""
+    return values.read_name(sheet, node, "a check's name") or ""
 
 
 def _timeout(sheet: YamlSheet, node: yaml.Node) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from lamplighter.domain.sessions.session import MAX_TIER
+from lamplighter.domain.limits import MAX_TIER
 
 PREFIX: Final = "LAMPLIGHTER_"
 MASK: Final = "***"

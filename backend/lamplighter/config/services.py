@@ -3,20 +3,24 @@
 import graphlib
 import os
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from lamplighter.config import actions as shell
-from lamplighter.config import names, values
-from lamplighter.config.actions import read_actions
+from lamplighter.config import values
 from lamplighter.config.checks import read_checks
 from lamplighter.config.sheet import FileProblem, ServicesError, YamlSheet, describe_node
+from lamplighter.domain.services.check import Check
 from lamplighter.domain.services.service import (
+    ACTION_SECONDS,
     GENERAL,
+    NO_ANSWER,
+    WAIT_SECONDS,
+    Action,
+    ActionKind,
     ApprovalPolicy,
     Service,
     Services,
@@ -26,10 +30,24 @@ from lamplighter.domain.text import one_line
 
 if TYPE_CHECKING:
     from lamplighter.config.services_keys.groups import Groups
+    from lamplighter.domain.shell.patterns import Pattern
 
 __all__ = ["FileProblem", "ServicesError", "load", "read", "starter", "write_starter"]
 
 CYCLES: Final = 20
+ACTION_TIMEOUT_SECONDS: Final = (1.0, 1800.0)
+LONGEST_WAIT: Final = (1.0, 360.0)
+ACTIONS: Final = 20
+
+_ACTION_KEYS: Final = (
+    *(kind.value for kind in ActionKind),
+    "name",
+    "directory",
+    "timeout",
+    "wait",
+    "approve",
+    "for",
+)
 
 _TOP: Final = ("services", "commands", "shell", "groups")
 _KEYS: Final = ("description", "depends_on", "checks", "actions", "approve")
@@ -49,7 +67,7 @@ def read(text: str, sheet: YamlSheet) -> Services:
     root = sheet.root(text)
     top = {} if root is None else sheet.mapping(root, "a mapping with the key services", _TOP)
     items = _connect(sheet, _services(sheet, top))
-    declared = shell.read_commands(sheet, top["shell"]) if "shell" in top else ()
+    declared = _read_commands(sheet, top["shell"]) if "shell" in top else ()
     sheet.stop_if_wrong()
     return Services(items, sheet.path, declared)
 
@@ -81,7 +99,7 @@ def _services(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> dict[str, tuple
     if (listed := top.get("services")) is None or describe_node(listed) == "nothing":
         return read
     for key, node in sheet.pairs(listed, "a mapping of services by name"):
-        name = names.read_name(sheet, key, "a service's name")
+        name = values.read_name(sheet, key, "a service's name")
         if name is not None and normalize_service_name(name) == GENERAL:
             sheet.wrong(
                 key, "general is reserved for memories without a service; choose another name"
@@ -107,13 +125,13 @@ def _service(
         sheet.wrong(key, f"missing key 'checks' in {name}")
     about = sheet.string(nodes["description"], "text") if "description" in nodes else None
     others = sheet.list(nodes["depends_on"], "a list of names") if "depends_on" in nodes else []
-    named = [(names.read_name(sheet, other, "a service's name"), other) for other in others]
+    named = [(values.read_name(sheet, other, "a service's name"), other) for other in others]
     checks = read_checks(sheet, nodes["checks"], programs) if "checks" in nodes else ()
     service = Service(
         name=name,
         description=one_line(about or ""),
         checks=checks,
-        actions=read_actions(sheet, nodes["actions"], checks) if "actions" in nodes else (),
+        actions=_read_actions(sheet, nodes["actions"], checks) if "actions" in nodes else (),
         approve=values.approve(sheet, nodes["approve"])
         if "approve" in nodes
         else ApprovalPolicy.NEVER,
@@ -260,3 +278,83 @@ services:
 def starter(port: int) -> str:
     """Return the file to begin with: each key explained, and Lamplighter itself watched."""
     return _STARTER.format(port=port)
+
+
+def _read_actions(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> tuple[Action, ...]:
+    """Return the actions of a service that has these checks."""
+    nodes = sheet.list(node, "a list of actions")
+    if len(nodes) > ACTIONS:
+        sheet.wrong(node, f"more than {ACTIONS} actions")
+    read = [(action, each) for each in nodes if (action := _action(sheet, each, checks))]
+    return values.assign_names(sheet, read, "action")
+
+
+def _action(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> Action | None:
+    nodes = sheet.mapping(node, "an action", _ACTION_KEYS)
+    kinds = [kind for kind in ActionKind if kind in nodes]
+    if len(kinds) != 1:
+        if isinstance(node, yaml.MappingNode):
+            either = f"either {' or '.join(ActionKind)}"
+            sheet.wrong(node, f"an action is {either}" if kinds else f"missing key: {either}")
+        return None
+    return Action(
+        name=values.read_name(sheet, nodes["name"], "an action's name") or ""
+        if "name" in nodes
+        else "",
+        kind=kinds[0],
+        argv=values.argv(sheet, nodes[kinds[0]]),
+        directory=values.path(sheet, nodes["directory"]) if "directory" in nodes else None,
+        timeout=_seconds(sheet, nodes["timeout"]) if "timeout" in nodes else ACTION_SECONDS,
+        wait=_seconds(sheet, nodes["wait"], LONGEST_WAIT) if "wait" in nodes else WAIT_SECONDS,
+        approve=values.approve(sheet, nodes["approve"]) if "approve" in nodes else None,
+        repairs=_repairs(sheet, nodes["for"], checks) if "for" in nodes else (NO_ANSWER,),
+    )
+
+
+def _repairs(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> tuple[str, ...]:
+    """Return the failures that an action repairs: names or kinds of checks, or no answer."""
+    nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    if not nodes:
+        sheet.wrong(node, f"for is empty; remove it for the default, {NO_ANSWER}")
+    check_names = dict.fromkeys([NO_ANSWER, *(each.name for each in checks)])
+    kinds = {each.kind for each in checks}
+    names = [(sheet.string(each, "the name of a check"), each) for each in nodes]
+    for name, at in names:
+        if name and normalize_service_name(name) not in {
+            *map(normalize_service_name, check_names),
+            *kinds,
+        }:
+            hint = sheet.hint(name, [*check_names, *kinds])
+            listed = ", ".join([*check_names, *sorted(kinds - {*check_names})])
+            sheet.wrong(at, f"for: no check is named {name!r}{hint}. Choose from: {listed}")
+    return tuple(normalize_service_name(name) for name, _ in names if name)
+
+
+def _seconds(
+    sheet: YamlSheet, node: yaml.Node, bounds: tuple[float, float] = ACTION_TIMEOUT_SECONDS
+) -> float:
+    return sheet.seconds(node, bounds, "60s or 5m")
+
+
+COMMANDS: Final = 200
+
+
+def _read_commands(sheet: YamlSheet, node: yaml.Node) -> "tuple[Pattern, ...]":
+    """Return the patterns of commands."""
+    nodes = sheet.list(node, "a list of commands, each a list of strings")
+    if len(nodes) > COMMANDS:
+        sheet.wrong(node, f"more than {COMMANDS} commands")
+    return tuple(found for each in nodes if (found := _pattern(sheet, each)))
+
+
+def _pattern(sheet: YamlSheet, node: yaml.Node) -> "Pattern | None":
+    from lamplighter.domain.shell import patterns  # its rules are many; few files declare commands
+
+    before = len(sheet.problems)
+    pattern = values.argv(sheet, node)
+    if len(sheet.problems) > before:
+        return None
+    if why_not := patterns.pattern_problem(pattern):
+        sheet.wrong(node, why_not)
+        return None
+    return pattern

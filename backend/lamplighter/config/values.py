@@ -1,9 +1,12 @@
-"""The values in `services.yaml`, each read with its bounds."""
+"""The values in `services.yaml`, each read with its bounds, and its names."""
 
 import ipaddress
+import itertools
 import re
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from dataclasses import replace
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 import re2
@@ -11,8 +14,10 @@ import yaml
 
 from lamplighter.config.sheet import YamlSheet, describe_node
 from lamplighter.domain.services import check as rules
-from lamplighter.domain.services.check import DNS_PORT, DiskSpace, DnsRecord, HttpMethod
-from lamplighter.domain.services.service import ApprovalPolicy
+from lamplighter.domain.services.check import DNS_PORT, Check, DiskSpace, DnsRecord, HttpMethod
+from lamplighter.domain.services.service import NAME, Action, ApprovalPolicy, normalize_service_name
+
+Named = TypeVar("Named", Check, Action)
 
 TIMEOUT_SECONDS: Final = (0.1, 60.0)
 INTERVAL_SECONDS: Final = (1.0, 86_400.0)
@@ -338,3 +343,31 @@ def _check_header(sheet: YamlSheet, node: yaml.Node, name: str) -> None:
         ipaddress.ip_address(name.partition("%")[0])
         if why := rules.address_problem(name):
             sheet.wrong(node, f"{name} is {why}; checks must not connect there")
+
+
+def read_name(sheet: YamlSheet, node: yaml.Node, expected: str) -> str | None:
+    """Return a name; None when it is none."""
+    said = sheet.string(node, expected)
+    if said is not None and not NAME.fullmatch(said):
+        sheet.wrong(node, "a name has 1 to 64 characters: letters, digits, _ or -")
+        return None
+    return said
+
+
+def assign_names(
+    sheet: YamlSheet, read: Sequence[tuple[Named, yaml.Node]], what: str
+) -> tuple[Named, ...]:
+    """Return them all with names: what has none is called by its kind, then kind-2, kind-3."""
+    taken: set[str] = set()
+    for each, at in read:
+        if each.name and normalize_service_name(each.name) in taken:
+            sheet.wrong(at, f"duplicate {what} {each.name!r}")
+        taken.add(normalize_service_name(each.name))
+    return tuple(each if each.name else _name_by_kind(each, taken) for each, _ in read)
+
+
+def _name_by_kind(each: Named, used: set[str]) -> Named:
+    names = (f"{each.kind}-{number}" if number > 1 else each.kind for number in itertools.count(1))
+    free = next(name for name in names if normalize_service_name(name) not in used)
+    used.add(free)
+    return replace(each, name=free)

@@ -6,12 +6,13 @@ from datetime import timedelta
 
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.clients.tool_hooks import Hooks
+from lamplighter.domain.limits import DEFAULT_BUDGET, MAX_TIER
 from lamplighter.domain.memory.decay import LIFETIMES, Lifetimes
 from lamplighter.domain.relate import Lexicon, builtin_lexicon
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.services.cooldown import RESET_AFTER
 from lamplighter.domain.sessions.cost import MAX_TURNS, SpendingCaps
-from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER, ProfileLimits
+from lamplighter.domain.sessions.session import ProfileLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

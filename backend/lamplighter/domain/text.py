@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -13,7 +13,10 @@ _SPACE: Final = re.compile(r"\s+")
 _DASHES: Final = str.maketrans(
     dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("“”„«»", '"') | dict.fromkeys("‘’‚", "'")
 )
+PROJECT_CHARS: Final = 200
 REDACTED: Final = "[REDACTED]"
+MARKER_START: Final = re.compile(r"\[(MEMORY|EVENT|COOLDOWN|ESCALATE):")
+"""How a marker of a session's output begins."""
 
 
 def format_time(at: datetime, now: datetime, *, seconds: bool = False) -> str:
@@ -118,3 +121,21 @@ def escape_terminal(text: str) -> str:
 
 def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode()
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Return some names as one says them."""
+    once = list(dict.fromkeys(names))
+    if len(once) < 2:
+        return "".join(once)
+    return f"{', '.join(once[:-1])} and {once[-1]}"
+
+
+def escape_markers(text: str) -> str:
+    """Return text that can be quoted without being parsed as a marker."""
+    return MARKER_START.sub(r"[ \1:", text)
+
+
+def normalize_project(name: str) -> str:
+    """Return the name of a project as it is kept and compared: in small letters."""
+    return " ".join(name.split()).lower()

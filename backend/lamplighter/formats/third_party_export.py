@@ -19,9 +19,8 @@ from lamplighter.domain.memory.memory import (
     Source,
     Trust,
 )
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import content_hash
+from lamplighter.domain.text import content_hash, normalize_project
 from lamplighter.formats import serialize
 from lamplighter.formats.import_records import (
     MANUAL,

@@ -22,7 +22,7 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres, password_of
 from lamplighter.repository.upkeep import migrate
 from lamplighter.serve import database_file, file_replacement, home_lock
-from lamplighter.serve.local.address import IDENTITY, run_directory
+from lamplighter.serve.local import IDENTITY, run_directory
 
 if TYPE_CHECKING:
     from lamplighter.domain.secrets.redact import Redactor

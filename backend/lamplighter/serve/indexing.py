@@ -10,7 +10,7 @@ from lamplighter import clock
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
-from lamplighter.repository.search import backlog
+from lamplighter.repository.search import index
 from lamplighter.repository.store.driver import Error
 from lamplighter.serve import home
 from lamplighter.usecases.graph.follow import follow
@@ -41,7 +41,7 @@ async def index_batch(db: Database) -> float:
     if db.bringing:
         return PAUSE_SECONDS
     try:
-        taken = await backlog.catch_up(db, seconds=SLICE_SECONDS)
+        taken = await index.catch_up(db, seconds=SLICE_SECONDS)
     except (Error, TimeoutError) as error:
         logger.warning("Pending changes cannot be indexed now: %s", error)
         return RETRY_SECONDS

@@ -22,7 +22,7 @@ from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
 from lamplighter.serve.editing.live import follow_settings
 from lamplighter.serve.indexing import following, indexing
-from lamplighter.serve.local.address import known_hosts, web_url
+from lamplighter.serve.local import known_hosts, web_url
 from lamplighter.serve.semantic.service import semantic_service
 
 logger = logging.getLogger(__name__)

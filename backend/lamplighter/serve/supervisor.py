@@ -17,10 +17,11 @@ from lamplighter.domain.actions.approval import ApprovalState
 from lamplighter.domain.clients.agent import silent_agents
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Halted, Unavailable
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.handoff import EscalationState
-from lamplighter.domain.sessions.session import MAX_TIER, RequestState, Session, SessionPlan, Status
+from lamplighter.domain.sessions.session import RequestState, Session, SessionPlan, Status
 from lamplighter.domain.sessions.transcript import transcript_entry
 from lamplighter.engines import Engine, stream
 from lamplighter.engines.tail import Tail
@@ -33,7 +34,7 @@ from lamplighter.repository.store.driver import OperationalError
 from lamplighter.serve import home
 from lamplighter.serve.configuration import build_configuration, build_retention
 from lamplighter.serve.editing.live import follow_settings
-from lamplighter.serve.local.address import run_directory, web_url
+from lamplighter.serve.local import run_directory, web_url
 from lamplighter.serve.notebook.service import notebook_context
 from lamplighter.serve.push.transport import build_outlets
 from lamplighter.serve.services_file import ServicesFile

@@ -32,12 +32,12 @@ from lamplighter.serve.configuration import build_configuration
 from lamplighter.serve.editing.live import LiveSettings, follow_settings
 from lamplighter.serve.editing.sources import build_context
 from lamplighter.serve.indexing import following, indexing
-from lamplighter.serve.local.address import known_hosts, run_directory, web_url
-from lamplighter.serve.local.queries import QueryContext
+from lamplighter.serve.local import known_hosts, run_directory, web_url
 from lamplighter.serve.local.server import command_server
 from lamplighter.serve.notebook.service import notebook_context, notebook_upkeep
 from lamplighter.serve.push.keys import PushKey
-from lamplighter.serve.semantic.service import semantic_service
+from lamplighter.serve.queries import QueryContext
+from lamplighter.serve.semantic.service import SemanticService, semantic_service
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools
 from lamplighter.usecases.configuration.changes import settle
@@ -144,6 +144,12 @@ async def _greeting(
             yield here
 
 
+def _query_context(
+    settings: Settings, db: Database, services: ServicesFile, means: SemanticService
+) -> QueryContext:
+    return QueryContext(settings, db, lambda: services, lambda: nullcontext(means.near))
+
+
 @asynccontextmanager
 async def _open_context(
     settings: Settings, active: Configuration, endpoint: Endpoint
@@ -169,7 +175,7 @@ async def _open_context(
         indexing(db),
         following(db, services.last_good),
         (live := follow_settings(settings, db, active)).following(),
-        command_server(QueryContext(settings, db, services, lambda: nullcontext(means.near))),
+        command_server(_query_context(settings, db, services, means)),
     ):
         hub, files = Hub(db, listener), await _build_files(settings, db)
         health = HealthMonitor(settings, db, hub, clock.now, means)

@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from lamplighter.telemetry.traces import Kind, Span, Value
+from lamplighter.telemetry import Kind, Span, Value
 
 NAME: Final = "lamplighter"
 TEXT_CHARS: Final = 500

@@ -8,6 +8,7 @@ from real_cli import engine
 
 from contexts import changed
 from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.context import SessionPrompt
 from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.engines import ToolEndpoint
 from lamplighter.mcp.session_server import SessionServer
@@ -62,7 +63,7 @@ class Sessions:
         page = await events.page(self.context.db, events.EventSelection(), limit=100)
         return [(each.level, each.text) for each in reversed(page.items)]
 
-    async def prompt(self, session: Session) -> exposures.SessionPrompt:
+    async def prompt(self, session: Session) -> SessionPrompt:
         found = await exposures.prompt(self.context.db, session.id)
         assert found is not None
         return found

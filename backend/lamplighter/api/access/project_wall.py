@@ -14,7 +14,7 @@ from lamplighter.api.access.callers import caller_of
 from lamplighter.api.context import api_context
 from lamplighter.domain.clients.agent import find_agent
 from lamplighter.domain.errors import NotFound
-from lamplighter.domain.project import normalize_project
+from lamplighter.domain.text import normalize_project
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.access import project_wall
 

@@ -20,7 +20,7 @@ from lamplighter.domain.errors import InvalidField, collect_errors
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.access import tokens
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.usecases.access import access
 
 

@@ -15,9 +15,8 @@ from lamplighter.api.context import service_context
 from lamplighter.api.op import Handler, first_paragraph
 from lamplighter.domain.clients.agent import Agent, require_local
 from lamplighter.domain.clients.agent import find_agent as named
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.session import MANUAL_SAVE_PREFIX, Session
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import normalize_project, one_line
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.clients.client_sessions import NewSession
 

@@ -14,7 +14,7 @@ from lamplighter.api.access.callers import caller_of
 from lamplighter.api.agentops.contract import is_strict
 from lamplighter.api.messages import explain_error
 from lamplighter.domain.errors import Invalid, InvalidField
-from lamplighter.domain.project import PROJECT_CHARS
+from lamplighter.domain.text import PROJECT_CHARS
 
 Title = Annotated[str, Meta(max_length=500)]
 Content = Annotated[str, Meta(max_length=50_000)]

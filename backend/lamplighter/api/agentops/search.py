@@ -32,7 +32,6 @@ from lamplighter.domain.clients.agent import CONTEXT_LIMIT
 from lamplighter.domain.memory import knowledge
 from lamplighter.domain.memory.knowledge import memory_title
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search.search import (
     MOST,
     PARTIAL,
@@ -42,7 +41,7 @@ from lamplighter.domain.search.search import (
     SearchResult,
     SearchResults,
 )
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import normalize_project, one_line
 from lamplighter.repository import reading
 from lamplighter.repository.clients import client_sessions
 from lamplighter.usecases.access.project_wall import is_visible

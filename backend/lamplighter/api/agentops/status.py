@@ -17,7 +17,7 @@ from lamplighter.api.agentops.contract import (
 from lamplighter.api.agentops.params import DirectoryQuery, query
 from lamplighter.api.context import service_context
 from lamplighter.api.responses import answer
-from lamplighter.usecases.search.find import missing_parts
+from lamplighter.usecases.search.semantic import missing_parts
 
 
 @contract_operation("GET", "/health", None, shapes.AgentOpsHealth)

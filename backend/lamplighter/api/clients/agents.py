@@ -14,13 +14,13 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.clients.agent import CONTEXT_LIMIT, Agent, find_agent, require_local
 from lamplighter.domain.clients.agent_block import IncludedMemory, render_line
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.context import Placement
 from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.usecases.clients import agent_context as contexts
 from lamplighter.usecases.clients.agent_context import AgentStatus, ContextBlock, list_agents
 

@@ -23,13 +23,12 @@ from lamplighter.domain.clients.activity import FILE_TOOLS, TASK_TOOLS
 from lamplighter.domain.clients.agent import Agent, find_agent
 from lamplighter.domain.clients.tool_hooks import ToolCall, arguments_text
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
-from lamplighter.domain.project import PROJECT_CHARS, normalize_project
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import PROJECT_CHARS, normalize_project, one_line
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.clients import client_sessions
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.usecases.clients import interactive
 from lamplighter.usecases.clients.client_sessions import NewSession
 from lamplighter.usecases.clients.digests import last_digests

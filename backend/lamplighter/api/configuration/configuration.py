@@ -19,7 +19,7 @@ from lamplighter.api.responses import answer, page, problem
 from lamplighter.domain.access.access import ADMIN
 from lamplighter.domain.errors import Stale, Unavailable
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes as feed
+from lamplighter.repository.store import changes as feed
 from lamplighter.usecases.configuration import changes, services, settings
 from lamplighter.usecases.configuration.context import ConfigurationContext, FileVersion
 from lamplighter.usecases.configuration.services import EditPreview, ServiceEdit

@@ -14,13 +14,13 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, versioned
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.memory.reach import Reach
-from lamplighter.domain.project import normalize_project
+from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.graph import entities, relationships
 from lamplighter.repository.graph.entities import EntityFilter
 from lamplighter.repository.graph.relationships import RelationshipFilter
+from lamplighter.repository.store import changes
 from lamplighter.usecases.graph import edit, view
 from lamplighter.usecases.graph.edit import EntityEdit, RelationshipEdit
 from lamplighter.usecases.graph.view import EntityCase

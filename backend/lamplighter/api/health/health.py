@@ -13,7 +13,7 @@ from lamplighter.api.responses import answer
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.health.figures import MeasurementTrigger
 from lamplighter.formats.upkeep.memory_health import calibration_as_json, health_as_json
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.usecases.health import measure as health
 
 

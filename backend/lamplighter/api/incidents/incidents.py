@@ -15,9 +15,9 @@ from lamplighter.domain.search import period
 from lamplighter.domain.services.incident import IncidentOutcome
 from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import incidents
 from lamplighter.repository.services.incidents import IncidentSelection
+from lamplighter.repository.store import changes
 from lamplighter.usecases.services.incidents import view as incident_view
 from lamplighter.usecases.services.incidents.replay import ReplayOptions, replay
 from lamplighter.usecases.system import incident_changes as acts

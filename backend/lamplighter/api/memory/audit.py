@@ -13,8 +13,8 @@ from lamplighter.api.responses import page
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.formats.audit import Audit, as_json
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
-from lamplighter.usecases.memory.evidence import page_on_topic
+from lamplighter.repository.store import changes
+from lamplighter.usecases.memory.audit import page_on_topic
 from lamplighter.usecases.sessions.prompt_effects import AuditEffect, prompt_effects
 
 

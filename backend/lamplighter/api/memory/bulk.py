@@ -14,8 +14,8 @@ from lamplighter.api.responses import answer
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import MemoryFilter
+from lamplighter.repository.store import changes
 from lamplighter.usecases.memory import bulk
 
 VALUE_MEANINGS = {

@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lamplighter.api.common_shapes import ShortText, Tier
 from lamplighter.domain.clients.agent import MOST_CONTEXT
-from lamplighter.domain.project import PROJECT_CHARS
+from lamplighter.domain.text import PROJECT_CHARS
 
 
 class ContextQuery(Struct):

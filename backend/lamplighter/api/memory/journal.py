@@ -17,7 +17,7 @@ from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import JournalEntry
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.usecases.configuration import changes as configuration
 from lamplighter.usecases.configuration.context import CONFIGURE
 from lamplighter.usecases.memory import journal as acts

@@ -28,16 +28,16 @@ from lamplighter.domain.memory.memory import (
     Source,
     Trust,
 )
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search import period
 from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import facets as counts
 from lamplighter.repository.memory import history, json_rows, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View, service_name
-from lamplighter.repository.store.paging import Page
+from lamplighter.repository.store import changes
+from lamplighter.repository.store.statements import Page
 from lamplighter.usecases.memory import curate, lookup, undo
 from lamplighter.usecases.memory.evidence import evidence_of
 

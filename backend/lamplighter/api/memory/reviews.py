@@ -22,10 +22,10 @@ from lamplighter.domain.memory.review import (
 )
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import exposures, history, reviews
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.memory.reviews import ReviewFilter
+from lamplighter.repository.store import changes
 from lamplighter.usecases.access.project_wall import get_visible
 from lamplighter.usecases.memory import review, undo
 

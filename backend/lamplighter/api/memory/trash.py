@@ -13,9 +13,9 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import page, versioned
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import trash
 from lamplighter.repository.memory.trash import TrashedMemory
+from lamplighter.repository.store import changes
 from lamplighter.usecases.memory import journal
 
 

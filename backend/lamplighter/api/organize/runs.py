@@ -14,9 +14,9 @@ from lamplighter.domain.clients.agent import silent_agents
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.formats.upkeep import organizer as as_json
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import reviews
 from lamplighter.repository.organize import runs
+from lamplighter.repository.store import changes
 from lamplighter.usecases.organize import run as organizer
 from lamplighter.usecases.organize import view
 

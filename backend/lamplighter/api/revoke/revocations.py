@@ -9,7 +9,7 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.revoke import shapes
 from lamplighter.domain.revoke.origin import TeachingOrigin, choose_origin
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.usecases.effect.prompts import PromptContext
 from lamplighter.usecases.revoke import revoke
 from lamplighter.usecases.revoke.revoke import Revocation

@@ -16,8 +16,8 @@ from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.search import period
 from lamplighter.domain.search.search import SearchLayer, SearchRequest
 from lamplighter.formats.search_results import search_results
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import service_name
+from lamplighter.repository.store import changes
 from lamplighter.usecases.search.session_search import find
 
 ACTIVE = {"active": True, "inactive": False, "all": None}

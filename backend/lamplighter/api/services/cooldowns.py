@@ -10,13 +10,14 @@ from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.api.services import shapes
+from lamplighter.domain.services.cooldown import LONGEST_WINDOW
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.services.cooldowns import CooldownFilter
-from lamplighter.usecases.services import act, cooldown_usage
+from lamplighter.repository.store import changes
+from lamplighter.usecases.services import act
 
 
 @operation(
@@ -32,10 +33,10 @@ async def index(request: Request) -> Response:
     async with reading(here.db):
         used = {
             (use.service, use.action)
-            for use in await cooldowns.spent_since(here.db, now - cooldown_usage.LONGEST_WINDOW)
+            for use in await cooldowns.spent_since(here.db, now - LONGEST_WINDOW)
         }
         names = sorted({name for name, _ in declared | used}, key=normalize_service_name)
-        found = await cooldown_usage.by_service(here.db, names, now=now)
+        found = await cooldowns.usage_of(here.db, names, now=now)
         seq = await changes.last_seq(here.db)
     items = [
         {**serialize.cooldown_status(each), "declared": (each.service, each.action) in declared}

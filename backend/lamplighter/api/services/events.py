@@ -18,10 +18,10 @@ from lamplighter.domain.search import period
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventGroup, EventSelection
+from lamplighter.repository.store import changes
 from lamplighter.usecases.services import events as densities
 from lamplighter.usecases.services import events as report
 

@@ -12,8 +12,8 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.services.notice import NoticeState
 from lamplighter.formats import serialize as plain
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import notices
+from lamplighter.repository.store import changes
 from lamplighter.usecases.services import notify
 
 

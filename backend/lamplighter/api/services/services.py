@@ -21,8 +21,8 @@ from lamplighter.domain.sessions.handoff import Escalation
 from lamplighter.formats import serialize
 from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import checks
+from lamplighter.repository.store import changes
 from lamplighter.repository.upkeep import statistics
 from lamplighter.repository.upkeep.statistics import ConfidenceChange
 from lamplighter.usecases.services import check_history

@@ -21,10 +21,10 @@ from lamplighter.domain.services.alert import AlertState
 from lamplighter.formats import alerts as payloads
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import alerts
 from lamplighter.repository.services.alerts import AlertFilter
+from lamplighter.repository.store import changes
 from lamplighter.usecases.services import alert
 from lamplighter.usecases.services.alert import AlertContext, AlertResult
 

@@ -20,12 +20,11 @@ from lamplighter.domain.actions.approval import (
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.sessions import approvals as rows
 from lamplighter.repository.sessions.approvals import ApprovalFilter
-from lamplighter.usecases.services import cooldown_usage
+from lamplighter.repository.store import changes
 from lamplighter.usecases.sessions import approvals
 
 
@@ -93,7 +92,7 @@ async def approval_case_out(here: ApiContext, each: Approval) -> dict[str, Any]:
     existing = await memories.by_ids(db, [MemoryId(number) for number in each.memories])
     instead = await rows.replacement_of(db, each.id)
     use = None if each.use_id is None else await cooldowns.get(db, each.use_id)
-    usages = (await cooldown_usage.by_service(db, [each.service], now=now))[each.service]
+    usages = (await cooldowns.usage_of(db, [each.service], now=now))[each.service]
     [usage] = [one for one in usages if one.action is each.action]
     return {
         **serialize.approval(each),

@@ -16,7 +16,7 @@ from lamplighter.api.sessions import approval_shapes
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.usecases.sessions import halt
 
 logger = logging.getLogger(__name__)

@@ -12,13 +12,14 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.sessions import shapes
 from lamplighter.domain.errors import NotFound
+from lamplighter.domain.sessions.context import NO_PROMPT, SessionPrompt
 from lamplighter.domain.sessions.session import Trigger
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.memory.exposures import PromptUpdate
 from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import changes
 
 
 @operation("GET", "/sessions/{id:int}/prompt", "sessions:read", shapes.PromptOut, problems=(404,))
@@ -38,7 +39,7 @@ async def prompt(request: Request) -> Response:
         raise NotFound(f"Session {session.id} has no stored prompt.")
     return answer(
         {
-            **_prompt_out(stored_prompt or exposures.NO_PROMPT),
+            **_prompt_out(stored_prompt or NO_PROMPT),
             "memories": [_memory_out(each) for each in included],
             "retold": [_update_out(each) for each in updates],
             "seq": seq,
@@ -46,7 +47,7 @@ async def prompt(request: Request) -> Response:
     )
 
 
-def _prompt_out(prompt: exposures.SessionPrompt) -> dict[str, Any]:
+def _prompt_out(prompt: SessionPrompt) -> dict[str, Any]:
     return {
         "system": prompt.system,
         "injected": prompt.injected,

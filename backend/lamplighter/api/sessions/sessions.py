@@ -25,11 +25,11 @@ from lamplighter.engines import Engine, ExternalEngine
 from lamplighter.engines.line_times import ReadTimes
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.search import searches
 from lamplighter.repository.sessions import approvals, marker_results, requests, sessions
 from lamplighter.repository.sessions.sessions import SessionFilter
+from lamplighter.repository.store import changes
 from lamplighter.usecases.ingest import ignored, leftover
 from lamplighter.usecases.ingest.context import ingest_context
 from lamplighter.usecases.sessions import chain as chains

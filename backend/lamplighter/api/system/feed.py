@@ -22,7 +22,7 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.system import shapes
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.driver import Error
 
 logger = logging.getLogger(__name__)

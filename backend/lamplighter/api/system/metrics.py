@@ -15,13 +15,13 @@ from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.domain.health.figures import MemoryMeasurement
 from lamplighter.domain.health.findings import judge_figures
+from lamplighter.domain.search.search import NoSemanticSearch
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import IncidentState
 from lamplighter.domain.services.series import LATENCY_SECONDS, CheckSeries, certificate_left
 from lamplighter.domain.services.vitals import VitalStatus
 from lamplighter.repository.upkeep.statistics import StoreFigures
 from lamplighter.telemetry import counts
-from lamplighter.usecases.search.semantic import NoSemanticSearch
 
 if TYPE_CHECKING:  # it takes a while to load, and who asks for no figures never needs it
     from prometheus_client.core import Metric

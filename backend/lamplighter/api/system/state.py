@@ -19,14 +19,14 @@ from lamplighter.domain.search import period
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.sessions import approvals
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.driver import Error
 from lamplighter.repository.upkeep import leases
-from lamplighter.usecases.memory.recall import Hypothesis
 from lamplighter.usecases.sessions import preview as previews
 from lamplighter.usecases.sessions.inclusion import InclusionRequest, explain
 from lamplighter.usecases.sessions.preview import PreviewRequest
+from lamplighter.usecases.sessions.prompts import Hypothesis, parse_focus
 
 
 @operation(
@@ -75,7 +75,7 @@ async def context(request: Request) -> Response:
     question = PreviewRequest(
         plan=SessionPlan(
             tier=query.tier,
-            services=previews.parse_focus(query.services, services),
+            services=parse_focus(query.services, services),
             dry_run=query.dry_run,
             tools=here.tools.get(query.tier, ()),
         ),
@@ -106,12 +106,12 @@ async def inclusion(request: Request) -> Response:
     services, now = here.services(), here.now()
     at = period.parse_elapsed_moment(query.as_of, "as_of", now=now)
     question = InclusionRequest(
-        services=previews.parse_focus(query.services, services),
+        services=parse_focus(query.services, services),
         budget=here.active.budget if query.budget is None else query.budget,
         what_if=Hypothesis(without=previews.parse_ids(query.exclude), at=at),
     )
     async with reading(here.db):
-        found = await explain(here.db, params.number(request), question, services, now=now)
+        found = await explain(here.db, params.number(request), question, here.services, now=now)
         seq = await changes.last_seq(here.db)
     as_of = {} if at is None else {"as_of": serialize.format_moment(at)}
     return answer({**found.as_json(), **as_of, "seq": seq})

@@ -15,8 +15,8 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.verify.verdict import VerdictState
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import reviews
+from lamplighter.repository.store import changes
 from lamplighter.repository.verify import attached, verifications
 from lamplighter.usecases.memory import lookup
 from lamplighter.usecases.verify import batch, schedule

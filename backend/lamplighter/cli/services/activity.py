@@ -1,20 +1,84 @@
-"""`lamplighter sessions` and `lamplighter events`: what was done and what happened."""
+"""`lamplighter run`, `sessions` and `events`: run a session, and list what happened."""
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, print_json, read
+from lamplighter.cli.common import (
+    JSON,
+    CliCommand,
+    exit_with_error,
+    load_settings,
+    print_json,
+    read,
+)
 from lamplighter.cli.services import parse_span
+from lamplighter.domain.errors import EXIT_FAILED
+from lamplighter.domain.limits import ENGINES
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.sessions.session import Status
+from lamplighter.domain.sessions.session import SessionPlan, Status, Trigger
 from lamplighter.domain.text import escape_terminal, shorten
 
 SERVICE = click.option("--service", help="Only those of this service.")
 LIMIT = click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 SPAN = click.option("--since", "seconds", callback=parse_span, help="How far back, such as 2h.")
 LINE_CHARS = 160
+
+
+@click.command(cls=CliCommand)
+@click.option("--tier", type=click.IntRange(1, 3), default=1, show_default=True)
+@click.option("--engine", type=click.Choice(ENGINES), help="Override LAMPLIGHTER_ENGINE.")
+@click.option("--services", help="Only these services, comma-separated.")
+@click.option("--prompt", help="Instructions for the session.")
+@click.option("--dry-run", is_flag=True, help="Report actions without running them.")
+@click.option("--json", "as_json", is_flag=True, help="Print the session as JSON at the end.")
+def run(
+    tier: int,
+    engine: str | None,
+    services: str | None,
+    prompt: str | None,
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Run one session now, and any sessions it escalates to.
+
+    Exit status 0: completed; 1: failed, or a person is needed; 2: the session could not be started.
+    """
+    from lamplighter.formats import serialize
+    from lamplighter.serve import supervisor as rounds
+
+    names = None if services is None else tuple(filter(None, map(str.strip, services.split(","))))
+    if prompt is not None and not prompt.strip():
+        exit_with_error("--prompt is empty")
+    if names == ():
+        exit_with_error("--services names no service")
+    plan = SessionPlan(
+        tier=tier,
+        trigger=Trigger.MANUAL,
+        services=names,
+        prompt=prompt or "",
+        dry_run=dry_run,
+    )
+    ran = rounds.run_once(load_settings(), plan, engine=engine, report=_reporter(quiet=as_json))
+    if as_json:
+        print_json(serialize.session(ran.first))
+    else:
+        ended = ". ".join(filter(None, (ran.last.outcome or ran.last.status, ran.last.reason)))
+        click.echo(f"Session {ran.last.id}: {escape_terminal(ended)}", err=True)
+    well = ran.last.status in (Status.COMPLETED, Status.ESCALATED) and not ran.person
+    sys.exit(0 if well else EXIT_FAILED)
+
+
+def _reporter(*, quiet: bool) -> Callable[[str], None]:
+    def say(text: str) -> None:
+        if not quiet:
+            for line in text.splitlines():
+                click.echo(escape_terminal(line))
+
+    return say
 
 
 @click.command(cls=CliCommand)

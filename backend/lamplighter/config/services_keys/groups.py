@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import yaml
 
-from lamplighter.config import names
+from lamplighter.config import values
 from lamplighter.config.sheet import YamlSheet
 from lamplighter.domain.services.service import normalize_service_name
 
@@ -31,7 +31,7 @@ def read_groups(sheet: YamlSheet, listed: yaml.Node) -> Groups:
     """Return the groups that the file declares."""
     declared: dict[str, Mapping[str, Any]] = {}
     for key, node in sheet.pairs(listed, "a mapping of groups by name"):
-        name = names.read_name(sheet, key, "a group's name")
+        name = values.read_name(sheet, key, "a group's name")
         given = sheet.mapping(node, "what holds for all services of the group", GROUP_KEYS)
         if name is not None and normalize_service_name(name) in declared:
             sheet.wrong(key, f"duplicate group {name!r}")
@@ -45,7 +45,7 @@ def read_declared(sheet: YamlSheet, nodes: Nodes, groups: Groups | None) -> dict
     Its own keys come before those of its group; maintenance windows of both hold.
     """
     fields: dict[str, Any] = {}
-    if "group" in nodes and (group := names.read_name(sheet, nodes["group"], "a group's name")):
+    if "group" in nodes and (group := values.read_name(sheet, nodes["group"], "a group's name")):
         shared = groups.of(sheet, nodes["group"], group) if groups else {}
         fields = {"group": group, **shared}
     if "tags" in nodes:
@@ -71,5 +71,5 @@ def _shared(sheet: YamlSheet, nodes: Nodes) -> dict[str, Any]:
 
 def _names(sheet: YamlSheet, node: yaml.Node, expected: str) -> tuple[str, ...]:
     nodes = sheet.list(node, "a list of names")
-    read = (names.read_name(sheet, each, expected) for each in nodes)
+    read = (values.read_name(sheet, each, expected) for each in nodes)
     return tuple(dict.fromkeys(each for each in read if each))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services import cooldown
 from lamplighter.domain.services.cooldown import CooldownStatus
 from lamplighter.domain.services.service import Action, ApprovalPolicy, Service, Services
-from lamplighter.domain.sessions.session import MAX_TIER
 from lamplighter.domain.text import one_line, shorten
 
 REFUSALS: Final = 20

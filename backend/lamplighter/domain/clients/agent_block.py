@@ -11,12 +11,11 @@ from typing import Final
 
 from lamplighter.domain.clients.packing import LEAST_CHARS, allocate_chars, origin
 from lamplighter.domain.memory.memory import Memory, Trust
-from lamplighter.domain.search.passage import find_excerpt, render_excerpt
+from lamplighter.domain.search.ranking import find_excerpt, render_excerpt
 from lamplighter.domain.search.search import SearchMethod
 from lamplighter.domain.sessions.context import CHARS_PER_TOKEN, Placement
-from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import escape_markers, one_line
 
 QUERY_CHARS: Final = 500
 CONTENT_CHARS: Final = 300

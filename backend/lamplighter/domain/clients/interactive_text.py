@@ -7,8 +7,9 @@ from itertools import zip_longest
 from typing import Final
 
 from lamplighter.domain.clients.packing import allocate_chars, origin
+from lamplighter.domain.limits import PROFILE_BUDGET as BUDGET
 from lamplighter.domain.memory.memory import Memory, Trust
-from lamplighter.domain.search.passage import render_excerpt
+from lamplighter.domain.search.ranking import render_excerpt
 from lamplighter.domain.sessions.context import (
     CHARS_PER_TOKEN,
     DOUBT,
@@ -18,9 +19,7 @@ from lamplighter.domain.sessions.context import (
     Placement,
     estimate_tokens,
 )
-from lamplighter.domain.sessions.markers import escape_markers
-from lamplighter.domain.sessions.session import PROFILE_BUDGET as BUDGET
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import escape_markers, one_line
 
 OUTPUT_CHARS: Final = 10_000
 """The most that Claude Code reads from one hook; longer output goes into a file."""

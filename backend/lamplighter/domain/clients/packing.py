@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.search.utterance import utterance_date, utterance_speaker
+from lamplighter.domain.search.ranking import utterance_date, utterance_speaker
 
 LEAST_CHARS: Final = 240
 """A passage shorter than that says too little: rather fewer memories."""

@@ -17,9 +17,14 @@ from lamplighter.domain.memory.memory import (
     Edit,
 )
 from lamplighter.domain.memory.metadata import clean_metadata
-from lamplighter.domain.project import PROJECT_CHARS, normalize_project
 from lamplighter.domain.services.service import GENERAL, NAME, normalize_service_name
-from lamplighter.domain.text import clean_lines, one_line, without_private
+from lamplighter.domain.text import (
+    PROJECT_CHARS,
+    clean_lines,
+    normalize_project,
+    one_line,
+    without_private,
+)
 
 Redact = Callable[[str], str]
 MAX_TITLE_CHARS: Final = 500

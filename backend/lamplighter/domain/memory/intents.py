@@ -12,6 +12,9 @@ NEW: Final = MemoryId(0)
 REVIVES: Final = "revives"
 CONTRADICTS: Final = "contradicts"
 CONTRADICTED: Final = "contradicted"
+REINFORCED: Final = "reinforced"
+REPORT_CAUSES: Final = ("created", "learned", REINFORCED)
+"""The causes of changes by observations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

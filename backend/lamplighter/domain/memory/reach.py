@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lamplighter.domain.memory.memory import GLOBAL, Memory
-from lamplighter.domain.project import normalize_project
+from lamplighter.domain.text import normalize_project
 
 
 @dataclass(frozen=True, slots=True)

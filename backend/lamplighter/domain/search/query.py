@@ -14,12 +14,11 @@ from typing import Final
 
 from lamplighter.domain.memory.memory import Category, MemoryKind
 from lamplighter.domain.memory.metadata import as_searched
-from lamplighter.domain.project import normalize_project
-from lamplighter.domain.search import scope_terms
 from lamplighter.domain.search.period import Period, find_period
 from lamplighter.domain.search.search import SearchLayer, SearchRequest
-from lamplighter.domain.search.terms import STOP, TermSpan, term_spans
+from lamplighter.domain.search.terms import STOP, TermSpan, normalize_key, term_spans
 from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.text import normalize_project
 
 QUERY_CHARS: Final = 8_192
 TERMS: Final = 64
@@ -168,7 +167,7 @@ def _add_phrase(parts: _QueryParts, text: str, *, minus: bool) -> None:
 
 def _find_keys(texts: Iterable[str]) -> tuple[str, ...]:
     bare = (word.strip("\"'(),;:.?!") for text in texts for word in text.split())
-    found = (scope_terms.normalize_key(each) for each in bare if len(each) <= KEY_CHARS)
+    found = (normalize_key(each) for each in bare if len(each) <= KEY_CHARS)
     return tuple(dict.fromkeys(each for each in found if _KEY.fullmatch(each)))[:KEYS]
 
 

@@ -1,23 +1,50 @@
 """Ranking of search results: BM25 over weighted fields, plus boosts for names in the query.
 
-A score is the sum of its reasons, and each reason can be shown.
+A score is the sum of its reasons, and each reason can be shown. Here is also who says a text and
+when, what words and meaning count together, and the passage that answers best.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from lamplighter.domain.search.period import STAMP, leading_date
 from lamplighter.domain.search.query import ParsedQuery
 from lamplighter.domain.search.search import ScoreReason
-from lamplighter.domain.search.terms import is_single, terms
-from lamplighter.domain.search.utterance import speaker_terms, utterance_date, utterance_speaker
+from lamplighter.domain.search.terms import TermSpan, is_name, is_single, term_spans, terms
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.session import Session
 
+PASSAGE_CHARS: Final = 400
+LEAD_CHARS: Final = 60
+READ_CHARS: Final = 60_000
+CUT: Final = "…"
+
+Span = tuple[int, int]
 K1, B = 1.2, 0.05
 TITLE, TEXT, KEYS, AROUND = 3.0, 1.0, 2.0, 0.25
+_NAME: Final = r"[^\W\d][\w.-]{0,40}(?: [^\W\d][\w.-]{0,40}){0,2}"
+_BRACKET: Final = r"[\[(][^\])\n]{1,60}[\])]"
+_PLACE: Final = r"[^\s\[(]{0,20}[0-9][^\s:]{0,3}"
+_SPEAKER: Final = re.compile(
+    rf"[\s>*_-]{{0,8}}(?:{_BRACKET}\s*|{_PLACE}\s){{0,2}}(?:(?i:{STAMP})[\s,|\u2013\u2014-]{{0,4}})?"
+    rf"[*_]{{0,2}}(?P<name>{_NAME})[*_]{{0,2}}(?: {_BRACKET})?"
+    r"(?::[*_]{0,2}\s|,? (?:said|says|wrote|asked)\b)"
+)
+_LEAD: Final = 300
+_CALLED: Final = re.compile(_NAME)
+
+READ_TERMS: Final = 200
+"""The model reads the first 256 tokens of a text: about so many terms."""
+WEIGHT: Final = 0.35
+FLOOR: Final = 0.2
+GOOD_PART: Final = 0.7
+MEANING: Final = "meaning"
+NONE_READ: Final[Mapping[int, float]] = {}
 WEIGHTS: Final = (TITLE, TEXT, KEYS, AROUND)
 KEYS_AT: Final = 2
 AROUND_AT: Final = 3
@@ -184,3 +211,198 @@ def _names(row: object) -> Iterator[tuple[str, list[str], float]]:
     if spoken and spoken != own:
         titled = spoken == str(getattr(row, "title", "")).strip()
         yield spoken, terms(spoken) if titled else speaker_terms(spoken), OF_SPEAKER
+
+
+def find_speaker(text: str) -> str | None:
+    """Return the speaker or subject that a text begins with.
+
+    `Ada: ...`, `**Ada**: ...`, `Ada (12:30): ...`, `2026-05-09 12:30 - Ada: ...`, `Ada said ...`.
+    """
+    found = _SPEAKER.match(text[:_LEAD])
+    return found["name"] if found else None
+
+
+def utterance_speaker(row: object) -> str | None:
+    """Return who says what a row holds: by its words, or by a name that is all of its title."""
+    title = str(getattr(row, "title", "")).strip()
+    within = getattr(row, "session_id", None) is not None
+    if within and title.istitle() and _CALLED.fullmatch(title):
+        return title
+    return find_speaker(getattr(row, "observation", ""))
+
+
+def utterance_date(row: object) -> datetime | None:
+    """Return the day that the words of a row begin with; None where they begin with none."""
+    given = (leading_date(getattr(row, name, "")) for name in ("observation", "title"))
+    return next(filter(None, given), None)
+
+
+def speaker_terms(name: str) -> list[str]:
+    """Return the terms of a name; of several names the first is enough."""
+    return terms(name.split()[0] if name.istitle() else name)
+
+
+@dataclass(frozen=True, slots=True)
+class FusedScore:
+    """One memory's score in [0, 1], and what words and meaning are of it."""
+
+    id: int
+    keyword: float
+    meaning: float
+
+    @property
+    def score(self) -> float:
+        """The sum of both."""
+        return self.keyword + self.meaning
+
+
+def fuse_scores(
+    keywords: Mapping[int, float],
+    meaning: Mapping[int, float],
+    *,
+    full: float = 0.0,
+    weight: float = WEIGHT,
+    read: Mapping[int, float] = NONE_READ,
+) -> list[FusedScore]:
+    """Return memories by both scores, best first; more is better in each.
+
+    `full` is what a memory with all the words of the query would score. The scores of words
+    count as shares of the query's best, but of a good part of `full` at least: where the best
+    holds one word of six, by chance perhaps, meaning decides. The scores of meaning (how near,
+    -1 to 1) count as shares of the best above what unrelated texts have in common anyway.
+    Where one side is empty the other decides alone.
+
+    `read` is which share of a memory its meaning is of, where that is not all of it: for the
+    rest its words speak, unless that would count against it.
+    """
+    weight = weight if keywords else 1.0
+    weight = weight if meaning else 0.0
+    scale, nearest = full_score(keywords, full), max(meaning.values(), default=0.0)
+    keyword_scores = {number: score / scale for number, score in keywords.items()}
+    by_meaning = {
+        number: _with_unread(
+            _above_floor(near, nearest), keyword_scores.get(number, 0.0), read.get(number, 1.0)
+        )
+        for number, near in meaning.items()
+    }
+    scores = [
+        FusedScore(
+            number,
+            (1 - weight) * keyword_scores.get(number, 0.0),
+            weight * by_meaning.get(number, 0.0),
+        )
+        for number in {**keywords, **meaning}
+    ]
+    return sorted(scores, key=lambda each: (-each.score, each.id))
+
+
+def full_score(words: Mapping[int, float], full: float) -> float:
+    """Return the score of words that counts as 1."""
+    return max(max(words.values(), default=0.0), GOOD_PART * full) or 1.0
+
+
+def _with_unread(meaning: float, words: float, read: float) -> float:
+    return max(meaning, read * meaning + (1.0 - read) * words)
+
+
+def _above_floor(near: float, nearest: float) -> float:
+    """Return how near something is as a share of the nearest, above what all texts share."""
+    return max(0.0, near - FLOOR) / (nearest - FLOOR) if nearest > FLOOR else 0.0
+
+
+def read_share(terms: float) -> float:
+    """Return which share of a text of so many terms its vector is of."""
+    return min(1.0, READ_TERMS / max(terms, 1.0))
+
+
+def best_passage(text: str, looked_for: Collection[str]) -> tuple[str, tuple[Span, ...]]:
+    """Return the part of a text with most words of a query, and their positions."""
+    spans = find_spans(text[:READ_CHARS], looked_for)
+    if len(text) <= PASSAGE_CHARS:
+        return text, tuple(spans)
+    start = _passage_start(spans, text)
+    end = min(len(text), start + PASSAGE_CHARS)
+    before, after = CUT if start else "", CUT if end < len(text) else ""
+    moved = len(before) - start
+    inside = [(a + moved, b + moved) for a, b in spans if start <= a and b <= end]
+    return f"{before}{text[start:end]}{after}", tuple(inside)
+
+
+def find_excerpt(text: str, looked_for: Collection[str], chars: int) -> tuple[int, int]:
+    """Return which part of a text, of `chars` at most, holds most different words of a query.
+
+    That is its beginning, unless another part holds more of them.
+    """
+    end = len(text)
+    if end <= chars:
+        return 0, end
+    matches = _matches(text[:READ_CHARS], looked_for)
+    best, most = 0, len({term for _, last, term in matches if last <= chars})
+    counts: Counter[str] = Counter()
+    last = 0
+    for first, (start, _, term) in enumerate(matches):
+        begin = _lead_start(text, start)
+        while last < len(matches) and (matches[last][1] <= begin + chars or last <= first):
+            counts[matches[last][2]] += 1
+            last += 1
+        if len(counts) > most:
+            best, most = begin, len(counts)
+        counts[term] -= 1
+        counts += Counter()  # what stands there no more counts no more
+    best = max(0, min(best, end - chars))
+    return best, min(end, best + chars)
+
+
+def render_excerpt(text: str, looked_for: Collection[str], chars: int) -> str:
+    """Return that part of a text, with an ellipsis where it was cut."""
+    start, end = find_excerpt(text, looked_for, chars)
+    before, after = CUT if start else "", CUT if end < len(text) else ""
+    return f"{before}{text[start + len(before) : end - len(after)]}{after}"
+
+
+def find_spans(text: str, looked_for: Collection[str]) -> list[Span]:
+    """Return the positions of a query's words in a text; adjacent ones are one span."""
+    merged: list[Span] = []
+    for start, end in sorted({(start, end) for start, end, _ in _matches(text, looked_for)}):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _matches(text: str, looked_for: Collection[str]) -> list[tuple[int, int, str]]:
+    wanted = frozenset(looked_for)
+    starts = tuple(each for each in wanted if is_single(each))
+    return [
+        (each.start, each.end, each.term)
+        for each in term_spans(text)
+        if _is_match(each, wanted, starts)
+    ]
+
+
+def _lead_start(text: str, start: int) -> int:
+    """Return a beginning that leaves some words before `start`."""
+    ahead = max(0, start - LEAD_CHARS)
+    gap = text.find(" ", ahead, start) if ahead else -1
+    return ahead if gap < 0 else gap + 1
+
+
+def _is_match(word: TermSpan, terms: frozenset[str], starts: tuple[str, ...]) -> bool:
+    if word.term in terms:
+        return True
+    return bool(starts) and not is_name(word.term) and word.term.startswith(starts)
+
+
+def _passage_start(spans: Sequence[Span], text: str) -> int:
+    """Return where the passage begins: where most spans fit in, the first of those, at a word."""
+    if not spans:
+        return 0
+    best, most, last = 0, 0, 0
+    for first, (start, _) in enumerate(spans):
+        last = max(last, first)
+        while last < len(spans) and spans[last][1] <= start + PASSAGE_CHARS - LEAD_CHARS:
+            last += 1
+        if last - first > most:
+            best, most = first, last - first
+    return _lead_start(text, spans[best][0])

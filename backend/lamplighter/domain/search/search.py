@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
+from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Category, Memory, MemoryKind
 from lamplighter.domain.sessions.session import Session
 
@@ -142,13 +143,15 @@ class SearchResults:
         return [each.row for each in self.results if isinstance(each.row, Memory)]
 
 
+VECTORS: Final = "vectors"
+UNINDEXED: Final = "unindexed"
 PARTS: Final = {
     SearchLayer.MEMORY.value: "memories",
     SearchLayer.SESSION.value: "session summaries",
     SearchLayer.PAGE.value: "pages of the notebook",
     SearchLayer.EVENT.value: "events",
-    "unindexed": "rows that are not indexed yet",
-    "vectors": "semantic search",
+    UNINDEXED: "rows that are not indexed yet",
+    VECTORS: "semantic search",
 }
 """What can be missing of a search, in words."""
 
@@ -170,6 +173,19 @@ class SemanticIndex(Protocol):
         With ids only those are compared, and each of them that is known is returned; else
         those among the `request` that are likely nearest.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class NoSemanticSearch:
+    """Replaces the semantic index without an installed model: search uses keywords alone."""
+
+    why: str
+
+    async def __call__(
+        self, query: str, ids: Sequence[int] | None = None, *, request: SearchRequest | None = None
+    ) -> Sequence[tuple[int, float]]:
+        """Say why there is no answer."""
+        raise Unavailable(self.why)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
 SIGN: Final = "vectors"
 
-READ_TERMS: Final = 200
-"""The model reads the first 256 tokens of a text: about so many terms."""
 SHORT_CHARS: Final = 72
 LONG_CHARS: Final = 576
 LENGTH_POWER: Final = 0.15
@@ -62,11 +60,6 @@ def embedding_text(*, service: str | None, title: str, observation: str) -> str:
 def length_weight(text: str) -> float:
     """Return what the nearness of a text counts: 1 for a short one, more for longer ones."""
     return float((min(max(len(text), SHORT_CHARS), LONG_CHARS) / SHORT_CHARS) ** LENGTH_POWER)
-
-
-def read_share(terms: float) -> float:
-    """Return which share of a text of so many terms its vector is of."""
-    return min(1.0, READ_TERMS / max(terms, 1.0))
 
 
 def judge_index(

@@ -24,6 +24,7 @@ LIMITS: Final[Mapping[ActionKind, Limit]] = {
     ActionKind.RESTART: Limit(2, timedelta(hours=4)),
     ActionKind.REDEPLOYMENT: Limit(1, timedelta(hours=24)),
 }
+LONGEST_WINDOW: Final = max(limit.window for limit in LIMITS.values())
 HEALTHY_ROUNDS: Final = 2
 """After so many healthy scheduled rounds in a row nothing counts as used any more."""
 
@@ -217,3 +218,25 @@ def _led_to(before: CooldownUse, after: CooldownUse) -> bool:
 def claims_first_fails(observation: str) -> bool:
     """Whether a memory says that a first attempt fails."""
     return bool(_FIRST_FAILS.search(observation))
+
+
+def statuses_of(
+    names: Sequence[str], uses: Sequence[CooldownUse], *, now: datetime
+) -> dict[str, tuple[CooldownStatus, ...]]:
+    """Return how much of each cooldown of some services is used, of all uses that can count."""
+    return {
+        name: tuple(
+            cooldown_status(name, action, uses_of(name, uses), now=now) for action in ActionKind
+        )
+        for name in names
+    }
+
+
+def uses_of(service: str, uses: Sequence[CooldownUse]) -> list[CooldownUse]:
+    """Return a service's uses, in whatever case it was spelled when they were made."""
+    return [
+        use
+        for use in uses
+        if normalize_service_name(use.service) == normalize_service_name(service)
+        and use.outcome in SPENDING_OUTCOMES
+    ]

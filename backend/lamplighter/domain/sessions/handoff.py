@@ -6,10 +6,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol
 
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import MAX_TIER, Session, Status
+from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.domain.text import join_names
 
 REASON_CHARS: Final = 1_000
 NO_ACTION: Final = "no declared action repairs this"
@@ -150,14 +152,6 @@ def is_new_failure(earlier: Iterable[CheckedResult], start: datetime) -> bool:
     later = [ok for ok, at in results if at > start]
     before = [ok for ok, at in results if at <= start][:1]
     return len(later) + len(before) > 1 and all([*later, *before])
-
-
-def join_names(services: Iterable[str]) -> str:
-    """Return some names as one says them."""
-    names = list(dict.fromkeys(services))
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _person_reason(escalations: Sequence[Escalation]) -> str:

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Final
 
 from lamplighter.domain.memory.memory import OPERATIONAL
-from lamplighter.domain.text import shorten
+from lamplighter.domain.text import MARKER_START, shorten
 
 MEMORY: Final = re.compile(
     r"\[MEMORY:(timing|dependency|behavior|remediation|maintenance)(?::([a-zA-Z0-9_-]+))?\]\s*(.+)"
@@ -25,7 +25,6 @@ COOLDOWN: Final = re.compile(
 )
 ESCALATE: Final = re.compile(r"\[ESCALATE:([a-zA-Z0-9_-]+)\]\s*(.+)")
 
-_START: Final = re.compile(r"\[(MEMORY|EVENT|COOLDOWN|ESCALATE):")
 _FENCE: Final = re.compile(
     r"^\s*(?:[-*+]\s+|\d{1,9}[.)]\s+|>\s*)*(`{3,}(?=[^`]*$)|~{3,})\s*(.*)$", re.DOTALL
 )
@@ -84,7 +83,7 @@ class Marker:
 
 def ends_in_marker(text: str) -> bool:
     """Whether a text ends in a line with a marker: what was cut off there is not what was meant."""
-    return _START.search(text.rpartition("\n")[2]) is not None
+    return MARKER_START.search(text.rpartition("\n")[2]) is not None
 
 
 def read_markers(text: str) -> Iterator[Marker]:
@@ -99,11 +98,6 @@ def read_markers(text: str) -> Iterator[Marker]:
             fence = "" if fence else mark[1]
 
 
-def escape_markers(text: str) -> str:
-    """Return text that can be quoted without being parsed as a marker."""
-    return _START.sub(r"[ \1:", text)
-
-
 def reread_marker(text: str) -> Marker | None:
     """Read one marker's own text as if it had not been in code, nor quoted."""
     found = next(_read_line(0, text.strip().strip("`"), fenced=False), None)
@@ -115,7 +109,7 @@ def _toggles(fence: str, mark: str, behind: str) -> bool:
 
 
 def _read_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
-    starts = [found.start() for found in _START.finditer(line)]
+    starts = [found.start() for found in MARKER_START.finditer(line)]
     if not starts:
         return
     code = [(0, len(line))] if fenced else list(_code_spans(line))
@@ -207,7 +201,7 @@ def _ignored_marker(number: int, text: str, reason: str) -> Marker:
 
 
 def _build_marker(number: int, text: str) -> Marker:
-    start = _START.match(text)
+    start = MARKER_START.match(text)
     what = MarkerKind(start[1].lower()) if start else MarkerKind.MEMORY
     category, service, outcome, body = _marker_parts(what, text)
     if not body:

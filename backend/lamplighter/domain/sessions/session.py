@@ -6,16 +6,8 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from lamplighter.domain.fields import Field
+from lamplighter.domain.limits import INDEX_BYTES, PROFILE_BUDGET
 
-MAX_TIER: Final = 3
-PROFILE_BUDGET: Final = 4_000
-"""The tokens of a project's profile at the most (four-tier-memory-schema)."""
-
-INDEX_BYTES: Final = 2_000
-"""The maximum size of the notebook's index MEMORY.md, unless a setting says otherwise."""
-
-DEFAULT_BUDGET: Final = 2_000
-ENGINES: Final = ("probe", "exec", "claude", "messages")
 TIERS: Final = {1: "observe", 2: "investigate", 3: "remediate"}
 
 MANUAL_SAVE_PREFIX: Final = "manual-save-"

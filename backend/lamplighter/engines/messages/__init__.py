@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.sessions.cost import Prices, find_price
-from lamplighter.domain.sessions.session import MAX_TIER
 from lamplighter.engines import Command, Task, Trait
 from lamplighter.engines.messages.request import AnswerLimits
 

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from lamplighter.domain.sessions.markers import escape_markers
-from lamplighter.domain.text import one_line, shorten
+from lamplighter.domain.text import escape_markers, one_line, shorten
 from lamplighter.formats.alerts.payload import MAX_CHARS
 
 TASK: Final = "An external alert arrived. Verify the alert and find the cause."

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Final
 from msgspec import Meta, field
 
 from lamplighter.domain.clients.agent import MOST_CONTEXT
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.memory.admit import MAX_KEY_CHARS, MAX_TITLE_CHARS
 from lamplighter.domain.memory.memory import (
     GLOBAL,
@@ -13,8 +14,7 @@ from lamplighter.domain.memory.memory import (
     PROJECT,
     Category,
 )
-from lamplighter.domain.project import PROJECT_CHARS
-from lamplighter.domain.sessions.session import MAX_TIER
+from lamplighter.domain.text import PROJECT_CHARS
 from lamplighter.formats.tools import definition
 from lamplighter.formats.tools.definition import LARGEST, READS, RECORDS, ToolHints, number, text
 from lamplighter.formats.tools.definition import ToolDefinition as Tool

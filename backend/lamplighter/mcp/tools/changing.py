@@ -2,8 +2,7 @@
 
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound, Unavailable
 from lamplighter.domain.memory.memory import Category, Edit, Source
-from lamplighter.domain.sessions.markers import escape_markers
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import escape_markers, one_line
 from lamplighter.formats.tools.table import (
     ConfirmKnowledge,
     CorrectKnowledge,

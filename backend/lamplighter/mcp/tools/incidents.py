@@ -2,8 +2,7 @@
 
 from typing import Any, Final
 
-from lamplighter.domain.sessions.markers import escape_markers
-from lamplighter.domain.text import one_line, shorten
+from lamplighter.domain.text import escape_markers, one_line, shorten
 from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.formats.tools.table import ListIncidents, ReadService
 from lamplighter.mcp.client_context import SpeakerContext

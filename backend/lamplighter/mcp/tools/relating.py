@@ -16,9 +16,8 @@ from lamplighter.domain.search.graph import (
     session_node,
 )
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import one_line, shorten
+from lamplighter.domain.text import escape_markers, one_line, shorten
 from lamplighter.formats.tools.table import ExplainDecision, ShowGraph, ShowTimeline
 from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.mcp.tools.rendering import (

@@ -5,9 +5,8 @@ from typing import Any, Final
 
 from lamplighter.domain.memory.memory import GENERAL, OPERATIONAL, PROJECT, Memory, Trust
 from lamplighter.domain.search.graph import session_node
-from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import clean_lines, one_line, shorten
+from lamplighter.domain.text import clean_lines, escape_markers, one_line, shorten
 from lamplighter.formats import serialize
 
 SHOWN_CHARS: Final = 300

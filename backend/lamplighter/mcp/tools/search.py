@@ -10,9 +10,8 @@ from lamplighter.domain.search.search import (
     SearchResult,
     SearchResults,
 )
-from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import clean_lines, one_line, shorten
+from lamplighter.domain.text import clean_lines, escape_markers, one_line, shorten
 from lamplighter.formats.tools.table import GetContext, ReadKnowledge, SearchKnowledge
 from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.mcp.tools.rendering import (

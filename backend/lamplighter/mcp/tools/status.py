@@ -6,9 +6,8 @@ from lamplighter.domain.errors import Invalid, InvalidField, NotFound
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review, ReviewState
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session, SessionPlan, Trigger
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import escape_markers, one_line
 from lamplighter.formats.tools.table import CountKnowledge, ListReviews, RequestInvestigation
 from lamplighter.mcp.client_context import ClientContext, SpeakerContext
 from lamplighter.mcp.tools.rendering import line, values

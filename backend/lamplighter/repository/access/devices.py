@@ -7,8 +7,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.access.access import Device
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.tables import devices
+from lamplighter.repository.store.tables import devices, reader
 
 
 async def insert(db: Database, *, now: datetime, **values: Any) -> Device:

@@ -9,8 +9,7 @@ import sqlalchemy as sa
 
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement, prepare_insert
+from lamplighter.repository.store.statements import Page, Statement, newest_first, prepare_insert
 from lamplighter.repository.store.tables import acts, history, links
 
 UNDO: Final = "undo"

@@ -8,11 +8,10 @@ import sqlalchemy as sa
 
 from lamplighter.domain.access.access import Login
 from lamplighter.domain.change import ChangeOp
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.statements import Statement
-from lamplighter.repository.store.tables import codes, devices, logins
+from lamplighter.repository.store.tables import codes, devices, logins, reader
 
 ENTITY: Final = "login"
 _BY_ID: Final = Statement(sa.select(logins).where(logins.c.id == sa.bindparam("login")))

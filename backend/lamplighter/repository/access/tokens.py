@@ -11,12 +11,10 @@ import sqlalchemy as sa
 
 from lamplighter.domain.access.access import Token
 from lamplighter.domain.change import ChangeOp
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement
-from lamplighter.repository.store.tables import tokens
+from lamplighter.repository.store.statements import Page, Statement, newest_first
+from lamplighter.repository.store.tables import reader, tokens
 
 _COLUMNS: Final = [column for column in tokens.c if column.name != "secret_hash"]
 ENTITY: Final = "token"

@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import Contains
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.tables import client_prompts
+from lamplighter.repository.store.tables import client_prompts, reader
 
 MAX_KEYWORDS: Final = 8
 _COLUMNS: Final = client_prompts.c

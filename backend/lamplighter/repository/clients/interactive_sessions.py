@@ -11,8 +11,8 @@ from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.domain.sessions.summary import replace_quote as replaced_quote
 from lamplighter.domain.text import REDACTED
 from lamplighter.repository.feed import indexing
-from lamplighter.repository.feed.changes import blank_row
 from lamplighter.repository.sessions.sessions import ENTITY, from_row, publish
+from lamplighter.repository.store.changes import blank_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import client_prompts, memories, sessions
 

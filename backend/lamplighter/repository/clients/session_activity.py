@@ -11,8 +11,7 @@ from lamplighter.domain.memory.memory import Category, Source
 from lamplighter.domain.sessions.session import Session, Trigger
 from lamplighter.repository.sessions.sessions import from_row
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.tables import memories, session_activity, sessions
+from lamplighter.repository.store.tables import memories, reader, session_activity, sessions
 
 MAX_ROWS: Final = 200
 """The most rows of one session; later files and tasks are left out."""

@@ -11,11 +11,10 @@ from sqlalchemy.dialects import sqlite
 
 from lamplighter.domain.memory.knowledge import custom_title
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.search import scope_terms
-from lamplighter.domain.search.ranking import size_of
+from lamplighter.domain.search.ranking import size_of, utterance_speaker
 from lamplighter.domain.search.search import NotebookText, SearchLayer
+from lamplighter.domain.search.terms import event_terms, memory_terms, page_terms, session_terms
 from lamplighter.domain.search.terms import terms as terms_of
-from lamplighter.domain.search.utterance import utterance_speaker
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.session import MANUAL_SAVE_PREFIX, Session, Trigger
 from lamplighter.repository.store.database import Database
@@ -80,7 +79,7 @@ def memory_entry(memory: Memory) -> IndexEntry:
         custom_title(memory),
         memory.observation,
         keys,
-        scope_terms.memory_terms(memory),
+        memory_terms(memory),
     )
 
 
@@ -88,19 +87,19 @@ def session_entry(session: Session) -> IndexEntry:
     """Return what the index holds of a session that has a summary."""
     keys = " ".join((session.agent or "", *(session.services or ())))
     number = session.id + BASES[SearchLayer.SESSION]
-    return _entry(number, "", session.summary, keys, scope_terms.session_terms(session))
+    return _entry(number, "", session.summary, keys, session_terms(session))
 
 
 def event_entry(event: Event) -> IndexEntry:
     """Return what the index holds of an event."""
     number = event.id + BASES[SearchLayer.EVENT]
-    return _entry(number, "", event.text, event.service or "", scope_terms.event_terms(event))
+    return _entry(number, "", event.text, event.service or "", event_terms(event))
 
 
 def page_entry(page: NotebookText, home: str) -> IndexEntry:
     """Return what the index holds of a page of a home."""
     number = page.id + BASES[SearchLayer.PAGE]
-    return _entry(number, page.title, page.text, page.path, scope_terms.page_terms(page, home))
+    return _entry(number, page.title, page.text, page.path, page_terms(page, home))
 
 
 async def index_changed_memory(db: Database, memory: Memory) -> None:

@@ -20,7 +20,7 @@ from lamplighter.domain.memory.reach import Reach
 from lamplighter.repository.graph import rows
 from lamplighter.repository.graph.rows import entity_of
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Page, newest_first
 from lamplighter.repository.store.tables import aliases, entities, relationships
 
 MAX_MERGES = 100

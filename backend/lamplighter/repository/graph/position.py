@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import graph_position, memories
 

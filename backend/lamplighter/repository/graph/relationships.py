@@ -14,8 +14,7 @@ from lamplighter.repository.graph.entities import Place, is_current, within
 from lamplighter.repository.graph.rows import relationship_of
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Page, Statement, newest_first
 from lamplighter.repository.store.tables import entities, relationships
 
 ENTITY: Final = rows.RELATIONSHIP

@@ -13,14 +13,14 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import stamp
-from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.tables import (
     aliases,
     entities,
     graph_steps,
+    reader,
     relationships,
 )
 

@@ -25,9 +25,9 @@ from lamplighter.domain.memory.memory import (
     kind_of,
 )
 from lamplighter.repository.access.journal import is_in_effect
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.history import HISTORY_FIELDS, ChangeOrigin
 from lamplighter.repository.memory.memories import ENTITY, MemoryFilter, conditions, list_by_ids
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import (
     NUMBER,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.intents import CONTRADICTS
+from lamplighter.domain.memory.intents import CONTRADICTED, CONTRADICTS, REINFORCED, REPORT_CAUSES
 from lamplighter.domain.memory.memory import GENERAL, Memory, MemoryId
 from lamplighter.domain.memory.review import Review
 from lamplighter.formats.audit import (
@@ -24,13 +24,11 @@ from lamplighter.formats.audit import (
     AuditReview,
     AuditTally,
 )
-from lamplighter.repository.memory import reviews as review_rows
-from lamplighter.repository.memory.history import REPORT_CAUSES
 from lamplighter.repository.memory.memories import by_ids as memories_by_ids
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Contains, Stamp
-from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.session_tables import verifications
+from lamplighter.repository.store.statements import Key, Page, after
 from lamplighter.repository.store.tables import (
     exposures,
     history,
@@ -40,8 +38,6 @@ from lamplighter.repository.store.tables import (
     sessions,
 )
 
-CONFIRMED: Final = "reinforced"
-CONTRADICTED: Final = "contradicted"
 JoinedColumns = Sequence[tuple[sa.Table, sa.ColumnElement[Any]]]
 OTHER_MEMORY: Final[JoinedColumns] = [
     (memories, memories.c.observation),
@@ -108,7 +104,7 @@ def _topic_order(columns: Any) -> list[Key]:
 async def evidence_of(db: Database, ids: Sequence[int]) -> AuditEvidence:
     """Return what these memories rest on."""
     return AuditEvidence(
-        confirmed=await _changes_by_cause(db, ids, CONFIRMED),
+        confirmed=await _changes_by_cause(db, ids, REINFORCED),
         contradicted=await _changes_by_cause(db, ids, CONTRADICTED),
         included=await _included(db, ids),
         links=await _contradictions(db, ids),
@@ -358,6 +354,8 @@ async def last_reviews(
     db: Database, memory_id: MemoryId, others: Sequence[MemoryId]
 ) -> dict[MemoryId, Review]:
     """Return the last review of a memory and each of some others."""
+    from lamplighter.repository.memory import reviews as review_rows  # an audit reads none
+
     found: dict[MemoryId, Review] = {}
     for review in await review_rows.between(db, memory_id, others) if others else ():
         other = review.new_id if review.old_id == memory_id else review.old_id

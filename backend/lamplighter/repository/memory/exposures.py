@@ -9,31 +9,16 @@ import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Memory, MemoryId, Trust
 from lamplighter.domain.services.service import normalize_service_name
-from lamplighter.domain.sessions.context import Placement, ServiceLines
+from lamplighter.domain.sessions.context import Placement, ServiceLines, SessionPrompt
 from lamplighter.repository.memory.as_of import parts
 from lamplighter.repository.memory.listing import prompt_order
 from lamplighter.repository.memory.memories import PromptFilter, eligible
 from lamplighter.repository.store.database import Database, writing
 from lamplighter.repository.store.dialect import stamp
-from lamplighter.repository.store.paging import after
+from lamplighter.repository.store.statements import after
 from lamplighter.repository.store.tables import exposures, memories, prompts, retellings
 
 _OWN: Final = ("id", "session_id", "retelling")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionPrompt:
-    """What a session was given: the tier's prompt, what was injected, the request's words."""
-
-    system: str
-    injected: str
-    message: str
-    tokens: int
-    budget: int
-
-
-NO_PROMPT: Final = SessionPrompt(system="", injected="", message="", tokens=0, budget=0)
-"""What a client was given at the beginning of its session: that is its own business."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 
 from lamplighter.domain.fields import Field
 from lamplighter.domain.memory.intents import CONTRADICTED as CONTRADICTED
-from lamplighter.domain.memory.intents import CONTRADICTS, MemoryChange
+from lamplighter.domain.memory.intents import CONTRADICTS, REPORT_CAUSES, MemoryChange
+from lamplighter.domain.memory.intents import REINFORCED as REINFORCED
 from lamplighter.domain.memory.intents import ChangeOrigin as ChangeOrigin
 from lamplighter.domain.memory.memory import HISTORY_FIELDS as HISTORY_FIELDS
 from lamplighter.domain.memory.memory import MEMORY_FIELDS, Memory, MemoryId
@@ -19,15 +20,11 @@ from lamplighter.domain.memory.undo import REVIEW, UNDOING
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import Json, stamp
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement, prepare_insert
+from lamplighter.repository.store.statements import Page, Statement, newest_first, prepare_insert
 from lamplighter.repository.store.tables import history, links
 
-REINFORCED: Final = "reinforced"
 DELETED: Final = "deleted"
 PURGED: Final = "purged"
-REPORT_CAUSES: Final = ("created", "learned", REINFORCED)
-"""The causes of changes by observations."""
 
 _INSERT: Final = prepare_insert(
     history,

@@ -16,15 +16,15 @@ import sqlalchemy as sa
 from lamplighter.domain.fields import DeclaredField
 from lamplighter.domain.memory.memory import MEMORY_FIELDS
 from lamplighter.formats.serialize import format_moment
-from lamplighter.repository.memory.listing import UPDATED, Order, ordered
+from lamplighter.repository.memory.listing import Order, ordered
 from lamplighter.repository.memory.memories import MemoryFilter, conditions
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import moment
-from lamplighter.repository.store.paging import Page
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Page, Statement
 from lamplighter.repository.store.tables import memories
 from lamplighter.repository.store.unreadable import (
     ACCEPTED_TYPES,
+    UPDATED,
     fetch_readable,
     log_unreadable,
 )

@@ -13,14 +13,13 @@ import sqlalchemy as sa
 from lamplighter.repository.memory.as_of import OTHER_TEXT, parts
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import Contains, InIdList, Stamp
-from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.session_tables import memory_periods
+from lamplighter.repository.store.statements import Key, Page, after
 from lamplighter.repository.store.tables import memories
-from lamplighter.repository.store.unreadable import fetch_readable
+from lamplighter.repository.store.unreadable import UPDATED, fetch_readable
 
 FEW: Final = 2_000
 NAMELESS: Final = "\U0010ffff"
-UPDATED: Final = "updated_text"
 STAMPED: Final = {UPDATED: "updated_at"}
 _SORT_COLUMNS: Final = (
     *("id", "confidence", "service", "updated_at", "category", "active", "session_id"),

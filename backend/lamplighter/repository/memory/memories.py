@@ -31,19 +31,18 @@ from lamplighter.domain.memory.memory import (
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
-from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.memory import listing
 from lamplighter.repository.memory.as_of import Unindexed, parts
-from lamplighter.repository.memory.listing import UPDATED, contains, in_list
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.memory.listing import contains, in_list
+from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, distinct_values, stamp
-from lamplighter.repository.store.paging import Page
 from lamplighter.repository.store.session_tables import memory_views
-from lamplighter.repository.store.statements import Statement, prepare_insert
+from lamplighter.repository.store.statements import Page, Statement, prepare_insert
 from lamplighter.repository.store.tables import KNOWLEDGE, memories
-from lamplighter.repository.store.unreadable import Unreadable, is_readable, unreadable_column
+from lamplighter.repository.store.unreadable import UPDATED, from_fields, is_readable
+from lamplighter.repository.store.unreadable import from_row as from_row
 
 _CENTS: Final = 100
 USUAL_WEEKS: Final = 20
@@ -205,11 +204,6 @@ ENTITY: Final = "memory"
 
 STORED: Final = tuple(name for name in MEMORY_FIELDS if name != "id")
 _UPDATED: Final = tuple(name for name, each in MEMORY_FIELDS.items() if not each.declared.constant)
-_MEMBERS: Final[dict[str, dict[Any, Any]]] = {
-    name: {None: None, **{choice.value: choice for choice in each.choices}}
-    for name, each in MEMORY_FIELDS.items()
-    if each.choices
-}
 _INSERT: Final = prepare_insert(memories, *STORED, returning=True)
 _UPDATE: Final = Statement(
     sa.update(memories).where(memories.c.id == sa.bindparam("number", type_=NUMBER)),
@@ -474,24 +468,6 @@ def row_values(memory: Memory, names: Sequence[str]) -> dict[str, Any]:
     values["tags"] = list(memory.tags)
     values["content_hash"] = content_hash(memory.observation)
     return values
-
-
-def from_row(row: Any) -> Memory:
-    """Return the memory that a row holds; raises Unreadable."""
-    fields = dict(row)
-    fields.pop(UPDATED, None)
-    column = unreadable_column(fields)
-    if column is not None:
-        raise Unreadable(fields["id"], column, fields[column])
-    return from_fields(fields)
-
-
-def from_fields(fields: dict[str, Any]) -> Memory:
-    """Return the memory of a row's columns, which have been found to be readable."""
-    fields["tags"] = tuple(fields["tags"])
-    for name, members in _MEMBERS.items():
-        fields[name] = members[fields[name]]
-    return Memory(**fields)
 
 
 def _with_content_hash(row: Any) -> Memory:

@@ -19,14 +19,12 @@ from lamplighter.domain.memory.review import (
 )
 from lamplighter.domain.text import comparison_key
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database, home_of
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Key, Page, after
-from lamplighter.repository.store.statements import Fetch, Statement
+from lamplighter.repository.store.statements import Fetch, Key, Page, Statement, after
 from lamplighter.repository.store.tables import memories as memories_table
-from lamplighter.repository.store.tables import notebook_reviews, reviews
+from lamplighter.repository.store.tables import notebook_reviews, reader, reviews
 
 ENTITY: Final = "review"
 _REOPENED: Final[dict[str, Any]] = {

@@ -15,7 +15,6 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import reviews
 from lamplighter.repository.memory.bulk import CHOSEN, IDS, NOW, bind, ids_as_json, publish
 from lamplighter.repository.memory.history import (
@@ -26,14 +25,14 @@ from lamplighter.repository.memory.history import (
     blank_quotes,
 )
 from lamplighter.repository.memory.memories import ENTITY, from_row, list_by_ids
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Contains, InIdList
-from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import (
     memory_periods,
     verifications,
 )
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Page, Statement, newest_first
 from lamplighter.repository.store.tables import (
     acts,
     analyses,

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Memory, Trust
 from lamplighter.domain.notebook import INDEX
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.listing import lasts
 from lamplighter.repository.memory.memories import from_row, visible_to
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database, home_of
 from lamplighter.repository.store.dialect import AmongIds
 from lamplighter.repository.store.statements import Statement, prepare_insert, prepare_upsert

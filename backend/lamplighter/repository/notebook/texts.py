@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from lamplighter.domain.search.search import NotebookText, SearchLayer
 from lamplighter.repository.feed import indexing
 from lamplighter.repository.store.database import Database, home_of
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.tables import BASES, notebook_texts, terms
+from lamplighter.repository.store.tables import BASES, notebook_texts, reader, terms
 
 _read: Final = reader(NotebookText)
 _COLUMNS: Final = ("path", "title", "text", "project", "updated_at")

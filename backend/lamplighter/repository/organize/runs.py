@@ -22,11 +22,10 @@ from lamplighter.domain.organize.run import (
 from lamplighter.domain.text import comparison_key
 from lamplighter.formats.upkeep import organizer as as_json
 from lamplighter.repository.access.journal import UNDO
-from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import from_row
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Page, newest_first
 from lamplighter.repository.store.tables import (
     KNOWLEDGE,
     acts,
@@ -34,6 +33,7 @@ from lamplighter.repository.store.tables import (
     links,
     memories,
     organizer_runs,
+    reader,
 )
 from lamplighter.repository.store.unreadable import is_readable
 

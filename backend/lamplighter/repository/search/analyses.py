@@ -13,13 +13,12 @@ from lamplighter.domain.memory.memory import OPERATIONAL, Candidate, Category, M
 from lamplighter.domain.relate import Analysis, Lexicon, analyze
 from lamplighter.domain.relate.nearest import TermIndex, lookup_terms
 from lamplighter.domain.text import content_hash
-from lamplighter.repository.feed.changes import last_seq
-from lamplighter.repository.memory import memories as memories_
+from lamplighter.repository.store.changes import last_seq
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList
 from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import analyses, changes, memories
-from lamplighter.repository.store.unreadable import is_readable
+from lamplighter.repository.store.unreadable import from_fields, is_readable
 
 MEMORY: Final = "memory"
 STALE_BATCH_SIZE: Final = 500
@@ -195,7 +194,7 @@ async def find_related(
 
 def _with_analysis(fields: dict[str, Any], lexicon: Lexicon) -> tuple[Memory, Analysis | None]:
     by, of, analysis = (fields.pop(name) for name in ("by", "of", "analysis"))
-    memory = memories_.from_fields(fields)
+    memory = from_fields(fields)
     fresh = by == lexicon.version and of == content_hash(memory.observation)
     return memory, _decode(analysis) if fresh else None
 

@@ -1,8 +1,14 @@
-"""What the index holds of the words of a query: bounded, and alike on both databases."""
+"""What the index holds of the words of a query: bounded, and alike on both databases.
 
-from collections.abc import Callable, Iterable, Sequence
+What is late is given up, on the side of the database too.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -15,26 +21,26 @@ from lamplighter.domain.search.search import NotebookText, SearchLayer
 from lamplighter.domain.search.terms import is_single
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.session import Session
-from lamplighter.repository.memory.memories import from_row as memory_from
-from lamplighter.repository.services.events import from_row as event_of
-from lamplighter.repository.sessions.sessions import from_row as session_of
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, writing
 from lamplighter.repository.store.dialect import NUMBER, InIdList, PostgresType
-from lamplighter.repository.store.driver import UnsoundDatabase
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.index_schema import INDEX, VOCABULARY
+from lamplighter.repository.store.driver import OperationalError, UnsoundDatabase
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
     BASES,
     FIELDS,
+    INDEX,
     STEP,
+    VOCABULARY,
     events,
     memories,
     notebook_texts,
+    reader,
     sessions,
     term_totals,
     terms,
+    unindexed,
 )
+from lamplighter.repository.store.unreadable import from_row as memory_from
 from lamplighter.repository.store.unreadable import is_readable
 
 RANKED: Final = 60
@@ -58,6 +64,59 @@ DAMAGED: Final = (
     "The search index is damaged. Stop Lamplighter and run `lamplighter migrate` to rebuild "
     "the index."
 )
+
+
+class DeadlineExceeded(Exception):
+    """The time is over; partial results stay valid."""
+
+
+class Deadline:
+    """A moment by which an answer is wanted."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = _clock() + seconds
+
+    @property
+    def left(self) -> float:
+        """How many seconds are left; none when it is over."""
+        return max(0.0, self._until - _clock())
+
+
+@asynccontextmanager
+async def time_limit(db: Database, deadline: Deadline) -> AsyncIterator[None]:
+    """Read until a deadline; raises Late. An open transaction continues afterwards."""
+    if not deadline.left:
+        raise DeadlineExceeded
+    try:
+        async with _bounded(db, deadline.left):
+            yield
+    except TimeoutError as error:
+        raise DeadlineExceeded from error
+    except OperationalError as error:
+        if db.notifies and _was_cancelled(error):
+            raise DeadlineExceeded from error
+        raise
+
+
+@asynccontextmanager
+async def _bounded(db: Database, seconds: float) -> AsyncIterator[None]:
+    if not db.notifies:  # the statement is interrupted; the connection lives on
+        async with asyncio.timeout(seconds):
+            yield
+        return
+    async with db.transaction(readonly=True):  # within another one a savepoint
+        await db.execute(f"SET LOCAL statement_timeout = {max(1, round(seconds * 1_000))}")
+        yield
+
+
+def _was_cancelled(error: OperationalError) -> bool:
+    from asyncpg import QueryCanceledError  # 3 MB that no process on SQLite needs
+
+    return isinstance(error.__cause__, QueryCanceledError)
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,8 +390,8 @@ async def _fetch_layer(db: Database, layer: SearchLayer, ids: list[int]) -> Iter
 
 
 _READERS: Final[dict[SearchLayer, tuple[sa.Table, Callable[[Any], IndexedRow]]]] = {
-    SearchLayer.SESSION: (sessions, session_of),
-    SearchLayer.EVENT: (events, event_of),
+    SearchLayer.SESSION: (sessions, reader(Session)),
+    SearchLayer.EVENT: (events, reader(Event)),
     SearchLayer.PAGE: (notebook_texts, reader(NotebookText)),
 }
 _MOMENTS: Final = {
@@ -348,3 +407,77 @@ def is_newer(layer: SearchLayer, at: datetime) -> Callable[[Any], sa.ColumnEleme
     number, moment = _MOMENTS[layer]
     later = sa.select(number).where(moment >= at)
     return lambda each: each.in_(later)
+
+
+_ANY_PENDING: Final = Statement(
+    sa.select(unindexed.c.id)
+    .where(unindexed.c.id.between(sa.bindparam("low"), sa.bindparam("high")))
+    .limit(1)
+)
+
+
+async def has_pending(db: Database, layers: Sequence[SearchLayer] = tuple(SearchLayer)) -> bool:
+    """Whether anything of some layers waits."""
+    for low, high in _ranges(layers):
+        if await db.fetch_one(_ANY_PENDING(low=low, high=high)) is not None:
+            return True
+    return False
+
+
+def _ranges(layers: Sequence[SearchLayer]) -> list[tuple[int, int]]:
+    """Return the ranges of the numbers of some layers; those of neighbors are one."""
+    found: list[tuple[int, int]] = []
+    for base in sorted(BASES[each] for each in layers):
+        low = found.pop()[0] if found and found[-1][1] == base - 1 else base
+        found.append((low, base + STEP - 1))
+    return found
+
+
+async def count_pending(db: Database, layers: Sequence[SearchLayer], *, most: int) -> int:
+    """Return how many rows of some layers wait, and count no more than `most`."""
+    waiting = sa.select(unindexed.c.id).where(in_layers(layers)).limit(most).subquery()
+    return int(await db.fetch_val(sa.select(sa.func.count()).select_from(waiting)))
+
+
+async def catch_up(
+    db: Database, layers: Sequence[SearchLayer] = tuple(SearchLayer), *, seconds: float
+) -> int:
+    """Index what waits, in short writes, for so long at most; returns how many rows.
+
+    Where nothing can be written now they wait on.
+    """
+    deadline, taken = Deadline(seconds), 0
+    with suppress(OperationalError):
+        while deadline.left and await has_pending(db, layers):
+            from lamplighter.repository.search.pending import index_pending  # most find nothing
+
+            async with writing(db):
+                taken += await index_pending(db, layers)
+    return taken
+
+
+async def catch_up_within(db: Database, layers: Sequence[SearchLayer], *, seconds: float) -> None:
+    """Index what waits, and wait so long for it at most: another may be writing meanwhile.
+
+    A write that could not begin until then is not given up; the next search finds it done.
+    """
+    if db.taking_in is None:
+        if not await has_pending(db, layers):
+            return
+        db.taking_in = asyncio.create_task(catch_up(db, layers, seconds=seconds))
+        db.taking_in.add_done_callback(partial(_finish_task, db))
+    done, _ = await asyncio.wait({db.taking_in}, timeout=seconds)
+    for each in done:
+        each.result()
+
+
+def _finish_task(db: Database, task: asyncio.Task[int]) -> None:
+    db.taking_in = None
+    if not task.cancelled():
+        task.exception()  # the task that waited for it gets it
+
+
+def in_layers(layers: Sequence[SearchLayer]) -> sa.ColumnElement[bool]:
+    """Return what is true of the waiting rows of some layers."""
+    ranges = (unindexed.c.id.between(BASES[each], BASES[each] + STEP - 1) for each in layers)
+    return sa.or_(sa.false(), *ranges)

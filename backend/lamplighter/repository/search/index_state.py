@@ -10,7 +10,6 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.index_schema import (
     DROP_SQLITE,
-    INDEX,
     METADATA_POSTGRES,
     METADATA_SQLITE,
     NOTE_ALL,
@@ -20,6 +19,7 @@ from lamplighter.repository.store.index_schema import (
     TRIGGERS,
     is_of_index,
 )
+from lamplighter.repository.store.tables import INDEX
 
 _TABLE: Final = "SELECT name FROM sqlite_master WHERE name = 'unindexed'"
 _TRIGGERS: Final = "SELECT name FROM sqlite_master WHERE type = 'trigger'"

@@ -11,12 +11,9 @@ from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.formats import serialize as plain
-from lamplighter.repository.feed.changes import publisher
-from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement
-from lamplighter.repository.store.tables import alerts
+from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.statements import Page, Statement, newest_first
+from lamplighter.repository.store.tables import alerts, reader
 
 ENTITY: Final = "alert"
 MAX_CANDIDATES: Final = 200

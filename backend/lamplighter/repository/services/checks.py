@@ -11,10 +11,8 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status, Trigger
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import stamp
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Fetch, Statement
-from lamplighter.repository.store.tables import checks, days, sessions
+from lamplighter.repository.store.statements import Fetch, Page, Statement, newest_first
+from lamplighter.repository.store.tables import checks, days, reader, sessions
 
 ROUND_TIER: Final = 1
 COMPLETE_STATUSES: Final = (Status.RUNNING, Status.COMPLETED, Status.ESCALATED)

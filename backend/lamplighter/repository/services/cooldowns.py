@@ -8,18 +8,29 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse, UseOutcome
+from lamplighter.domain.services.cooldown import (
+    LONGEST_WINDOW,
+    SPENDING_OUTCOMES,
+    CooldownStatus,
+    CooldownUse,
+    UseOutcome,
+    statuses_of,
+)
 from lamplighter.domain.services.service import ActionKind, normalize_service_name
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
-from lamplighter.repository.feed.changes import publisher
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import incident_sessions
-from lamplighter.repository.store.statements import Fetch, Statement, fetch_list, one_of
-from lamplighter.repository.store.tables import cooldowns
+from lamplighter.repository.store.statements import (
+    Fetch,
+    Page,
+    Statement,
+    fetch_list,
+    newest_first,
+    one_of,
+)
+from lamplighter.repository.store.tables import cooldowns, reader
 
 ENTITY: Final = "cooldown"
 OPERATOR: Final = "operator"
@@ -292,6 +303,19 @@ async def _update(
     for use in found:
         await _publish(db, use, ChangeOp.UPDATED, now=now)
     return found
+
+
+async def usage_of(
+    db: Database, names: Sequence[str], *, now: datetime
+) -> dict[str, tuple[CooldownStatus, ...]]:
+    """Return how much of each cooldown of some services is used, by service."""
+    uses = await spent_since(db, now - LONGEST_WINDOW)
+    return statuses_of(names, uses, now=now)
+
+
+def uses_fetch(now: datetime) -> Fetch[list[CooldownUse]]:
+    """Return what fetches the uses that can still count."""
+    return spent_fetch(now - LONGEST_WINDOW)
 
 
 _publish = publisher(ENTITY, serialize.cooldown_use)

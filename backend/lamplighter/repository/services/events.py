@@ -12,13 +12,11 @@ from lamplighter.domain.services.density import DAY, EventCount
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.service import GENERAL
 from lamplighter.formats import serialize
-from lamplighter.repository.feed.changes import publisher
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.dialect import Contains
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Key, Page, after, newest_first
 from lamplighter.repository.store.session_tables import event_groups
-from lamplighter.repository.store.tables import events
+from lamplighter.repository.store.statements import Key, Page, after, newest_first
+from lamplighter.repository.store.tables import events, reader
 
 ENTITY: Final = "event"
 

@@ -8,8 +8,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.sessions.handoff import Finding
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.tables import findings
+from lamplighter.repository.store.tables import findings, reader
 
 
 async def insert(db: Database, session_id: int, finding: Finding, *, now: datetime) -> None:

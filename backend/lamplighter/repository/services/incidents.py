@@ -17,18 +17,16 @@ from lamplighter.domain.services.incident import (
     IncidentState,
 )
 from lamplighter.formats import incidents as as_json
-from lamplighter.repository.feed.changes import publisher
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Fetch, Statement, fetch_list
+from lamplighter.repository.store.statements import Fetch, Page, Statement, fetch_list, newest_first
 from lamplighter.repository.store.tables import (
     cooldowns,
     incident_entries,
     incident_members,
     incident_sessions,
     incidents,
+    reader,
     requests,
     sessions,
 )

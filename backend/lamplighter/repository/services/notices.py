@@ -21,16 +21,15 @@ from lamplighter.domain.services.notice import (
 )
 from lamplighter.domain.text import abridge, clean_lines, one_line, shorten
 from lamplighter.formats import serialize as plain
-from lamplighter.repository.feed.changes import publisher
-from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.statements import Page, newest_first
 from lamplighter.repository.store.tables import (
     devices,
     events,
     incident_members,
     incidents,
     notices,
+    reader,
 )
 
 ENTITY: Final = "notice"

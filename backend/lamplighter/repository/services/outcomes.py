@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from lamplighter.domain.learning.facts import LearnedFact
 from lamplighter.domain.learning.outcome import OutcomeRecord
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.tables import declarations, learned_facts, outcomes
+from lamplighter.repository.store.tables import declarations, learned_facts, outcomes, reader
 
 MAX_RECORDS: Final = 500
 """So many outcomes of a service are read at the most, the newest."""

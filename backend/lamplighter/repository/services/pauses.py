@@ -8,9 +8,8 @@ import sqlalchemy as sa
 from lamplighter.domain.services.checks.silence import ServicePause
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.statements import Fetch, Statement, fetch_list
-from lamplighter.repository.store.tables import service_pauses
+from lamplighter.repository.store.tables import reader, service_pauses
 
 
 async def insert(

@@ -14,10 +14,9 @@ from lamplighter.domain.services.checks.push import (
     SignalKind,
 )
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import push_checks
-from lamplighter.repository.store.tables import push_signals
+from lamplighter.repository.store.statements import Page, newest_first
+from lamplighter.repository.store.tables import push_signals, reader
 
 MAX_WAITING: Final = 10_000
 """Signals of a check that wait for a supervisor; beyond that the oldest are removed."""

@@ -17,13 +17,10 @@ from lamplighter.domain.actions.approval import (
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
-from lamplighter.repository.feed.changes import publisher
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Key, Page, after
-from lamplighter.repository.store.statements import Fetch, Statement
-from lamplighter.repository.store.tables import approvals
+from lamplighter.repository.store.statements import Fetch, Key, Page, Statement, after
+from lamplighter.repository.store.tables import approvals, reader
 
 ENTITY: Final = "approval"
 APPROVED_STATES: Final = (ApprovalState.APPROVED, ApprovalState.USED)

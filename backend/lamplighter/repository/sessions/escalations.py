@@ -11,11 +11,9 @@ from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.domain.sessions.session import Status
 from lamplighter.formats import serialize
-from lamplighter.repository.feed.changes import publisher
-from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
+from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.statements import Fetch, Statement
-from lamplighter.repository.store.tables import escalations, sessions
+from lamplighter.repository.store.tables import escalations, reader, sessions
 
 ENTITY: Final = "escalation"
 HANDLED: Final = "settled by an operator"

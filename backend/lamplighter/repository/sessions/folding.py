@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import OutcomeState, Session, Status, Trigger
-from lamplighter.repository.feed import changes
 from lamplighter.repository.sessions.sessions import ENTITY, from_row, publish
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList
 from lamplighter.repository.store.tables import (

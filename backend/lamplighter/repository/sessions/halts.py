@@ -8,11 +8,9 @@ import sqlalchemy as sa
 from lamplighter.domain.actions.halt import Halt, HaltSource
 from lamplighter.domain.change import ChangeOp
 from lamplighter.formats import serialize as plain
-from lamplighter.repository.feed.changes import publisher
-from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
+from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.statements import Statement
-from lamplighter.repository.store.tables import halts
+from lamplighter.repository.store.tables import halts, reader
 
 ENTITY: Final = "halt"
 _ACTIVE: Final = Statement(

@@ -10,13 +10,10 @@ from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.marker_results import MarkerResult
 from lamplighter.domain.sessions.markers import MarkerReading
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
-from lamplighter.repository.feed.changes import publisher
-from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Key, Page, after
-from lamplighter.repository.store.statements import Statement, prepare_insert
-from lamplighter.repository.store.tables import markers
+from lamplighter.repository.store import changes
+from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.statements import Key, Page, Statement, after, prepare_insert
+from lamplighter.repository.store.tables import markers, reader
 
 ENTITY: Final = "marker"
 _INSERT: Final = prepare_insert(

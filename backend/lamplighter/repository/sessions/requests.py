@@ -10,11 +10,9 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import RequestState, SessionPlan, SessionRequest, Trigger
 from lamplighter.formats import serialize
-from lamplighter.repository.feed.changes import publisher
-from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.tables import requests
+from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.statements import Page, newest_first
+from lamplighter.repository.store.tables import reader, requests
 
 ENTITY = "request"
 

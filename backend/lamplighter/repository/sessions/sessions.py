@@ -11,23 +11,21 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.sessions.session import (
-    MAX_TIER,
-    OutcomeState,
-    Session,
-    SessionPlan,
-    Status,
-    Trigger,
-)
+from lamplighter.domain.limits import MAX_TIER
+from lamplighter.domain.sessions.session import OutcomeState, Session, SessionPlan, Status, Trigger
 from lamplighter.formats import serialize
-from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store import database
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Fetch, Statement, fetch_list, one_of
-from lamplighter.repository.store.tables import sessions
+from lamplighter.repository.store.statements import (
+    Fetch,
+    Page,
+    Statement,
+    fetch_list,
+    newest_first,
+    one_of,
+)
+from lamplighter.repository.store.tables import reader, sessions
 
 if TYPE_CHECKING:
     from lamplighter.domain.sessions.cost import Charge

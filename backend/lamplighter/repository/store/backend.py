@@ -21,7 +21,7 @@ from sqlalchemy.dialects.sqlite import pysqlite
 from sqlalchemy.sql import ClauseElement
 
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.connection import RowConnection
+from lamplighter.repository.store.database import RowConnection
 from lamplighter.repository.store.file_watch import FileWatch
 from lamplighter.repository.store.statements import BoundStatement, Columns, Compiler, Row, rows_of
 

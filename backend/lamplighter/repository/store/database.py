@@ -1,33 +1,185 @@
-"""The database: `databases` over our own backends, and the two ways to use it."""
+"""The database: `databases` over our own backends, and the two ways to use it.
+
+Transactions end whole, also where their task is cancelled.
+"""
 
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import sqlalchemy as sa
 from databases import Database as EncodeDatabase
 from databases import DatabaseURL
+from databases.core import Connection, Transaction
+from databases.interfaces import ConnectionBackend, TransactionBackend
+from sqlalchemy.sql import ClauseElement
 
-from lamplighter.repository.store.connection import SafeTransaction
+from lamplighter.repository.store import tables
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.repository.store.file_watch import FileWatch
-from lamplighter.repository.store.tables import sessions
+from lamplighter.repository.store.statements import Row
 
 if TYPE_CHECKING:
+    from lamplighter.domain.change import ChangeOp
     from lamplighter.domain.services.notice import NoticePolicy
     from lamplighter.domain.sessions.home import Home
-    from lamplighter.repository.store.statements import Fetch, Row, Statement
+    from lamplighter.repository.store.statements import Fetch, Statement
 
 CHANNEL: Final = "lamplighter_changes"
 NOTIFY: Final = f"NOTIFY {CHANNEL}"
 POSTGRES: Final = ("postgresql", "postgres")
 
 T = TypeVar("T")
+V = TypeVar("V")
+
+
+class RowConnection(ConnectionBackend):
+    """What one task has taken: a reader, or the writer within a transaction."""
+
+    @abstractmethod
+    async def begin(self, *, readonly: bool) -> None:
+        """Begin a transaction on the writer, or on a reader for a steady view."""
+
+    @abstractmethod
+    async def undo(self, *statements: str) -> None:
+        """Run what undoes a transaction; one that is over already needs nothing."""
+
+    @abstractmethod
+    async def run(self, statement: str) -> None:
+        """Run a statement that has neither arguments nor rows."""
+
+    @abstractmethod
+    async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
+        """Return all rows."""
+
+    async def acquire(self) -> None:
+        """Take nothing yet: what is needed shows with the first statement."""
+
+    async def fetch_each(self, queries: Sequence[ClauseElement]) -> list[list[Row]]:
+        """Return all rows of each of several queries."""
+        return [await self.fetch_all(query) for query in queries]
+
+    async def fetch_one(self, query: ClauseElement) -> Row | None:  # type: ignore[override]
+        """Return the first row, or None."""
+        rows = await self.fetch_all(query)
+        return rows[0] if rows else None
+
+    async def fetch_val(self, query: ClauseElement, column: Any = 0) -> Any:
+        """Return one value of the first row, or None."""
+        row = await self.fetch_one(query)
+        if row is None:
+            return None
+        return list(row.values())[column] if isinstance(column, int) else row[column]
+
+    def iterate(self, query: ClauseElement) -> AsyncGenerator[Row, None]:
+        """Refuse: a cursor held open across awaits keeps what is old from being cleared away."""
+        raise TypeError("Fetch a page of rows instead of holding a cursor open.")
+
+    def transaction(self) -> "RowTransaction":
+        """Return a transaction on what this task holds."""
+        return RowTransaction(self)
+
+
+class RowTransaction(TransactionBackend):
+    """A transaction that waits for other writers, and savepoints within it."""
+
+    def __init__(self, connection: RowConnection) -> None:
+        self._connection = connection
+        self._savepoint = ""
+
+    async def start(self, is_root: bool, extra_options: dict[Any, Any]) -> None:
+        """Begin; `readonly=True` takes a steady view on a reader."""
+        if is_root:
+            await self._connection.begin(readonly=bool(extra_options.get("readonly")))
+            return
+        self._savepoint = f"nested_{id(self):x}"
+        await self._connection.run(f"SAVEPOINT {self._savepoint}")
+
+    async def commit(self) -> None:
+        """Commit, or release the savepoint."""
+        await self._connection.run(f"RELEASE {self._savepoint}" if self._savepoint else "COMMIT")
+
+    async def rollback(self) -> None:
+        """Roll back to where it began; a full disk may have done so already."""
+        name = self._savepoint
+        undoing = (f"ROLLBACK TO {name}", f"RELEASE {name}") if name else ("ROLLBACK",)
+        await self._connection.undo(*undoing)
+
+
+class SafeTransaction(Transaction):
+    """A transaction that a cancelled task always gives back whole."""
+
+    async def start(self) -> "SafeTransaction":
+        """Begin; a cancelled or failed begin leaves nothing taken."""
+        connection: Connection = self._connection
+        transaction = connection._connection.transaction()
+        async with connection._transaction_lock:
+            is_root = not connection._transaction_stack
+            await connection.__aenter__()
+            try:
+                await run_to_completion(transaction.start(is_root, self._extra_options))
+            except BaseException:
+                await connection.__aexit__()
+                raise
+            self._transaction = transaction
+            connection._transaction_stack.append(self)
+        return self
+
+    async def commit(self) -> None:
+        """Commit to the end even when cancelled meanwhile."""
+        await self._end(self._begun.commit)
+
+    async def rollback(self) -> None:
+        """Roll back to the end even when cancelled meanwhile."""
+        await self._end(self._begun.rollback)
+
+    @property
+    def _begun(self) -> TransactionBackend:
+        assert self._transaction is not None
+        return self._transaction
+
+    async def _end(self, how: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        connection: Connection = self._connection
+        async with connection._transaction_lock:
+            assert connection._transaction_stack[-1] is self
+            connection._transaction_stack.pop()
+            try:
+                await run_to_completion(how())
+            finally:
+                await connection.__aexit__()
+                self._transaction = None
+
+
+async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
+    """Finish `work` even if we are cancelled meanwhile; the cancellation follows after it."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+        except BaseException:
+            break
+    if cancelled is not None:
+        raise cancelled from (None if task.cancelled() else task.exception())
+    return task.result()
 
 
 class Database(EncodeDatabase):
@@ -265,7 +417,7 @@ async def insert(db: Database, values: dict[str, Any]) -> Any:
     is skipped.
     """
     await follow(db, db.high_water.read() if db.high_water else 0)
-    row = await db.fetch_one(sa.insert(sessions).values(**values).returning(sessions))
+    row = await db.fetch_one(sa.insert(tables.sessions).values(**values).returning(tables.sessions))
     assert row is not None
     if db.high_water:
         db.high_water.note(row["id"])
@@ -279,7 +431,9 @@ async def follow(db: Database, mark: int) -> None:
     sequence continues up to 32 numbers further.
     """
     if db.notifies:
-        highest = sa.select(sa.func.coalesce(sa.func.max(sessions.c.id), 0)).scalar_subquery()
+        highest = sa.select(
+            sa.func.coalesce(sa.func.max(tables.sessions.c.id), 0)
+        ).scalar_subquery()
         last = sa.func.greatest(highest, sa.cast(mark, sa.BigInteger))
         sequence = sa.func.pg_get_serial_sequence("sessions", "id")
         await db.fetch_val(sa.select(sa.func.setval(sequence, sa.func.greatest(last, 1), last > 0)))
@@ -288,9 +442,35 @@ async def follow(db: Database, mark: int) -> None:
 
 
 async def _follow_in_sqlite(db: Database, mark: int) -> None:
-    ours = _SEQUENCES.c.name == sessions.name
+    ours = _SEQUENCES.c.name == tables.sessions.name
     if await db.fetch_one(sa.select(_SEQUENCES.c.seq).where(ours)) is None:
-        await db.execute(sa.insert(_SEQUENCES).values(name=sessions.name, seq=mark))
+        await db.execute(sa.insert(_SEQUENCES).values(name=tables.sessions.name, seq=mark))
         return
     behind = _SEQUENCES.c.seq < mark
     await db.execute(sa.update(_SEQUENCES).where(ours).where(behind).values(seq=mark))
+
+
+async def revision_of(db: Database) -> str | None:
+    """Return the revision that a database is at."""
+    found: str | None = await db.fetch_val("SELECT version_num FROM alembic_version")
+    return found
+
+
+class Publish(Protocol[V]):
+    """Records a change of a value of one entity, and returns the value."""
+
+    async def __call__(self, db: Database, each: V, op: "ChangeOp", *, now: datetime) -> V:
+        """Record the change; call it within `writing`, beside the change itself."""
+
+
+def publisher(entity: str, as_json: Callable[[V], dict[str, Any]]) -> Publish[V]:
+    """Return what records the changes of an entity, each with the value as it is now."""
+
+    async def publish(db: Database, each: Any, op: "ChangeOp", *, now: datetime) -> Any:
+        from lamplighter.repository.store import changes  # a reading command appends none
+
+        row = as_json(each)
+        await changes.append(db, entity, each.id, op, now=now, version=each.version, row=row)
+        return each
+
+    return publish

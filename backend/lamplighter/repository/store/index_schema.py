@@ -6,10 +6,8 @@ removed leaves the index with its row.
 
 from typing import Final
 
-from lamplighter.repository.store.tables import ASIDE, FIELDS, STEP
+from lamplighter.repository.store.tables import ASIDE, FIELDS, INDEX, STEP, VOCABULARY
 
-INDEX: Final = "terms_index"
-VOCABULARY: Final = "terms_vocabulary"
 _EVENTS: Final = 2 * STEP
 
 _FTS: Final = (*FIELDS, "scope")

@@ -21,7 +21,7 @@ from sqlalchemy.dialects.postgresql import asyncpg as words
 from sqlalchemy.sql import ClauseElement
 
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.connection import RowConnection
+from lamplighter.repository.store.database import RowConnection
 from lamplighter.repository.store.statements import Compiler, Row, rows_of
 
 READERS: Final = 4

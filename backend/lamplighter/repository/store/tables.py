@@ -1,13 +1,17 @@
-"""The tables, as SQL Core sees them. migrations/ creates them; a test compares the two."""
+"""The tables, as SQL Core sees them, and how rows of declared entities become values.
 
-from collections.abc import Mapping, Sequence
+migrations/ creates the tables; a test compares the two.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import sqlalchemy as sa
 
+from lamplighter.domain.fields import DeclaredField, declared_fields
 from lamplighter.repository.store.dialect import (
     NUMBER,
     Flag,
@@ -17,7 +21,6 @@ from lamplighter.repository.store.dialect import (
     UTCDateTime,
     metadata,
 )
-from lamplighter.repository.store.entities import TYPES, reference_index, table
 from lamplighter.repository.store.session_tables import aliases as aliases
 from lamplighter.repository.store.session_tables import check_aggregates as check_aggregates
 from lamplighter.repository.store.session_tables import check_points as check_points
@@ -35,6 +38,8 @@ from lamplighter.repository.store.session_tables import notebook_positions as no
 from lamplighter.repository.store.session_tables import notebook_reviews as notebook_reviews
 from lamplighter.repository.store.session_tables import retellings as retellings
 from lamplighter.repository.store.session_tables import trash_imports as trash_imports
+
+T = TypeVar("T")
 
 codes = sa.Table(
     "codes",
@@ -101,6 +106,8 @@ BASES: Final[Mapping[str, int]] = {
 ASIDE: Final = 3 * STEP
 """The part of inactive memories; searches read this part only on request."""
 
+INDEX: Final = "terms_index"
+VOCABULARY: Final = "terms_vocabulary"
 FIELDS: Final = ("title", "text", "keys", "around")
 
 terms = sa.Table(
@@ -241,6 +248,24 @@ prompts = sa.Table(
     sa.Column("tokens", NUMBER, nullable=False),
     sa.Column("budget", NUMBER, nullable=False),
 )
+
+TYPES: Final[Mapping[type[Any], Any]] = {
+    bool: Flag,
+    int: NUMBER,
+    float: sa.Double,
+    datetime: UTCDateTime,
+    tuple: Json,
+    Mapping: Json,
+}
+_PARENTS: Final = {
+    "session_id": "sessions.id",
+    "parent_id": "sessions.id",
+    "child_id": "sessions.id",
+    "use_id": "cooldowns.id",
+    "replaces": "approvals.id",
+    "request_id": "requests.id",
+}
+"""What the columns of these names refer to, in every table."""
 
 _LENIENT: Final[Mapping[type[Any], Any]] = {
     bool: Flag,
@@ -388,4 +413,55 @@ def _trash() -> sa.Table:
         sa.Column("deleted_at", UTCDateTime, nullable=False),
         sa.Column("deleted_by", sa.Text, nullable=False),
         sa.Column("act_id", NUMBER),
+    )
+
+
+def table(
+    name: str,
+    entity: type[Any],
+    *more: sa.Column[Any],
+    types: Mapping[type[Any], Any],
+    keys: Collection[str],
+) -> sa.Table:
+    """Return the table of an entity; `more` are columns that its values do not hold."""
+    stored = [each for each in declared_fields(entity).values() if each.declared.stored]
+    return sa.Table(name, metadata, *(_column(each, types, keys) for each in stored), *more)
+
+
+def reference_index(name: str, column: sa.Column[Any]) -> None:
+    """Declare the index by which a row is removed that a few rows of the column's table name."""
+    some = column.is_not(None)
+    sa.Index(name, column, sqlite_where=some, postgresql_where=some)
+
+
+def reader(entity: type[T]) -> Callable[[Any], T]:
+    """Return what makes a value of a row; other columns of the row are left out."""
+    stored = [each for each in declared_fields(entity).values() if each.declared.stored]
+    columns = [(each.name, each.column) for each in stored]
+    converted: list[tuple[str, Callable[[Any], Any]]] = [
+        (each.name, each.choices or tuple)
+        for each in stored
+        if each.choices or each.value_type is tuple
+    ]
+
+    def read(row: Any) -> T:
+        values = {name: row[column] for name, column in columns}
+        for name, convert in converted:
+            if values[name] is not None:
+                values[name] = convert(values[name])
+        return entity(**values)
+
+    return read
+
+
+def _column(
+    field: DeclaredField, types: Mapping[type[Any], Any], keys: Collection[str]
+) -> sa.Column[Any]:
+    parent = _PARENTS.get(field.name)
+    return sa.Column(
+        field.column,
+        types.get(field.value_type, sa.Text),
+        *((sa.ForeignKey(parent),) if parent else ()),
+        primary_key=field.name in keys,
+        nullable=field.nullable,
     )

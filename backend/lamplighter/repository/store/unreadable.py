@@ -1,4 +1,4 @@
-"""Memory rows with unreadable values, written outside the app."""
+"""Rows of memories as values, also those with unreadable values, written outside the app."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -10,12 +10,20 @@ import sqlalchemy as sa
 
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.fields import DeclaredField
-from lamplighter.domain.memory.memory import MEMORY_FIELDS
+from lamplighter.domain.memory.memory import MEMORY_FIELDS, Memory
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.statements import Row
 from lamplighter.repository.store.tables import memories
 
+UPDATED: Final = "updated_text"
+"""The moment of a row's last change as its text: the order of lists."""
+
+_MEMBERS: Final[dict[str, dict[Any, Any]]] = {
+    name: {None: None, **{choice.value: choice for choice in each.choices}}
+    for name, each in MEMORY_FIELDS.items()
+    if each.choices
+}
 EXCERPT_CHARS: Final = 60
 GROWTH_FACTOR: Final = 4
 MAX_LOGGED: Final = 1_000
@@ -132,3 +140,21 @@ def _valid(column: str) -> str:
     return (
         "a number from 0 to 1" if column == "confidence" else _TYPE_NAMES[ACCEPTED_TYPES[column][0]]
     )
+
+
+def from_row(row: Any) -> Memory:
+    """Return the memory that a row holds; raises Unreadable."""
+    fields = dict(row)
+    fields.pop(UPDATED, None)
+    column = unreadable_column(fields)
+    if column is not None:
+        raise Unreadable(fields["id"], column, fields[column])
+    return from_fields(fields)
+
+
+def from_fields(fields: dict[str, Any]) -> Memory:
+    """Return the memory of a row's columns, which have been found to be readable."""
+    fields["tags"] = tuple(fields["tags"])
+    for name, members in _MEMBERS.items():
+        fields[name] = members[fields[name]]
+    return Memory(**fields)

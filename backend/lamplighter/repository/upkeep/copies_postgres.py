@@ -22,7 +22,7 @@ from lamplighter.repository.store.driver import OperationalError
 from lamplighter.repository.store.postgres import connect, translate_errors
 from lamplighter.repository.store.tables import complete_metadata
 from lamplighter.repository.upkeep.copies import CopyContents, DamagedCopy
-from lamplighter.repository.upkeep.migrate import MigrationSteps, head, steps_to
+from lamplighter.repository.upkeep.migrate import MigrationSteps, newest_revision, steps_to
 from lamplighter.repository.upkeep.migrate_postgres import LOCK
 
 UNTIMED: Final = {
@@ -105,7 +105,7 @@ class PostgresCopier:
                 await work.steps(steps_to(copied.revision))
                 await _load(work.raw, directory)
                 again = await _dump(work.raw, Path(scratch))
-                await work.steps(steps_to(head()))
+                await work.steps(steps_to(newest_revision()))
             if again != copied or _hashes(Path(scratch)) != _hashes(directory):
                 raise DamagedCopy("the restored database does not contain the copied rows")
 
@@ -174,7 +174,7 @@ async def _replace(url: str, directory: Path, revision: str, note: str) -> None:
         await work.run(f"DROP TABLE IF EXISTS {gone} CASCADE")
         await work.steps(steps_to(revision))
         await _load(work.raw, directory)
-        await work.steps(steps_to(head()))
+        await work.steps(steps_to(newest_revision()))
         await work.run(f"COMMENT ON TABLE alembic_version IS '{note}'")
 
 

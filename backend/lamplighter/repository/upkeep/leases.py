@@ -9,7 +9,7 @@ from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.errors import LeadershipLost
 from lamplighter.domain.services.leader import Leader
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.statements import Fetch, Statement
 from lamplighter.repository.store.tables import leases

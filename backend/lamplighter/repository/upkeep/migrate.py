@@ -7,7 +7,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from lamplighter.assets import MIGRATIONS
+from lamplighter.assets import MIGRATIONS, known_revisions
+from lamplighter.assets import newest_revision as newest_revision
 from lamplighter.domain.errors import Busy, Unavailable
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres
@@ -39,7 +40,7 @@ def upgrade(url: str, *, target: str | None = None, patience: float = 0.0) -> bo
     moment it leaves the database as it was. Alembic is imported only when needed.
     Raises Unavailable when the database cannot be used or is newer than this program.
     """
-    place, target_revision = _migration_target(url, patience), target or head()
+    place, target_revision = _migration_target(url, patience), target or newest_revision()
     did = False
 
     def steps(connection: Any) -> None:
@@ -58,11 +59,6 @@ def upgrade(url: str, *, target: str | None = None, patience: float = 0.0) -> bo
     except (driver.Error, OSError) as error:
         raise _unusable(place, error) from error
     return did
-
-
-def head() -> str:
-    """Return the newest revision this program knows."""
-    return max(_known_revisions())
 
 
 def revision_of(url: str) -> str | None:
@@ -162,15 +158,11 @@ def _migration_target(url: str, patience: float = 0.0) -> MigrationTarget:
     return SqliteFile(file_of(url))
 
 
-def _known_revisions() -> list[str]:
-    return [path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py")]
-
-
 def _check_revision(place: MigrationTarget, at: str | None) -> None:
-    if at is not None and at not in _known_revisions():
+    if at is not None and at not in known_revisions():
         raise Unavailable(
-            f"{place} was written by a newer Lamplighter (its revision is {at}; this version "
-            f"knows revisions up to {head()}). Nothing was changed. Start the newer version."
+            f"{place} was written by a newer Lamplighter (its revision is {at}; this version knows "
+            f"revisions up to {newest_revision()}). Nothing was changed. Start the newer version."
         )
 
 

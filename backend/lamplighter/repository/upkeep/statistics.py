@@ -18,16 +18,15 @@ from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import NoticeState
 from lamplighter.domain.services.series import CheckSeries
 from lamplighter.domain.sessions.session import RequestState, Status
-from lamplighter.repository.feed import changes
 from lamplighter.repository.health import measurements
 from lamplighter.repository.memory import memories as memory_rows
 from lamplighter.repository.memory.reviews import waiting_pages
 from lamplighter.repository.services import series
 from lamplighter.repository.sessions import approvals, halts
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, UTCDateTime
-from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Fetch, Statement, one_of
+from lamplighter.repository.store.statements import Fetch, Page, Statement, newest_first, one_of
 from lamplighter.repository.store.tables import (
     cooldowns,
     embeddings,

@@ -23,12 +23,6 @@ async def server_version(db: Database) -> str:
     return str(await db.fetch_val("SHOW server_version"))
 
 
-async def revision(db: Database) -> str | None:
-    """Return the revision that the database is at."""
-    found: str | None = await db.fetch_val("SELECT version_num FROM alembic_version")
-    return found
-
-
 async def last_change_at(db: Database) -> datetime | None:
     """Return when the last change was written."""
     query = sa.select(changes.c.at).order_by(changes.c.seq.desc()).limit(1)

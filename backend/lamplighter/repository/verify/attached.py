@@ -8,8 +8,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.verify.attached import MemoryCheck
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.entities import reader
-from lamplighter.repository.store.tables import memories, memory_checks
+from lamplighter.repository.store.tables import memories, memory_checks, reader
 
 _read: Final = reader(MemoryCheck)
 WAITING: Final = "waiting"

@@ -82,14 +82,14 @@ def _restore(settings: Settings, path: Path, *, replace: bool, report: Report) -
             file_replacement.finish(settings.home, replacement)
     report("Restored. Start Lamplighter as usual.")
     aside = settings.home / replacement.replaced
-    return Restored(made, migrate.head(), aside if aside.exists() else None)
+    return Restored(made, migrate.newest_revision(), aside if aside.exists() else None)
 
 
 def _check_kind(settings: Settings, made: Manifest) -> None:
     kind = copies.kind_of(settings.database_url)
     if made.database.kind != kind:
         raise Unavailable(OTHER_DATABASE_KIND.format(made.database.kind, kind))
-    if made.database.revision > migrate.head():
+    if made.database.revision > migrate.newest_revision():
         raise Unavailable(
             f"The backup was made by a newer Lamplighter ({made.lamplighter}). "
             "Install that version to restore it."

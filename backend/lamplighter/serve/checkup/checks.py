@@ -25,7 +25,7 @@ from lamplighter.repository.store.database import is_postgres
 from lamplighter.serve import outbox
 from lamplighter.serve.home import SESSIONS, default_engines, engines
 from lamplighter.serve.local import home_token
-from lamplighter.serve.local.address import run_directory as directory_of
+from lamplighter.serve.local import run_directory as directory_of
 from lamplighter.serve.services_file import ServicesFile
 
 HealthCheck = Callable[[Settings], Iterable[VitalSign]]

@@ -24,8 +24,7 @@ from lamplighter.repository.upkeep import migrate
 from lamplighter.repository.upkeep.database_state import DatabaseCondition, inspect_file
 from lamplighter.serve import database_file, home, web
 from lamplighter.serve.checkup import checks
-from lamplighter.serve.local import home_token
-from lamplighter.serve.local.address import web_url
+from lamplighter.serve.local import home_token, web_url
 from lamplighter.serve.queries import vectors
 from lamplighter.serve.semantic import finder
 from lamplighter.usecases.sessions.halt import HaltControl
@@ -93,7 +92,7 @@ def _database(settings: Settings) -> Iterator[VitalSign]:
     if condition.check != "ok":
         yield build_sign("database", False, f"Database {path}: {condition.check}", REPAIR)
         return
-    if at is not None and at > migrate.head():
+    if at is not None and at > migrate.newest_revision():
         yield build_sign(
             "database", False, f"Database {path}: revision {at} is newer than this version", NEWER
         )
@@ -114,7 +113,7 @@ def _postgres(url: str) -> Iterator[VitalSign]:
     if condition.check != "ok":
         advice = "Set LAMPLIGHTER_DATABASE_URL to a database that this user can write to."
         yield build_sign("database", False, f"{name}: {condition.check}", advice)
-    elif at is not None and at > migrate.head():
+    elif at is not None and at > migrate.newest_revision():
         yield build_sign(
             "database", False, f"{name}: revision {at} is newer than this version", NEWER
         )
@@ -147,7 +146,7 @@ def _halt(settings: Settings) -> Iterator[VitalSign]:
     halt = halt_control.by_file()
     if halt is None and (is_postgres(url) or file_of(url).exists()):
         with suppress(LamplighterError, driver.Error, OSError):
-            if migrate.revision_of(url) == migrate.head():
+            if migrate.revision_of(url) == migrate.newest_revision():
                 halt = asyncio.run(_active_halt(url, halt_control))
     if halt is not None:
         yield vitals.judge_halt(halt.description, halt_control.release(halt))
@@ -178,7 +177,7 @@ def _memories_to_review(settings: Settings) -> Iterator[VitalSign]:
     url = settings.database_url
     if is_postgres(url) or file_of(url).exists():
         with suppress(LamplighterError, driver.Error, OSError):
-            if migrate.revision_of(url) == migrate.head():
+            if migrate.revision_of(url) == migrate.newest_revision():
                 yield asyncio.run(_memory_sign(url))
 
 

@@ -15,7 +15,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.access import logins
 from lamplighter.repository.store import driver
 from lamplighter.serve import home
-from lamplighter.serve.local.address import web_url
+from lamplighter.serve.local import web_url
 from lamplighter.serve.local.home_token import ensure_token, token_file
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.services import notices
 from lamplighter.repository.upkeep import leases
 from lamplighter.serve import home
-from lamplighter.serve.local.address import web_url
+from lamplighter.serve.local import web_url
 from lamplighter.serve.push.transport import build_outlets
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases.services import notify

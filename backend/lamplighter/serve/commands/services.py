@@ -10,7 +10,7 @@ from lamplighter.domain.services.checks.silence import Silence
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
 from lamplighter.serve import home
-from lamplighter.serve.local.address import web_url
+from lamplighter.serve.local import web_url
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services import push_checks, silence

@@ -20,8 +20,7 @@ from lamplighter.serve import web
 from lamplighter.serve.commands import access
 from lamplighter.serve.demo import narrator
 from lamplighter.serve.demo.stage import free_ports, run_services
-from lamplighter.serve.local import home_token
-from lamplighter.serve.local.address import run_directory, web_url
+from lamplighter.serve.local import home_token, run_directory, web_url
 from lamplighter.serve.process_runner import ProcessRunner
 
 INTERVAL: Final = "3s"

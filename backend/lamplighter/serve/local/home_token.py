@@ -11,7 +11,7 @@ from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import Database, writing
-from lamplighter.serve.local.address import HOME_TOKEN
+from lamplighter.serve.local import HOME_TOKEN
 
 logger = logging.getLogger(__name__)
 

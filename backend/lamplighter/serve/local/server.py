@@ -15,9 +15,8 @@ from typing import Final
 
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.repository.store import driver
-from lamplighter.serve.local.address import command_socket, run_directory
-from lamplighter.serve.local.client import ANSWER_SECONDS
-from lamplighter.serve.local.queries import QueryContext, answer
+from lamplighter.serve.local import ANSWER_SECONDS, command_socket, run_directory
+from lamplighter.serve.queries import QueryContext, answer
 
 logger = logging.getLogger(__name__)
 

@@ -1,5 +1,165 @@
-"""What commands that only read are answered with, by the web process or in their own process.
+"""The queries of the command line: answered by the web process, or by a database opened for one.
 
-One module answers one kind of question and imports only what that needs: a command that no web
-process answers loads it, and a person waits for it.
+Both call the same function, and the answer is JSON in both cases: the output is the same. One
+module of this package answers one kind of question and imports only what that needs: a command
+that no web process answers loads it, and a person waits for it.
 """
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from lamplighter.assets import newest_revision
+from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import Busy, Unavailable
+from lamplighter.repository import Database
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import revision_of
+from lamplighter.serve import home_lock
+from lamplighter.serve.home_lock import JOURNAL
+from lamplighter.serve.local import IDENTITY
+
+if TYPE_CHECKING:
+    from lamplighter.serve.services_file import ServicesFile
+    from lamplighter.usecases.search.semantic import SemanticSearch
+
+QUERIES: Final = frozenset(
+    {
+        "activity.list_events",
+        "activity.list_sessions",
+        "tokens.list_logins",
+        "tokens.list_tokens",
+        "approvals.get_approval",
+        "services.read_series",
+        "services.list_services",
+        "services.list_signals",
+        "approvals.list_approvals",
+        "audit.audit_topic",
+        "prompt.preview",
+        "inclusion.explain",
+        "history.list_changes",
+        "services.list_incidents",
+        "services.get_incident",
+        "services.replay_incident",
+        "services.status",
+        "graph.graph",
+        "graph.why",
+        "memories.list_memories",
+        "memories.read_memory",
+        "trash.list_trash",
+        "reviews.list_open_reviews",
+        "search.search",
+        "vectors.read_progress",
+    }
+)
+"""Modules of `serve.queries`, and their functions that may be asked for."""
+
+Query = Callable[..., Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """What a query is answered from.
+
+    `services` returns the services file, `semantic` opens the semantic search.
+    """
+
+    settings: Settings
+    db: Database
+    services: "Callable[[], ServicesFile]"
+    semantic: "Callable[[], AbstractContextManager[SemanticSearch | None]]"
+
+
+async def answer(here: QueryContext, query: str, options: Mapping[str, Any]) -> bytes:
+    """Return the answer to a query as JSON."""
+    if query not in QUERIES:
+        raise ValueError(f"Unknown query: {query}")
+    module, _, function = query.partition(".")
+    found: Query = getattr(import_module(f"lamplighter.serve.queries.{module}"), function)
+    return json.dumps(await found(here, **options)).encode()
+
+
+def run(settings: Settings, query: str, options: Mapping[str, Any]) -> Any:
+    """Answer a query from the database; raises what the query raises, and Busy."""
+    found = asyncio.run(_answer_if_ready(settings, query, options))
+    if found is None:
+        from lamplighter.serve import home  # a first start, an update or a restore that was cut off
+
+        home.prepare(settings)
+        found = asyncio.run(_answer(settings, query, options))
+        assert found is not None
+    return json.loads(found)
+
+
+def _services(settings: Settings) -> "ServicesFile":
+    from lamplighter.serve.services_file import ServicesFile
+
+    return ServicesFile(settings.services)
+
+
+def _open_semantic(
+    settings: Settings, db: Database
+) -> "AbstractContextManager[SemanticSearch | None]":
+    if settings.vectors == "off":
+        return nullcontext()
+    from lamplighter.serve.semantic import finder
+
+    return finder.open_finder(settings, db)
+
+
+async def _is_newest(db: Database) -> bool:
+    with suppress(Exception):  # without the table each driver has an error of its own
+        return await revision_of(db) == newest_revision()
+    return False
+
+
+def _cannot_use(settings: Settings, error: Exception) -> Unavailable:
+    from lamplighter.repository.upkeep import migrate  # it says where the database is
+
+    return migrate.cannot_use(settings.database_url, error)
+
+
+def _identity(settings: Settings) -> str:
+    """Return the identity of the home, whose notebook is read; empty before it has one."""
+    path = settings.home / IDENTITY
+    return path.read_text().strip() if path.exists() else ""
+
+
+async def _answer_if_ready(
+    settings: Settings, query: str, options: Mapping[str, Any]
+) -> bytes | None:
+    """Answer a query; None where the home is not whole, or its database not of this version."""
+    if (settings.home / JOURNAL).exists() or not os.access(settings.home, os.W_OK | os.X_OK):
+        return None
+    return await _answer(settings, query, options, only_if_ready=True)
+
+
+async def _answer(
+    settings: Settings, query: str, options: Mapping[str, Any], *, only_if_ready: bool = False
+) -> bytes | None:
+    """Answer a query from the database: opened as it is, without what a server prepares."""
+    with home_lock.shared(settings.home):
+        db = Database(settings.database_url)
+        db.home_id = _identity(settings)
+        try:
+            await db.connect()
+        except (driver.Error, OSError) as error:
+            if only_if_ready:
+                return None
+            raise _cannot_use(settings, error) from error
+        try:
+            if only_if_ready and not await _is_newest(db):
+                return None
+            services, semantic = partial(_services, settings), partial(_open_semantic, settings, db)
+            here = QueryContext(settings, db, services, semantic)
+            return await answer(here, query, options)
+        except (driver.OperationalError, TimeoutError) as error:
+            raise Busy(f"The database is not available ({error}). Try again.") from error
+        finally:
+            await db.disconnect()

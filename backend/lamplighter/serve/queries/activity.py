@@ -13,7 +13,7 @@ from lamplighter.formats import serialize
 from lamplighter.repository import reading
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 
 async def list_sessions(
@@ -83,4 +83,4 @@ async def _name(here: "QueryContext", service: str | None) -> str | None:
         return None
     from lamplighter.repository.memory.memories import service_name
 
-    return await service_name(here.db, service, here.services.last_good().names) or GENERAL
+    return await service_name(here.db, service, here.services().last_good().names) or GENERAL

@@ -14,7 +14,7 @@ from lamplighter.repository.sessions import approvals as rows
 from lamplighter.repository.sessions.approvals import ApprovalFilter
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 LIST_LIMIT: Final = 200
 
@@ -34,7 +34,7 @@ async def get_approval(here: "QueryContext", *, number: int) -> dict[str, Any]:
     """
     from lamplighter.domain.services import cooldown  # the list needs none of these
     from lamplighter.repository.memory import memories
-    from lamplighter.usecases.services import cooldown_usage
+    from lamplighter.repository.services import cooldowns
 
     now = clock.now()
     async with reading(here.db):
@@ -42,9 +42,7 @@ async def get_approval(here: "QueryContext", *, number: int) -> dict[str, Any]:
         if approval is None:
             raise NotFound(f"Approval {number} not found.")
         existing = await memories.by_ids(here.db, [MemoryId(each) for each in approval.memories])
-        usages = (await cooldown_usage.by_service(here.db, [approval.service], now=now))[
-            approval.service
-        ]
+        usages = (await cooldowns.usage_of(here.db, [approval.service], now=now))[approval.service]
     usage = next((one for one in usages if one.action is approval.action), None)
     return {
         **_as_json(approval, now=now),

@@ -3,21 +3,21 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.formats.audit import Audit, as_json
-from lamplighter.usecases.memory import evidence as audits
+from lamplighter.usecases.memory.audit import page_on_topic
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 PAGE: Final = 200
 
 
 async def audit_topic(here: "QueryContext", *, topic: str, limit: int | None) -> dict[str, Any]:
     """Return what is believed on a topic: `limit` beliefs, or all; raises Invalid."""
-    known = here.services.last_good().names
+    known = here.services().last_good().names
     pages: list[Audit] = []
     while not pages or (limit is None and pages[-1].position is not None):
         position = pages[-1].position if pages else None
-        page = await audits.page_on_topic(
+        page = await page_on_topic(
             here.db, topic, services=known, limit=limit or PAGE, position=position
         )
         pages.append(page)

@@ -7,7 +7,7 @@ from lamplighter.repository import reading
 from lamplighter.usecases.graph import view
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 
 async def graph(

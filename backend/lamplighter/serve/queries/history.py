@@ -6,7 +6,7 @@ from lamplighter.repository import reading
 from lamplighter.repository.memory import history
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 STEPS: Final = 200
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter import clock
 from lamplighter.domain.memory.memory import GENERAL, Category, MemoryKind
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View, service_name
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 FADING_WITHIN: Final = timedelta(days=30)
 
@@ -89,6 +89,6 @@ def _earlier(text: str) -> datetime | None:
 
 
 async def _service_name(here: "QueryContext", service: str) -> str:
-    known = here.services.last_good().names
+    known = here.services().last_good().names
     name = GENERAL if normalize_service_name(service) == GENERAL else service
     return await service_name(here.db, name, known) or GENERAL

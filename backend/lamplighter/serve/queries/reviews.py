@@ -8,7 +8,7 @@ from lamplighter.repository.memory import reviews
 from lamplighter.repository.memory.reviews import ReviewFilter
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 LIST_LIMIT: Final = 200
 

@@ -10,15 +10,15 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Category, MemoryKind
 from lamplighter.domain.search.search import SearchLayer, SearchRequest
 from lamplighter.formats.search_results import search_results
-from lamplighter.repository.search import backlog
-from lamplighter.serve.semantic.finder import SEARCH_SECONDS
+from lamplighter.repository.search import index
 from lamplighter.usecases.search.find import find
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 CATCHING_SECONDS: Final = 5.0
 PREPARING_SECONDS: Final = 5.0
+SEARCH_SECONDS: Final = 2.0
 
 
 async def search(
@@ -42,7 +42,7 @@ async def search(
         active=None if inactive_too else True,
         limit=limit,
     )
-    await backlog.catch_up(here.db, request.layers, seconds=CATCHING_SECONDS)
+    await index.catch_up(here.db, request.layers, seconds=CATCHING_SECONDS)
     with here.semantic() as near:
         if near is not None:
             with suppress(TimeoutError, Unavailable):

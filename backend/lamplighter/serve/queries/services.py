@@ -24,14 +24,14 @@ from lamplighter.usecases.system import overview
 from lamplighter.usecases.system.overview import ServiceCondition
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 
 async def list_signals(
     here: "QueryContext", *, service: str, check: str, limit: int
 ) -> dict[str, Any]:
     """Return the newest signals of a push check; raises NotFound."""
-    services = here.services.last_good()
+    services = here.services().last_good()
     found, declared = push_checks.find_push_check(services, service, check)
     page = await pushes.page(here.db, found.name, declared.name, limit=limit)
     return {"items": [Writer[PushSignal]()(each) for each in page.items]}
@@ -41,7 +41,7 @@ async def list_services(
     here: "QueryContext", *, group: str | None, tag: str | None
 ) -> dict[str, Any]:
     """Return the services with their states, of a group and with a tag."""
-    chosen = here.services.last_good().select(group=group, tag=tag)
+    chosen = here.services().last_good().select(group=group, tag=tag)
     async with reading(here.db):
         conditions = await overview.service_conditions(here.db, chosen, now=clock.now())
     return {
@@ -77,7 +77,7 @@ async def read_series(
     limit: int,
 ) -> dict[str, Any]:
     """Return the series of a service's checks for the last `seconds`; raises NotFound."""
-    declared = here.services.last_good().find(service)
+    declared = here.services().last_good().find(service)
     if declared is None:
         raise NotFound(f"Service {service!r} not found in {here.settings.services}.")
     now = clock.now()
@@ -114,7 +114,7 @@ async def replay_incident(
     """Return what would begin at an incident with other memories; raises NotFound."""
     options = ReplayOptions(without=without, today=today)
     async with reading(here.db):
-        return await replay(here.db, here.services.last_good(), number, options)
+        return await replay(here.db, here.services().last_good(), number, options)
 
 
 async def status(here: "QueryContext") -> dict[str, Any]:
@@ -122,7 +122,7 @@ async def status(here: "QueryContext") -> dict[str, Any]:
     now = clock.now()
     async with reading(here.db):
         summary = await overview.overview(
-            here.db, here.services.last_good(), start=now - overview.RECENT, now=now
+            here.db, here.services().last_good(), start=now - overview.RECENT, now=now
         )
         live = await rows.live(here.db)
     return {
@@ -140,7 +140,7 @@ async def status(here: "QueryContext") -> dict[str, Any]:
         "people": [{"service": each.service, "reason": each.reason} for each in summary.people],
         "approvals": summary.approvals[0],
         "supervisor": serialize.leader(summary.leader, now=now)["state"],
-        "problems": here.services.problems(),
+        "problems": here.services().problems(),
     }
 
 

@@ -8,7 +8,7 @@ from lamplighter.repository.access import tokens
 from lamplighter.serve.local import home_token
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 LIST_LIMIT: Final = 200
 

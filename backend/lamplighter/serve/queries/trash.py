@@ -7,7 +7,7 @@ from lamplighter.repository import reading
 from lamplighter.repository.memory import trash
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 
 async def list_trash(here: "QueryContext", *, q: str, limit: int) -> dict[str, Any]:

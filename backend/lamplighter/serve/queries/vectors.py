@@ -17,7 +17,7 @@ from lamplighter.repository.upkeep import migrate
 from lamplighter.serve.semantic.finder import why_not
 
 if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+    from lamplighter.serve.queries import QueryContext
 
 
 async def read_progress(here: "QueryContext") -> dict[str, Any]:
@@ -46,7 +46,7 @@ def progress(settings: Settings) -> IndexProgress | None:
     if not is_postgres(url) and not file_of(url).exists():
         return None
     with suppress(LamplighterError, driver.Error, OSError):
-        if migrate.revision_of(url) == migrate.head():
+        if migrate.revision_of(url) == migrate.newest_revision():
             return asyncio.run(_progress(url))
     return None
 

@@ -12,7 +12,7 @@ from lamplighter import clock, embedding
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.search import semantic as rules
-from lamplighter.domain.search.search import SemanticIndex
+from lamplighter.domain.search.search import NoSemanticSearch, SemanticIndex
 from lamplighter.domain.search.semantic import IndexProgress
 from lamplighter.domain.services.vitals import VitalSign
 from lamplighter.repository import Database
@@ -23,7 +23,7 @@ from lamplighter.serve import home
 from lamplighter.serve.semantic.finder import semantic_finder, why_not
 from lamplighter.supervisor.lease import Lease, Lock
 from lamplighter.usecases.search.embed import Embedder
-from lamplighter.usecases.search.semantic import NoSemanticSearch, SemanticSearch
+from lamplighter.usecases.search.semantic import SemanticSearch
 
 logger = logging.getLogger(__name__)
 

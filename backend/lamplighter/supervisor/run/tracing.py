@@ -9,7 +9,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 from lamplighter import telemetry
 from lamplighter.domain.sessions.session import Session, SessionPlan, SessionRequest, Status
 from lamplighter.domain.sessions.transcript import Usage, UsageReport
-from lamplighter.telemetry.traces import Span, Value
+from lamplighter.telemetry import Span, Value
 from lamplighter.usecases.sessions.sessions import OpenedSession
 
 P = ParamSpec("P")

@@ -6,8 +6,7 @@ from typing import Any, Final
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.memory import GENERAL, Memory
 from lamplighter.domain.search.search import NotebookText, SearchLayer, SearchResult
-from lamplighter.domain.sessions.markers import escape_markers
-from lamplighter.domain.text import one_line, shorten
+from lamplighter.domain.text import escape_markers, one_line, shorten
 from lamplighter.formats import serialize
 from lamplighter.formats.tools.table import ReadMemory, SaveObservation, SearchMemories
 from lamplighter.repository.sessions import marker_results

@@ -13,7 +13,6 @@ from lamplighter.domain.clients.agent_block import QUERY_CHARS as QUERY_CHARS
 from lamplighter.domain.clients.agent_block import SESSIONS as SESSIONS
 from lamplighter.domain.clients.agent_block import IncludedMemory as Told
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search.search import (
     SearchLayer,
     SearchMethod,
@@ -23,12 +22,12 @@ from lamplighter.domain.search.search import (
 )
 from lamplighter.domain.sessions.context import NO_ROOM, Placement, estimate_tokens
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import normalize_project, one_line
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.clients import agents, client_sessions
 from lamplighter.repository.clients.agents import AgentActivity
 from lamplighter.repository.memory import exposures, knowledge
-from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.access.project_wall import is_visible
 from lamplighter.usecases.clients import client_sessions as clients
 from lamplighter.usecases.context import Context

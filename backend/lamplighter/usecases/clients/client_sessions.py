@@ -8,7 +8,6 @@ from typing import Final
 from lamplighter.domain.clients.client_prompt import ClientPrompt, admit_prompt
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
 from lamplighter.domain.memory.admit import Redact
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search.relevance import keywords
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.sessions.summary import (
@@ -17,7 +16,13 @@ from lamplighter.domain.sessions.summary import (
     summarize_messages,
     withdrawn_quote,
 )
-from lamplighter.domain.text import clean_lines, one_line, shorten, without_private
+from lamplighter.domain.text import (
+    clean_lines,
+    normalize_project,
+    one_line,
+    shorten,
+    without_private,
+)
 from lamplighter.repository import Database, writing
 from lamplighter.repository.clients import (
     client_prompts,

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from lamplighter.domain.memory.memory import OPERATIONS, Memory
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.text import normalize_project
 from lamplighter.formats import native_export, serialize, third_party_export
 from lamplighter.formats.import_records import memory_ref
 from lamplighter.repository import Database, reading

@@ -12,9 +12,8 @@ from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.admit import Redact, admit_candidate
 from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange
 from lamplighter.domain.memory.memory import OPERATIONAL, Memory, MemoryId
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import content_hash, one_line
+from lamplighter.domain.text import content_hash, normalize_project, one_line
 from lamplighter.formats.import_records import (
     ImportRecord,
     MemoryRecord,

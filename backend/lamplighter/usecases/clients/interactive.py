@@ -22,7 +22,12 @@ from lamplighter.domain.memory.knowledge import SaveOutcome
 from lamplighter.domain.memory.memory import Candidate, Memory, Source, Trust
 from lamplighter.domain.search.relevance import is_relevant, shares_topic
 from lamplighter.domain.search.search import SearchLayer, SearchRequest, SemanticIndex
-from lamplighter.domain.sessions.context import MemoryBlock, Placement, estimate_tokens
+from lamplighter.domain.sessions.context import (
+    MemoryBlock,
+    Placement,
+    SessionPrompt,
+    estimate_tokens,
+)
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.sessions.summary import USER, Message, count_messages, summarize_messages
 from lamplighter.domain.text import (
@@ -36,7 +41,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.clients import client_sessions, interactive_sessions
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import sessions
-from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.clients import client_sessions as clients
 from lamplighter.usecases.clients import digests, tool_hooks
 from lamplighter.usecases.clients.client_sessions import NewSession
@@ -106,7 +111,7 @@ async def start_context(
         recent = await _digests(here, session, current=compacted)
         block = await start_block(db, session.project, here.active.profile, recent, now=now)
         if await exposures.prompt(db, session.id) is None:
-            prompt = exposures.SessionPrompt(
+            prompt = SessionPrompt(
                 system="",
                 injected=block.text,
                 message="",

@@ -13,9 +13,9 @@ from lamplighter.domain.clients.interactive_text import (
     fit_sections,
 )
 from lamplighter.domain.memory.memory import MemoryKind
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.context import CHARS_PER_TOKEN, MemoryBlock, estimate_tokens
 from lamplighter.domain.sessions.session import ProfileLimits
+from lamplighter.domain.text import normalize_project
 from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import projects
 from lamplighter.usecases.graph.view import count_graph

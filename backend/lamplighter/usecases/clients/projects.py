@@ -9,8 +9,7 @@ from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange, Memory
 from lamplighter.domain.memory.knowledge import supersede
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import SUPERSEDES
-from lamplighter.domain.project import PROJECT_CHARS, normalize_project
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import PROJECT_CHARS, normalize_project, one_line
 from lamplighter.repository import Database, writing
 from lamplighter.repository.clients import client_prompts, client_sessions
 from lamplighter.repository.memory import knowledge, memories

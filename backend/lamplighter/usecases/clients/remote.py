@@ -28,7 +28,6 @@ from lamplighter.domain.memory.memory import (
     MemoryId,
     Source,
 )
-from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search.search import (
     SearchLayer,
     SearchMethod,
@@ -38,8 +37,8 @@ from lamplighter.domain.search.search import (
 )
 from lamplighter.domain.sessions.context import CHARS_PER_TOKEN
 from lamplighter.domain.sessions.session import Session, Status, Trigger
-from lamplighter.domain.text import clean_lines, one_line, shorten
-from lamplighter.usecases.access import instrumentation
+from lamplighter.domain.text import clean_lines, normalize_project, one_line, shorten
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.clients.agent_context import ContextBlock
 from lamplighter.usecases.clients.remote_http import RemoteClient, path_segment
 

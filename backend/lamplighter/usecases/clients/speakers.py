@@ -6,7 +6,7 @@ from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.agent import Agent, find_agent
 from lamplighter.domain.clients.speaker import DEFAULT_PROJECT, ClientIdentity
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField
-from lamplighter.domain.project import PROJECT_CHARS, normalize_project
+from lamplighter.domain.text import PROJECT_CHARS, normalize_project
 from lamplighter.repository import Database
 from lamplighter.repository.sessions import sessions
 

@@ -19,7 +19,7 @@ from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.admit import Redact, admit_knowledge
 from lamplighter.domain.memory.knowledge import with_source_trust
 from lamplighter.domain.memory.memory import Candidate, Memory
-from lamplighter.domain.search.passage import render_excerpt
+from lamplighter.domain.search.ranking import render_excerpt
 from lamplighter.domain.search.search import RecordedHit, SearchLayer, SearchRequest
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.context import render_bullet

@@ -15,7 +15,7 @@ from lamplighter.repository import reading, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import JournalEntry
 from lamplighter.repository.services import events
-from lamplighter.repository.store.paging import Page
+from lamplighter.repository.store.statements import Page
 from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.configuration.context import (
     CONFIGURE,

@@ -19,7 +19,7 @@ from lamplighter.domain.graph.entity import (
 )
 from lamplighter.domain.memory.memory import GLOBAL, PROJECT, clamp
 from lamplighter.domain.memory.reach import Reach
-from lamplighter.domain.project import normalize_project
+from lamplighter.domain.text import normalize_project
 from lamplighter.repository import Database
 from lamplighter.repository.graph import entities, relationships, rows
 from lamplighter.repository.graph.entities import Place

@@ -31,13 +31,13 @@ from lamplighter.domain.services.service import Services
 from lamplighter.domain.text import content_hash
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.access.journal import UNDO
-from lamplighter.repository.feed import changes
 from lamplighter.repository.graph import entities, evidence, position
 from lamplighter.repository.graph.entities import Place
 from lamplighter.repository.graph.evidence import Origin
 from lamplighter.repository.memory import history, memories, reviews
 from lamplighter.repository.memory.trash import TRASH
 from lamplighter.repository.services import events, incidents
+from lamplighter.repository.store import changes
 
 CHANGES_AT_ONCE: Final = 50
 MEMORIES_AT_ONCE: Final = 25

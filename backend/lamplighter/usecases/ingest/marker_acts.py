@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.memory.memory import LONG_MARKER_CHARS, Candidate, Category
 from lamplighter.domain.relate.reconcile import ReconcileOutcome
 from lamplighter.domain.services.cooldown import UseOutcome as Used
@@ -11,7 +12,6 @@ from lamplighter.domain.services.event import Level, parse_level
 from lamplighter.domain.services.service import GENERAL, ActionKind, undeclared_error
 from lamplighter.domain.sessions.handoff import REASON_CHARS, EscalationState
 from lamplighter.domain.sessions.markers import Marker, MarkerKind
-from lamplighter.domain.sessions.session import MAX_TIER
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import cooldowns, events

@@ -1,9 +1,10 @@
 """Saying: what a session of ours says by a tool, as a marker of its would."""
 
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
-from lamplighter.domain.sessions.session import MAX_TIER, Session
+from lamplighter.domain.sessions.session import Session
 from lamplighter.repository.memory import memories
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.ingest import session_lines

@@ -1,20 +1,15 @@
 """The evidence for a memory: its reports, the prompts that held it, and its contradictions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.memory.review import Review
-from lamplighter.domain.services.service import GENERAL, normalize_service_name
-from lamplighter.domain.text import one_line
 from lamplighter.formats import serialize
-from lamplighter.formats.audit import Audit, attach_evidence
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import evidence, memories
 from lamplighter.repository.memory.evidence import MemoryInclusion, MemoryReport, SourceCounts
-from lamplighter.repository.memory.memories import service_name
 from lamplighter.usecases.memory import lookup
 
 
@@ -129,31 +124,3 @@ def _contradiction_json(each: ContradictingMemory) -> dict[str, Any]:
             "resolution": review.resolution,
         },
     }
-
-
-async def page_on_topic(
-    db: Database,
-    topic: str,
-    *,
-    services: Sequence[str] = (),
-    limit: int,
-    position: Sequence[Any] | None = None,
-) -> Audit:
-    """Return one page of what is believed on a service, or where a word is said; raises Invalid."""
-    topic = one_line(topic)
-    if not topic:
-        raise Invalid(InvalidField("topic", "must not be empty"))
-    topic = GENERAL if normalize_service_name(topic) == GENERAL else topic
-    async with reading(db):
-        service = await service_name(db, topic, services)
-        result = await evidence.page_on_topic(db, topic, service, limit=limit, position=position)
-        page = result.page
-        rest = await evidence.evidence_of(db, [memory.id for memory in page.items])
-    return Audit(
-        topic=topic,
-        service=service,
-        beliefs=attach_evidence(page.items, rest),
-        active=result.active,
-        inactive=result.inactive,
-        position=None if page.position is None else tuple(page.position),
-    )

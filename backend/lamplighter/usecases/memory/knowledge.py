@@ -31,7 +31,7 @@ from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import knowledge, memories, trash
 from lamplighter.repository.memory import knowledge as timelines
 from lamplighter.repository.writes import store
-from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import curate
 

@@ -10,7 +10,7 @@ from lamplighter.domain.relate.reconcile import Effect, ReconcileOutcome, decide
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import writing
 from lamplighter.repository.writes import around, store
-from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.context import Context
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from lamplighter.domain.sessions.session import INDEX_BYTES
+from lamplighter.domain.limits import INDEX_BYTES
 from lamplighter.notebook.git import GitHistory
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.usecases.context import Context

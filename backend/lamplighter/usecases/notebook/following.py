@@ -8,12 +8,12 @@ from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.notebook.place import belongs, place_of
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.graph.position import memory_ids_after
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.trash import TRASH
 from lamplighter.repository.notebook import lines, pages
 from lamplighter.repository.notebook.pages import NotebookPosition
+from lamplighter.repository.store import changes
 
 CHANGES_AT_ONCE: Final = 500
 MEMORIES_AT_ONCE: Final = 500

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
+from lamplighter.domain.limits import INDEX_BYTES
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.notebook.index import render_index
 from lamplighter.domain.notebook.page import NotebookPage, PageText, line_of
 from lamplighter.domain.notebook.place import INDEX, owner_of
-from lamplighter.domain.sessions.session import INDEX_BYTES
 from lamplighter.formats import notebook as markdown
 from lamplighter.repository import Database, reading
 from lamplighter.repository.notebook import pages

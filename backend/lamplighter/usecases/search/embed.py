@@ -11,9 +11,9 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.search.semantic import IndexProgress, embedding_text, length_weight
 from lamplighter.embedding import Embedding
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed import changes
 from lamplighter.repository.search import embeddings
 from lamplighter.repository.search.embeddings import UnembeddedMemory
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.driver import Error
 
 logger = logging.getLogger(__name__)

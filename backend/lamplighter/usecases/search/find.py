@@ -14,13 +14,19 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.metadata import metadata_pairs
 from lamplighter.domain.memory.reach import Reach
-from lamplighter.domain.project import normalize_project
-from lamplighter.domain.search import ranking, scope_terms
-from lamplighter.domain.search.fusion import MEANING
-from lamplighter.domain.search.passage import best_passage
+from lamplighter.domain.search import ranking
 from lamplighter.domain.search.query import ParsedQuery, parse_query
-from lamplighter.domain.search.ranking import KEY_SCORE, NEXT_TO, QueryWeights
+from lamplighter.domain.search.ranking import (
+    KEY_SCORE,
+    MEANING,
+    NEXT_TO,
+    QueryWeights,
+    best_passage,
+)
 from lamplighter.domain.search.search import (
+    UNINDEXED,
+    VECTORS,
+    NoSemanticSearch,
     ScoreReason,
     SearchLayer,
     SearchMethod,
@@ -29,20 +35,27 @@ from lamplighter.domain.search.search import (
     SearchResults,
     SemanticIndex,
 )
+from lamplighter.domain.search.terms import normalize_key
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
+from lamplighter.domain.text import normalize_project
 from lamplighter.repository import Database
-from lamplighter.repository.search import backlog
-from lamplighter.repository.search.deadline import Deadline, DeadlineExceeded, time_limit
-from lamplighter.repository.search.index import IndexedRow, fetch_rows, layer_of
-from lamplighter.usecases.access import instrumentation
+from lamplighter.repository.search import index
+from lamplighter.repository.search.index import (
+    Deadline,
+    DeadlineExceeded,
+    IndexedRow,
+    fetch_rows,
+    layer_of,
+    time_limit,
+)
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.search import keyword_search as keywords
-from lamplighter.usecases.search.fusion import (
+from lamplighter.usecases.search.keyword_search import (
     Nearest,
     Scored,
     merge_semantic,
     start_semantic_search,
 )
-from lamplighter.usecases.search.semantic import NoSemanticSearch, SemanticSearch
 
 T = TypeVar("T")
 
@@ -58,8 +71,6 @@ CATCHING_FEW_SECONDS: Final = 1.0
 SMALL_STORE: Final = 5_000
 """Of so few documents every layer is searched completely, whatever the deadline."""
 
-VECTORS: Final = "vectors"
-UNINDEXED: Final = "unindexed"
 BUSY: Final = (
     f"The search did not finish within {PATIENCE_SECONDS:g} s because the machine is "
     f"overloaded. Try again."
@@ -116,21 +127,14 @@ async def catch_up(db: Database, layers: Sequence[SearchLayer] = (SearchLayer.ME
 
     Within a transaction nothing is written.
     """
-    if not await backlog.has_pending(db, layers):
+    if not await index.has_pending(db, layers):
         return True
     if db.in_transaction:
         return False
-    few = await backlog.count_pending(db, layers, most=FEW_WAITING + 1) <= FEW_WAITING
+    few = await index.count_pending(db, layers, most=FEW_WAITING + 1) <= FEW_WAITING
     seconds = CATCHING_FEW_SECONDS if few else CATCHING_SECONDS
-    await backlog.catch_up_within(db, layers, seconds=seconds)
-    return not await backlog.has_pending(db, layers)
-
-
-async def missing_parts(db: Database, near: SemanticIndex | None) -> list[str]:
-    """Return what a search made now would leave out; nothing is waited for."""
-    waiting = await backlog.has_pending(db, [SearchLayer.MEMORY])
-    loading = isinstance(near, SemanticSearch) and not near.ready
-    return [*([UNINDEXED] if waiting else []), *([VECTORS] if loading else [])]
+    await index.catch_up_within(db, layers, seconds=seconds)
+    return not await index.has_pending(db, layers)
 
 
 async def _with_patience(db: Database, work: Coroutine[Any, Any, T]) -> T:
@@ -258,7 +262,7 @@ def _make_result(
     )
     reasons = [ScoreReason(_spelled(each.what, question), each.score) for each in reasons]
     if isinstance(row, Memory) and row.topic_key and question.keys:
-        key = scope_terms.normalize_key(row.topic_key)
+        key = normalize_key(row.topic_key)
         if any(key == asked or key.startswith(f"{asked}/") for asked in question.keys):
             exact = 1.0 if key in question.keys else 0.5
             reasons.append(ScoreReason(f"topic key {row.topic_key}", KEY_SCORE * exact))

@@ -1,23 +1,56 @@
-"""Keyword search: which documents of the index match, and what the words of each count."""
+"""What keywords find, layer by layer, and what meaning finds of the memories, as one order."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+import asyncio
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
+from heapq import nlargest
 from typing import Final
 
-from lamplighter.domain.search import scope_terms
+from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.search.query import ParsedQuery
-from lamplighter.domain.search.ranking import CorpusStats, QueryWeights
-from lamplighter.domain.search.search import SearchLayer, SearchRequest
-from lamplighter.domain.search.terms import terms
+from lamplighter.domain.search.ranking import (
+    MEANING,
+    WEIGHT,
+    CorpusStats,
+    Fields,
+    QueryWeights,
+    full_score,
+    fuse_scores,
+    read_share,
+)
+from lamplighter.domain.search.search import ScoreReason, SearchLayer, SearchRequest, SemanticIndex
+from lamplighter.domain.search.terms import (
+    EVERYWHERE,
+    NO_SERVICE,
+    category_term,
+    home_term,
+    key_term,
+    kind_term,
+    metadata_term,
+    project_term,
+    service_term,
+    tag_term,
+    terms,
+)
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.repository import Database
 from lamplighter.repository.search import index
-from lamplighter.repository.search.index import COUNTED, RANKED, MatchTerms, is_newer
+from lamplighter.repository.search.index import (
+    COUNTED,
+    RANKED,
+    Document,
+    MatchTerms,
+    is_newer,
+    layer_of,
+    memory_of,
+)
 from lamplighter.repository.store.database import home_of
 from lamplighter.repository.store.tables import ASIDE, BASES, STEP
-from lamplighter.usecases.search.fusion import Scored
 
+COMPARED: Final = 50
+"""How many of the best keyword results get a semantic score although they are not the nearest."""
 READ_TERMS: Final = 30_000
 """Of how many documents at most the index is read for the words that are looked for."""
 
@@ -26,6 +59,122 @@ ENOUGH: Final = 5 * RANKED
 """Of a long prompt the rarest words are looked for until they find about so many."""
 
 EVERYTHING: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """One thing that matches: its number in the index, and what it scores.
+
+    Of the score `meaning` is what it means; the rest are the words of its `document`, of
+    whose scores `share` counts. `named` is how well its topic key is the one that is asked
+    for: it is read before others.
+    """
+
+    number: int
+    score: float
+    document: Document | None = None
+    share: float = 1.0
+    meaning: float = 0.0
+    named: int = 0
+
+    @property
+    def fields(self) -> Fields | None:
+        """The terms of its document, if words found it."""
+        return None if self.document is None else self.document.fields
+
+    def reasons(self, weights: QueryWeights) -> list[ScoreReason]:
+        """Return what counts for it; `weights` are those of the query."""
+        reasons: list[ScoreReason] = []
+        if self.document is not None:
+            parts = weights.reasons(self.document.fields, self.document.size)
+            reasons = [ScoreReason(each.what, each.score * self.share) for each in parts]
+        if self.meaning:
+            reasons.append(ScoreReason(MEANING, self.meaning))
+        return reasons
+
+
+Nearest = Awaitable[Sequence[tuple[int, float]]]
+
+
+@contextmanager
+def start_semantic_search(
+    near: SemanticIndex | None, question: ParsedQuery, *, ahead: bool
+) -> Iterator[Nearest | None]:
+    """Look for what is near in meaning, `ahead` while words are looked for.
+
+    Nothing of it goes on behind. A phrase and a word that must not stand there are about
+    words: then nothing is looked for.
+    """
+    if near is None or question.phrases or question.without:
+        yield None
+        return
+    asking = near(question.request.query, None, request=question.request)
+    if not ahead:
+        with closing(asking):
+            yield asking
+        return
+    task = asyncio.create_task(asking)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        yield task
+    finally:
+        task.cancel()
+
+
+async def merge_semantic(
+    found_so_far: Sequence[Scored],
+    question: ParsedQuery,
+    near: SemanticIndex,
+    nearest: Nearest | None,
+    *,
+    full: float,
+) -> list[Scored] | None:
+    """Return what matches with what meaning counts, and what only it finds; None when it is late.
+
+    `full` is what a text with all the words of the query would score. Where no `nearest` were
+    looked for, meaning only weighs what words find.
+    """
+    text = question.request.query
+    keyword_hits = {memory_of(each.number): each for each in found_so_far if _is_memory(each)}
+    try:
+        meaning = {} if nearest is None else dict(await nearest)
+        best = nlargest(COMPARED, keyword_hits, key=lambda each: keyword_hits[each].score)
+        rest = [each for each in best if each not in meaning]
+        meaning |= dict(await near(text, rest)) if rest else {}
+    except (TimeoutError, Unavailable):
+        return None
+    return _combine_scores(found_so_far, keyword_hits, meaning, full)
+
+
+def _combine_scores(
+    every: Sequence[Scored],
+    by_words: Mapping[int, Scored],
+    meaning: Mapping[int, float],
+    full: float,
+) -> list[Scored]:
+    """Return both as one: in the scale of the words, so that other layers still compare."""
+    scores = {number: each.score for number, each in by_words.items()}
+    scale = full_score(scores, full)
+    share = 1.0 - WEIGHT if scores and meaning else 1.0
+    combined = [_scale_score(each, share) for each in every if not _is_memory(each)]
+    read = {
+        number: read_share(each.document.size) for number, each in by_words.items() if each.document
+    }
+    for each in fuse_scores(scores, meaning, full=full, read=read):
+        means = each.meaning * scale
+        if own := by_words.get(each.id):
+            combined.append(_scale_score(own, share, meaning=means))
+        elif means:
+            combined.append(Scored(number=each.id, score=means, meaning=means))
+    return combined
+
+
+def _scale_score(each: Scored, share: float, meaning: float = 0.0) -> Scored:
+    return replace(each, score=each.score * share + meaning, share=share, meaning=meaning)
+
+
+def _is_memory(each: Scored) -> bool:
+    return layer_of(each.number) is SearchLayer.MEMORY
 
 
 def layers_of(request: SearchRequest) -> list[SearchLayer]:
@@ -39,24 +188,24 @@ def _scope(db: Database, request: SearchRequest, layer: SearchLayer) -> tuple[tu
     """Return the groups of terms of which one each must hold of what is wanted."""
     groups: list[tuple[str, ...]] = []
     if layer is SearchLayer.PAGE:
-        groups.append((scope_terms.home_term(home_of(db)),))
+        groups.append((home_term(home_of(db)),))
     if request.project is not None:
-        everywhere = (scope_terms.EVERYWHERE,) if layer is SearchLayer.MEMORY else ()
-        groups.append((scope_terms.project_term(request.project), *everywhere))
+        everywhere = (EVERYWHERE,) if layer is SearchLayer.MEMORY else ()
+        groups.append((project_term(request.project), *everywhere))
     if request.service is not None:
-        general = (scope_terms.NO_SERVICE,) if request.general else ()
+        general = (NO_SERVICE,) if request.general else ()
         groups.append((*dict.fromkeys((_service(request.service), *general)),))
     if request.categories:
-        groups.append(tuple(map(scope_terms.category_term, dict.fromkeys(request.categories))))
+        groups.append(tuple(map(category_term, dict.fromkeys(request.categories))))
     if request.kind is not None:
-        groups.append((scope_terms.kind_term(request.kind),))
-    groups += [(scope_terms.tag_term(tag),) for tag in request.tags]
-    groups += [(scope_terms.metadata_term(*pair),) for pair in request.metadata]
+        groups.append((kind_term(request.kind),))
+    groups += [(tag_term(tag),) for tag in request.tags]
+    groups += [(metadata_term(*pair),) for pair in request.metadata]
     return tuple(groups)
 
 
 def _service(name: str) -> str:
-    return scope_terms.service_term(None if normalize_service_name(name) == GENERAL else name)
+    return service_term(None if normalize_service_name(name) == GENERAL else name)
 
 
 async def corpus(db: Database, question: ParsedQuery, layers: Sequence[SearchLayer]) -> CorpusStats:
@@ -92,7 +241,7 @@ async def score_layer(
             rest = tuple(each for each in question.terms if each not in rarest)
             some += await ask(replace(matching, terms=rest), expected=EVERYTHING)
         if layer is SearchLayer.MEMORY and question.keys:
-            keys = tuple(map(scope_terms.key_term, question.keys))
+            keys = tuple(map(key_term, question.keys))
             by_key += await ask(replace(matching, terms=(), scope=(*scope, keys)), expected=0)
         matches += some
     documents = {each.number: each for each in (*matches, *by_key)}

@@ -7,13 +7,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.search.search import SearchRequest
+from lamplighter.domain.search.search import (
+    UNINDEXED,
+    VECTORS,
+    SearchLayer,
+    SearchRequest,
+    SemanticIndex,
+)
 from lamplighter.domain.search.semantic import IndexProgress
 from lamplighter.embedding import Embedding, Vector
 from lamplighter.repository import Database
-from lamplighter.repository.feed import changes
-from lamplighter.repository.search import embeddings
-from lamplighter.repository.search.deadline import Deadline, DeadlineExceeded, time_limit
+from lamplighter.repository.search import embeddings, index
+from lamplighter.repository.search.index import Deadline, DeadlineExceeded, time_limit
+from lamplighter.repository.store import changes
 
 if TYPE_CHECKING:
     from lamplighter.embedding.codes import VectorCodes, VectorFilter
@@ -30,19 +36,6 @@ MAX_WAITING: Final = 8
 LOADING: Final = "The embedding model is loading."
 MIN_COVERAGE: Final = 0.9
 """Below this share, embedded memories would rank first just for having a vector."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoSemanticSearch:
-    """Replaces `Nearby` without an installed model: search uses keywords alone."""
-
-    why: str
-
-    async def __call__(
-        self, query: str, ids: Sequence[int] | None = None, *, request: SearchRequest | None = None
-    ) -> Sequence[tuple[int, float]]:
-        """Say why there is no answer."""
-        raise Unavailable(self.why)
 
 
 @dataclass(slots=True)
@@ -245,3 +238,10 @@ def _code_filter(request: SearchRequest | None) -> "VectorFilter":
         general=request.general,
         categories=request.categories,
     )
+
+
+async def missing_parts(db: Database, near: SemanticIndex | None) -> list[str]:
+    """Return what a search made now would leave out; nothing is waited for."""
+    waiting = await index.has_pending(db, [SearchLayer.MEMORY])
+    loading = isinstance(near, SemanticSearch) and not near.ready
+    return [*([UNINDEXED] if waiting else []), *([VECTORS] if loading else [])]

@@ -18,9 +18,11 @@ from lamplighter.domain.memory.memory import Category, Trust
 from lamplighter.domain.services import cooldown
 from lamplighter.domain.services.cooldown import (
     ATTEMPTS,
+    LONGEST_WINDOW,
     CooldownStatus,
     CooldownUse,
     UseOutcome,
+    uses_of,
 )
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import (
@@ -37,7 +39,6 @@ from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import halts, sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.access.recording import recording
-from lamplighter.usecases.services.cooldown_usage import LONGEST_WINDOW, uses_of
 
 MAX_USES: Final = 20
 PAIR_WINDOW: Final = timedelta(minutes=30)

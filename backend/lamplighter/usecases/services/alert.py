@@ -26,7 +26,7 @@ from lamplighter.formats.alerts.prompt import build_prompt
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import alerts, events, incidents
 from lamplighter.repository.sessions import requests
-from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.silence import silences

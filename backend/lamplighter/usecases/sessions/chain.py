@@ -8,8 +8,10 @@ from typing import Final
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.learning.changes import BEFORE
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.cooldown import (
     HEALTHY_ROUNDS,
+    LONGEST_WINDOW,
     CooldownUse,
     UseOutcome,
 )
@@ -24,12 +26,12 @@ from lamplighter.domain.services.service import (
 from lamplighter.domain.sessions import handoff as rules
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState, Finding, Handoff
 from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import MAX_TIER, Session, SessionPlan, Status, Trigger
+from lamplighter.domain.sessions.session import Session, SessionPlan, Status, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks, cooldowns, events, findings, notices, series
 from lamplighter.repository.sessions import approvals, escalations, sessions
-from lamplighter.usecases.services import act, cooldown_usage
+from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import outcomes, parking
 
 ASK_AGAIN_AFTER: Final = timedelta(hours=24)
@@ -100,7 +102,7 @@ async def handoff_from(
     changed = await events.last_change(
         db, [each.name for each in needs] or named, start=now - BEFORE, until=now
     )
-    tried = await cooldowns.spent_since(db, now - cooldown_usage.LONGEST_WINDOW)
+    tried = await cooldowns.spent_since(db, now - LONGEST_WINDOW)
     return Handoff(
         session_id=parent_id,
         tier=accepted[0].tier,
@@ -255,7 +257,7 @@ async def services_waiting(
     well = await series.recovered(db, [each.name for each in here]) if here else set()
     here = [each for each in here if each.name not in well]
     waiting: dict[str, WaitingService] = {}
-    used = await cooldown_usage.by_service(db, [service.name for service in here], now=now)
+    used = await cooldowns.usage_of(db, [service.name for service in here], now=now)
     full = await parking.capacity_reason(db, active.max_parked) if here else ""
     for service in here:
         by, at = (
@@ -300,7 +302,7 @@ async def _clear(
 ) -> None:
     uses = [
         use
-        for use in await cooldowns.spent_since(db, now - cooldown_usage.LONGEST_WINDOW)
+        for use in await cooldowns.spent_since(db, now - LONGEST_WINDOW)
         if normalize_service_name(use.service) == normalize_service_name(service)
     ]
     if not uses or any(use.outcome is UseOutcome.RESERVED for use in uses):

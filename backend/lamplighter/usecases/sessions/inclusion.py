@@ -1,9 +1,9 @@
 """Include: whether the next prompt includes a memory, why, and what would include it.
 
-The answer comes from the packing of the prompt itself: `recall.build_memory_context`.
+The answer comes from the packing of the prompt itself: `prompts.build_memory_context`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -25,9 +25,9 @@ from lamplighter.domain.sessions.inclusion import (
 )
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import exposures
-from lamplighter.usecases.graph.focus import related_services
-from lamplighter.usecases.memory import lookup, recall
-from lamplighter.usecases.memory.recall import Hypothesis
+from lamplighter.usecases.memory import lookup
+from lamplighter.usecases.sessions import prompts
+from lamplighter.usecases.sessions.prompts import Hypothesis
 
 WITHOUT = "Not included: the preview excludes this memory."
 
@@ -38,23 +38,29 @@ class InclusionRequest:
 
     budget: int
     services: tuple[str, ...] | None = None
-    what_if: Hypothesis = recall.NO_CHANGE
+    what_if: Hypothesis = prompts.NO_CHANGE
 
 
 async def explain(
-    db: Database, memory_id: int, request: InclusionRequest, services: Services, *, now: datetime
+    db: Database,
+    memory_id: int,
+    request: InclusionRequest,
+    services: Callable[[], Services],
+    *,
+    now: datetime,
 ) -> Inclusion:
     """Return whether a prompt includes a memory, and why; raises NotFound.
 
-    Of an earlier moment there is no way to include a memory any more.
+    Of an earlier moment there is no way to include a memory any more. `services` returns the
+    declared ones, where they matter.
     """
     what_if = request.what_if
     focus = request.services
-    around = tuple(await related_services(db, services, focus)) if focus else ()
+    around = tuple(await prompts.related(db, services(), focus)) if focus else ()
     async with reading(db):
         existing = await lookup.get(db, memory_id, at=what_if.at)
         prospect = InclusionProbe(existing, now)
-        block = await recall.build_memory_context(
+        block = await prompts.build_memory_context(
             db,
             budget=request.budget,
             focus=request.services,
@@ -75,7 +81,7 @@ async def explain(
     if what_if.at is not None or found.reason is InclusionReason.INCLUDED:
         return found
     return replace(
-        found, ways=tuple(_list_ways(prospect, lines, request, services, total=block.total))
+        found, ways=tuple(_list_ways(prospect, lines, request, services(), total=block.total))
     )
 
 
@@ -83,7 +89,7 @@ async def _lines_before(
     db: Database, memory: Memory, request: InclusionRequest, around: Sequence[str]
 ) -> list[ServiceLines]:
     """Return the lines that are chosen before a memory."""
-    circles = recall.circles(request.services, around, request.what_if)
+    circles = prompts.circles(request.services, around, request.what_if)
     at = next(at for at, each in enumerate(circles) if each.holds(memory.service))
     return await exposures.lines_before(db, memory, circles[at], circles[:at])
 

@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
-from lamplighter.domain.services.service import GENERAL, Services, normalize_service_name
+from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.context import (
     BlockDifference,
     MemoryBlock,
     Placement,
+    SessionPrompt,
     compare_blocks,
     estimate_tokens,
     extract_block,
@@ -18,13 +19,9 @@ from lamplighter.domain.sessions.context import (
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
-from lamplighter.repository.memory import exposures, memories
-from lamplighter.repository.memory.exposures import SessionPrompt
-from lamplighter.repository.sessions import sessions
-from lamplighter.usecases.graph.focus import related_services
-from lamplighter.usecases.memory import recall
-from lamplighter.usecases.memory.recall import Hypothesis
+from lamplighter.repository.memory import memories
 from lamplighter.usecases.sessions import prompts
+from lamplighter.usecases.sessions.prompts import Hypothesis
 
 NOW: Final = "now"
 LARGEST: Final = 2**63 - 1
@@ -39,7 +36,7 @@ class PreviewRequest:
 
     plan: SessionPlan
     budget: int
-    what_if: Hypothesis = recall.NO_CHANGE
+    what_if: Hypothesis = prompts.NO_CHANGE
     against: str | None = None
 
 
@@ -157,17 +154,6 @@ def parse_comparison(text: str | None) -> str | None:
     raise Invalid(InvalidField("compare_to", "must be now or the number of a session"))
 
 
-def parse_focus(text: str | None, services: Services) -> tuple[str, ...] | None:
-    """Return the named services; memories may be about removed ones."""
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    found = [
-        (services.find(name), name) for name in names if normalize_service_name(name) != GENERAL
-    ]
-    return tuple(service.name if service else name for service, name in found) or None
-
-
 async def _check(db: Database, what_if: Hypothesis) -> None:
     there = await memories.existing_ids(db, what_if.without, at=what_if.at)
     missing = [str(number) for number in what_if.without if number not in there]
@@ -179,6 +165,9 @@ async def _check(db: Database, what_if: Hypothesis) -> None:
 
 
 async def _recorded_block(db: Database, text: str) -> str:
+    from lamplighter.repository.memory import exposures  # for a comparison with a session
+    from lamplighter.repository.sessions import sessions
+
     number = int(text)
     if number > LARGEST or await sessions.get(db, number) is None:
         raise NotFound(f"Session {number} not found.")
@@ -197,6 +186,4 @@ async def _difference(
 
 
 async def _circles(db: Database, plan: SessionPlan, services: Services) -> Circles:
-    if not plan.services:
-        return Circles()
-    return Circles(plan.services, tuple(await related_services(db, services, plan.services)))
+    return Circles(plan.services or (), tuple(await prompts.related(db, services, plan.services)))

@@ -8,7 +8,7 @@ from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.sessions.context import MemoryBlock, Placement, estimate_tokens
 from lamplighter.domain.sessions.inclusion import InclusionProbe, find_reason
 from lamplighter.repository import Database, reading
-from lamplighter.usecases.memory.recall import Hypothesis, build_memory_context
+from lamplighter.usecases.sessions.prompts import Hypothesis, build_memory_context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

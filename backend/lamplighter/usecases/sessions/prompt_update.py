@@ -13,9 +13,8 @@ from lamplighter.domain.text import clean_lines
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import approvals, escalations
-from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory import recall
 from lamplighter.usecases.sessions import prompts
 
 MAX_APPROVALS: Final = 20
@@ -87,4 +86,4 @@ async def _render(db: Database, about: PromptRecipient, at: datetime) -> tuple[M
         handoff=about.handoff,
         now=at,
     )
-    return block, recall.system_prompt_suffix(environment, block)
+    return block, prompts.system_prompt_suffix(environment, block)

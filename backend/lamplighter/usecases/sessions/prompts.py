@@ -1,21 +1,33 @@
-"""The prompt of a session: the text of its tier, its memory block and its environment."""
+"""The prompt of a session: the text of its tier, its memory block and its environment.
+
+Why each memory is included or not follows from the packing.
+"""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lamplighter.assets import PROMPTS
-from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.context import MemoryBlock
-from lamplighter.domain.sessions.environment import build_env_context
-from lamplighter.domain.sessions.handoff import Handoff, join_names
+from lamplighter.domain.limits import DEFAULT_BUDGET
+from lamplighter.domain.services.service import GENERAL, Services, normalize_service_name
+from lamplighter.domain.sessions.context import (
+    BlockPacker,
+    MemoryBlock,
+    SessionPrompt,
+    build_env_context,
+)
 from lamplighter.domain.sessions.session import TIERS, SessionPlan
-from lamplighter.repository import Database
-from lamplighter.repository.memory import exposures
-from lamplighter.usecases.graph.focus import related_services
-from lamplighter.usecases.memory import recall
-from lamplighter.usecases.services import cooldown_usage
+from lamplighter.domain.text import join_names
+from lamplighter.repository import Database, reading
+from lamplighter.repository.memory import memories
+from lamplighter.repository.memory.memories import PromptFilter
+
+if TYPE_CHECKING:
+    from lamplighter.domain.sessions.handoff import Handoff
+    from lamplighter.domain.sessions.inclusion import InclusionProbe
+from lamplighter.repository.services import cooldowns
 
 TOOLS: Final = "tools"
 _PARTIAL: Final = re.compile(r"^\{\{ *([a-z-]+) *\}\}$", re.MULTILINE)
@@ -25,6 +37,19 @@ MESSAGES: Final = {
     2: "Find out what is wrong with {}.",
     3: "Repair {}.",
 }
+PAGE: Final = 250
+MAX_EXCLUDED: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis:
+    """A hypothetical prompt without some memories, or as of an earlier moment."""
+
+    without: tuple[int, ...] = ()
+    at: datetime | None = None
+
+
+NO_CHANGE: Final = Hypothesis()
 
 
 def system_prompt(tier: int, tools: Collection[str] = ()) -> str:
@@ -45,11 +70,11 @@ def _partial(name: str) -> str:
 
 def prompt_of(
     plan: SessionPlan, block: MemoryBlock, environment: str, *, budget: int
-) -> exposures.SessionPrompt:
+) -> SessionPrompt:
     """Return all that a session of this plan is given, as it is kept."""
-    return exposures.SessionPrompt(
+    return SessionPrompt(
         system=system_prompt(plan.tier, plan.tools),
-        injected=recall.system_prompt_suffix(environment, block),
+        injected=system_prompt_suffix(environment, block),
         message=plan.prompt or _usual_message(plan),
         tokens=block.tokens,
         budget=budget,
@@ -62,8 +87,8 @@ async def build_context(
     services: Services,
     *,
     budget: int,
-    handoff: Handoff | None = None,
-    what_if: recall.Hypothesis = recall.NO_CHANGE,
+    handoff: "Handoff | None" = None,
+    what_if: Hypothesis = NO_CHANGE,
     now: datetime,
 ) -> tuple[MemoryBlock, str]:
     """Return the prompt of a session of this plan: its memory block and its environment.
@@ -71,14 +96,109 @@ async def build_context(
     `what_if` says what would be otherwise with the memories; the rest is as it is now.
     """
     in_scope = [each for each in services if plan.services is None or each.name in plan.services]
-    around = await related_services(db, services, plan.services) if plan.services else []
-    block = await recall.build_memory_context(
+    around = await related(db, services, plan.services)
+    block = await build_memory_context(
         db, budget=budget, focus=plan.services, neighbours=around, what_if=what_if
     )
-    used = await cooldown_usage.by_service(db, [each.name for each in in_scope], now=now)
+    used = await cooldowns.usage_of(db, [each.name for each in in_scope], now=now)
     return block, build_env_context(plan, in_scope, now=now, used=used, handoff=handoff)
+
+
+def parse_focus(text: str | None, services: Services) -> tuple[str, ...] | None:
+    """Return the named services; memories may be about removed ones."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    found = [
+        (services.find(name), name) for name in names if normalize_service_name(name) != GENERAL
+    ]
+    return tuple(service.name if service else name for service, name in found) or None
+
+
+async def related(db: Database, services: Services, names: Sequence[str] | None) -> list[str]:
+    """Return the services related to those that a prompt is about; none of one about all."""
+    if not names:
+        return []
+    from lamplighter.usecases.graph.focus import related_services  # it loads the graph
+
+    return await related_services(db, services, names)
 
 
 def _usual_message(plan: SessionPlan) -> str:
     names = "all services" if plan.services is None else join_names(plan.services)
     return MESSAGES[plan.tier].format(names)
+
+
+async def build_memory_context(
+    db: Database,
+    *,
+    budget: int = DEFAULT_BUDGET,
+    focus: Sequence[str] | None = None,
+    neighbours: Sequence[str] = (),
+    what_if: Hypothesis = NO_CHANGE,
+    prospect: "InclusionProbe | None" = None,
+) -> MemoryBlock:
+    """Build the operational memory block (SPEC-0015, Prompt Injection via buildMemoryContext).
+
+    Memories of the `focus` services are chosen and printed first; those of their neighbours
+    are chosen next. A `prospect` follows the choice among those of its own service; one that
+    is not eligible as it is counts as one more.
+    """
+    async with reading(db):
+        total = await memories.count_eligible(db, eligible(what_if))
+        if prospect is not None and not prospect.eligible:
+            total += 1
+        packing = BlockPacker(budget, total=total, focus=focus or ())
+        for circle in circles(focus, neighbours, what_if):
+            follows = prospect is not None and circle.holds(prospect.memory.service)
+            await _offer(db, packing, circle, prospect if follows else None)
+    found = packing.block()
+    kept = [each for each in found.placements if each.included]
+    left_out = [each for each in found.placements if not each.included]
+    return replace(found, placements=(*kept, *left_out[:MAX_EXCLUDED]))
+
+
+def eligible(what_if: Hypothesis) -> PromptFilter:
+    """Return what memories there are to choose among."""
+    return PromptFilter(without=what_if.without, at=what_if.at)
+
+
+def circles(
+    focus: Sequence[str] | None, neighbours: Sequence[str], what_if: Hypothesis
+) -> list[PromptFilter]:
+    """Return the memories to choose among, the circle that is chosen first in front."""
+    every = eligible(what_if)
+    if not focus:
+        return [every]
+    near = [each for each in (focus, neighbours) if each]
+    inner = [replace(every, services=tuple(services)) for services in near]
+    return [*inner, replace(every, services=(*focus, *neighbours), inside=False)]
+
+
+def system_prompt_suffix(environment: str, memory: MemoryBlock) -> str:
+    """Return what is appended to the system prompt: the surroundings, then the memories."""
+    return f"{environment}\n{memory.text}" if memory.text else environment
+
+
+async def _offer(
+    db: Database, packing: BlockPacker, selection: PromptFilter, prospect: "InclusionProbe | None"
+) -> None:
+    """Offer page after page; behind the first, only what is short enough for what is left."""
+    shortest = await memories.shortest_length(db, at=selection.at)
+    position = None
+    while selection.longest is None or selection.longest >= max(1, shortest):
+        page = await memories.list_eligible(db, selection, limit=PAGE, position=position)
+        for row in page.items:
+            if prospect is None and packing.room < 1 and packing.left_out >= MAX_EXCLUDED:
+                return  # no other one would be included, nor named
+            memory = memories.placed(row, selection.at)
+            if memory is None:
+                continue
+            if prospect is not None:
+                prospect.before(packing, memory)
+            packing.offer(memory)
+        position, selection = page.position, replace(selection, longest=packing.room)
+        if position is None:
+            break
+    if prospect is not None:
+        prospect.behind(packing)

@@ -8,14 +8,15 @@ from typing import Final
 
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Halted, Invalid, InvalidField, NotFound
+from lamplighter.domain.limits import DEFAULT_BUDGET
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions import exit_reasons
+from lamplighter.domain.sessions.context import SessionPrompt
 from lamplighter.domain.sessions.handoff import EscalationState, Handoff
 from lamplighter.domain.sessions.session import (
-    DEFAULT_BUDGET,
     Session,
     SessionPlan,
     SessionRequest,
@@ -31,7 +32,7 @@ from lamplighter.repository.memory import exposures
 from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import approvals, escalations, halts, requests, sessions
 from lamplighter.repository.upkeep import leases
-from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.fade import fade_for_session
 from lamplighter.usecases.sessions import chain, prompts
@@ -55,7 +56,7 @@ class OpenedSession:
     """A session that is about to run, and its prompt."""
 
     session: Session
-    prompt: exposures.SessionPrompt
+    prompt: SessionPrompt
     included: tuple[Memory, ...]
     handoff: Handoff | None = None
 

@@ -27,7 +27,7 @@ from lamplighter.formats.tools.definition import (
     ToolHints,
 )
 from lamplighter.repository.store.driver import Error
-from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases import instrumentation
 
 logger = logging.getLogger(__name__)
 

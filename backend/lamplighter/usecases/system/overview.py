@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from lamplighter.domain.services.checks.silence import Silence
-from lamplighter.domain.services.cooldown import CooldownStatus
+from lamplighter.domain.services.cooldown import CooldownStatus, statuses_of
 from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.series import CheckSeries, PointState
@@ -17,14 +17,13 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import OutcomeState, Session
 from lamplighter.repository import Database
 from lamplighter.repository.memory import facets, reviews
-from lamplighter.repository.services import checks, incidents, pauses, series
+from lamplighter.repository.services import checks, cooldowns, incidents, pauses, series
 from lamplighter.repository.services.checks import CheckDay, LatestResult
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.repository.store.database import home_of
 from lamplighter.repository.store.statements import Fetch
 from lamplighter.repository.upkeep import leases, statistics
 from lamplighter.repository.upkeep.statistics import Activity
-from lamplighter.usecases.services import cooldown_usage
 from lamplighter.usecases.services.silence import silences_of
 from lamplighter.usecases.sessions.statistics import DAYS, RunStatistics, first_day, summarize_runs
 
@@ -203,7 +202,7 @@ def _condition_fetches(services: Sequence[Service], now: datetime) -> list[Fetch
         checks.latest([(each.name, check.name) for each in services for check in each.checks]),
         series.by_key(names),
         pauses.covering_fetch(now),
-        cooldown_usage.uses_fetch(now),
+        cooldowns.uses_fetch(now),
     ]
 
 
@@ -216,7 +215,7 @@ def _conditions(
 ) -> list[ServiceCondition]:
     """Return the status of some services, of what `_condition_fetches` fetched."""
     counts, strips, latest, scheduled, paused, uses = fetched
-    used = cooldown_usage.statuses_of([each.name for each in services], uses, now=now)
+    used = statuses_of([each.name for each in services], uses, now=now)
     first = _first_of_strip(now)
     days = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
     silent = silences_of(services, paused, at=now)

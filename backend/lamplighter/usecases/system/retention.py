@@ -12,9 +12,9 @@ from lamplighter.domain.sessions.retention import Retention, fold_key, is_unchan
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.clients import transcripts
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import checks
 from lamplighter.repository.sessions import folding
+from lamplighter.repository.store import changes
 from lamplighter.repository.upkeep import pruning
 from lamplighter.repository.upkeep.batches import REST_SECONDS, in_batches
 

@@ -8,6 +8,7 @@ from lamplighter.domain.services import vitals as rules
 from lamplighter.domain.services.vitals import VitalSign, VitalStatus
 from lamplighter.repository import Database, reading
 from lamplighter.repository.services import notices
+from lamplighter.repository.store.database import revision_of
 from lamplighter.repository.upkeep import leases, migrate, vitals
 from lamplighter.usecases.health import measure as health
 from lamplighter.usecases.sessions.halt import HaltControl
@@ -31,7 +32,7 @@ async def quick_signs(db: Database, halt_control: HaltControl, *, now: datetime)
                 "database", VitalStatus.OK, f"The database is {size / 2**20:,.1f} MB", figure=size
             ),
             rules.judge_notices(*await notices.count_undelivered(db, since=now - NOTICES_SHOWN)),
-            rules.judge_schema(await vitals.revision(db), migrate.head()),
+            rules.judge_schema(await revision_of(db), migrate.newest_revision()),
             rules.judge_clock(await vitals.last_change_at(db), now=now),
             await memory_sign(db),
         ]

@@ -20,8 +20,8 @@ from lamplighter.domain.services.checks.push import (
 )
 from lamplighter.formats.serialize import Writer
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
 from lamplighter.repository.services import pushes
+from lamplighter.repository.store import changes
 from lamplighter.usecases.services import push_checks
 from lamplighter.usecases.services.push_checks import UNKNOWN_KEY, TooManySignals
 

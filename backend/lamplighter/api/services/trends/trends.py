@@ -10,7 +10,7 @@ from lamplighter.api.responses import answer
 from lamplighter.api.services.services import find_service
 from lamplighter.api.services.trends import shapes
 from lamplighter.repository import reading
-from lamplighter.repository.feed import changes
+from lamplighter.repository.store import changes
 from lamplighter.usecases.services import check_trends
 
 

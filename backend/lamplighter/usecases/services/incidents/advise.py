@@ -9,8 +9,7 @@ from lamplighter.domain.services.incident import IncidentSource
 from lamplighter.domain.services.service import Service
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
-from lamplighter.repository.services import incidents, outcomes
-from lamplighter.usecases.services import cooldown_usage
+from lamplighter.repository.services import cooldowns, incidents, outcomes
 from lamplighter.usecases.services.incidents import changes
 
 
@@ -33,7 +32,7 @@ async def has_known_fix(
         return False
     fix = found.fix.action
     kind = next((each.kind for each in service.actions if each.name == fix), None)
-    used = await cooldown_usage.by_service(db, [service.name], now=now)
+    used = await cooldowns.usage_of(db, [service.name], now=now)
     return any(each.free for each in used[service.name] if each.action is kind)
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from lamplighter.domain.learning.advice import ActionEvidence, configuration_key
 from lamplighter.domain.learning.signature import LATER, is_own_fault
+from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
     FLAPS,
@@ -19,7 +20,7 @@ from lamplighter.domain.services.incident import (
 )
 from lamplighter.domain.services.series import CheckSeries
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.session import MAX_TIER, SessionPlan, Trigger
+from lamplighter.domain.sessions.session import SessionPlan, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database
 from lamplighter.repository.services import incidents, notices

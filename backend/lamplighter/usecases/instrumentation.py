@@ -7,15 +7,18 @@ what it says.
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from lamplighter import telemetry
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory.knowledge import SavedKnowledge
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.search.search import SearchResults
-from lamplighter.domain.sessions.context import MemoryBlock
-from lamplighter.telemetry import Span, counts
+from lamplighter.telemetry import counts
+
+if TYPE_CHECKING:
+    from lamplighter.domain.memory.knowledge import SavedKnowledge
+    from lamplighter.domain.search.search import SearchResults
+    from lamplighter.domain.sessions.context import MemoryBlock
+    from lamplighter.telemetry import Span
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,12 +36,12 @@ def current_traceparent() -> str | None:
 
 
 def trace_search(
-    find: Callable[P, Coroutine[Any, Any, SearchResults]],
-) -> Callable[P, Coroutine[Any, Any, SearchResults]]:
+    find: "Callable[P, Coroutine[Any, Any, SearchResults]]",
+) -> "Callable[P, Coroutine[Any, Any, SearchResults]]":
     """Let each search be counted and timed, and tell what it found."""
 
     @wraps(find)
-    async def observed(*given: P.args, **more: P.kwargs) -> SearchResults:
+    async def observed(*given: P.args, **more: P.kwargs) -> "SearchResults":
         about = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": MEMORIES}
         with telemetry.span(f"retrieval {MEMORIES}", about) as span, counts.SEARCH_SECONDS.timed():
             results = await find(*given, **more)
@@ -55,12 +58,12 @@ def trace_search(
 
 
 def trace_save(
-    keep: Callable[P, Coroutine[Any, Any, SavedKnowledge]],
-) -> Callable[P, Coroutine[Any, Any, SavedKnowledge]]:
+    keep: "Callable[P, Coroutine[Any, Any, SavedKnowledge]]",
+) -> "Callable[P, Coroutine[Any, Any, SavedKnowledge]]":
     """Let each piece of knowledge that is kept, or refused, be counted."""
 
     @wraps(keep)
-    async def observed(*given: P.args, **more: P.kwargs) -> SavedKnowledge:
+    async def observed(*given: P.args, **more: P.kwargs) -> "SavedKnowledge":
         with telemetry.span("memory.save") as span:
             try:
                 saved = await keep(*given, **more)
@@ -90,7 +93,7 @@ def trace_write(
     return wrapped
 
 
-def trace_block(profile: str, block: MemoryBlock) -> None:
+def trace_block(profile: str, block: "MemoryBlock") -> None:
     """Record the memories of a block that is not empty."""
     if not block.text:
         return
@@ -100,7 +103,7 @@ def trace_block(profile: str, block: MemoryBlock) -> None:
 
 
 def trace_included(
-    span: Span, profile: str, included: Sequence[tuple[Memory, str]], tokens: int
+    span: "Span", profile: str, included: Sequence[tuple[Memory, str]], tokens: int
 ) -> None:
     """Record a context in its order: each memory, and how it was found."""
     span.note(
@@ -116,7 +119,7 @@ def trace_included(
     counts.INJECTED.add(profile, by=len(included))
 
 
-def trace_memory(span: Span, each: Memory, rank: int, method: str) -> None:
+def trace_memory(span: "Span", each: Memory, rank: int, method: str) -> None:
     """Record one memory, without its text."""
     span.event(
         EVENT,
@@ -130,7 +133,7 @@ def trace_memory(span: Span, each: Memory, rank: int, method: str) -> None:
     )
 
 
-def tool_span(name: str, parent: Mapping[str, str] | None) -> AbstractContextManager[Span]:
+def tool_span(name: str, parent: Mapping[str, str] | None) -> "AbstractContextManager[Span]":
     """Begin the span of a use of a tool; `parent` is one that is at work elsewhere."""
     about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     return telemetry.span(f"execute_tool {name}", about, parent=parent or None)

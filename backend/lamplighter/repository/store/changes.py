@@ -1,9 +1,9 @@
 """The change feed; each entry is written in the transaction of its change."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
@@ -58,24 +58,6 @@ async def append(
         )
     )
     db.changed = True
-
-
-class Publish(Protocol[V]):
-    """Records a change of a value of one entity, and returns the value."""
-
-    async def __call__(self, db: Database, each: V, op: ChangeOp, *, now: datetime) -> V:
-        """Record the change; call it within `writing`, beside the change itself."""
-
-
-def publisher(entity: str, as_json: Callable[[V], dict[str, Any]]) -> Publish[V]:
-    """Return what records the changes of an entity, each with the value as it is now."""
-
-    async def publish(db: Database, each: Any, op: ChangeOp, *, now: datetime) -> Any:
-        row = as_json(each)
-        await append(db, entity, each.id, op, now=now, version=each.version, row=row)
-        return each
-
-    return publish
 
 
 async def list_after(db: Database, seq: int, *, limit: int = PAGE) -> list[Change]:

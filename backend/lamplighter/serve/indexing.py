@@ -73,11 +73,11 @@ async def follow_step(db: Database, services: Callable[[], Services] | None) -> 
     if db.bringing:
         return FOLLOW_SECONDS
     try:
-        worked = await follow(db, services() if services else None, now=clock.now())
+        more = await follow(db, services() if services else None, now=clock.now())
     except (Error, LamplighterError, TimeoutError) as error:
         logger.warning("The knowledge graph cannot be updated now: %s", error)
         return RETRY_SECONDS
-    return PAUSE_SECONDS if worked else FOLLOW_SECONDS
+    return PAUSE_SECONDS if more else FOLLOW_SECONDS
 
 
 async def _follow(db: Database, services: Callable[[], Services] | None, start: float) -> None:

@@ -2,14 +2,18 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 MAX_NAME_CHARS: Final = 200
+FOLDED_NAMES: Final = 4_096
+"""How many names are kept with their folded form: one text has the same names several times."""
 
 _KEPT_SIGN: Final = re.compile(r"(?<=\d)[.](?=\d)|(?<=[^\W_])[+#]+")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 
+@lru_cache(FOLDED_NAMES)
 def fold_name(name: str) -> str:
     """Return the form in which names are compared, at most 200 characters; empty for no name.
 
@@ -25,6 +29,8 @@ def fold_name(name: str) -> str:
 
 def _fold_once(name: str) -> str:
     text = _decompose(_decompose(name).casefold())
+    if text.isalnum():
+        return text[:MAX_NAME_CHARS]
     kept = {at for sign in _KEPT_SIGN.finditer(text) for at in range(*sign.span())}
     signs = (each for at, each in enumerate(text) if each.isalnum() or at in kept)
     return "".join(signs)[:MAX_NAME_CHARS]
@@ -48,5 +54,7 @@ def abbreviates(short: str, name: str) -> bool:
 
 def _decompose(text: str) -> str:
     """Return a text in compatible forms, without accents."""
+    if text.isascii():
+        return text
     parts = unicodedata.normalize("NFKD", text)
     return unicodedata.normalize("NFKC", "".join(c for c in parts if not unicodedata.combining(c)))

@@ -18,6 +18,7 @@ from lamplighter.domain.graph.entity import (
 )
 from lamplighter.domain.graph.names import fold_name
 from lamplighter.repository.graph import entities, relationships, rows
+from lamplighter.repository.graph.cache import GraphCache
 from lamplighter.repository.graph.entities import Place
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import aliases, graph_evidence, graph_steps
@@ -44,14 +45,21 @@ class Origin:
     place: Place
 
 
-async def sync(db: Database, origin: Origin, extraction: Extraction, *, now: datetime) -> None:
+async def sync(
+    db: Database,
+    origin: Origin,
+    extraction: Extraction,
+    cache: GraphCache | None = None,
+    *,
+    now: datetime,
+) -> None:
     """Make the graph hold exactly what a source states now; call it within `writing`.
 
     What it no longer states has no evidence here any more, and ends where it has no other.
     """
-    targets = await _targets(db, origin, extraction, now=now)
-    query = sa.select(graph_evidence).where(_EV.source == origin.source, _EV.source_id == origin.id)
-    stored = {_target(row): row for row in await db.fetch_all(query.order_by(_EV.id))}
+    cache = cache or GraphCache(db)
+    targets = await _targets(db, origin, extraction, cache, now=now)
+    stored = {_target(row): row for row in await cache.evidence_of(origin.source, origin.id)}
     ended = [
         target
         for target, row in stored.items()
@@ -84,12 +92,12 @@ async def _begin(
 
 
 async def _targets(
-    db: Database, origin: Origin, extraction: Extraction, *, now: datetime
+    db: Database, origin: Origin, extraction: Extraction, cache: GraphCache, *, now: datetime
 ) -> dict[Target, float]:
     """Return the rows that a source states, created where they are new, with the confidence."""
     ends = [end for claim in extraction.claims for end in (claim.source, claim.target)]
-    ids = await _entity_ids(db, origin, [*extraction.entities, *ends], now=now)
-    await _add_aliases(db, origin, extraction.aliases, now=now)
+    ids = await _entity_ids(db, origin, [*extraction.entities, *ends], cache, now=now)
+    await _add_aliases(db, origin, extraction.aliases, cache, now=now)
     found: dict[Target, float] = {("entity_id", number): MENTIONED for number in ids.values()}
     for claim in extraction.claims:
         number = await _relationship(db, origin, claim, ids, now=now)
@@ -99,23 +107,26 @@ async def _targets(
 
 
 async def _entity_ids(
-    db: Database, origin: Origin, named: Iterable[NamedEntity], *, now: datetime
+    db: Database, origin: Origin, named: Iterable[NamedEntity], cache: GraphCache, *, now: datetime
 ) -> dict[str, int]:
     """Return the entity of each folded name; what a person declared comes before what is new."""
     by_name = {fold_name(each.name): each for each in reversed(list(named))}
-    ids = await entities.owners(db, list(by_name), origin.place.project)
+    ids = await cache.owners(by_name, origin.place.project)
     for folded, each in by_name.items():
         if folded not in ids:
             made = await entities.insert(db, each, origin.place, origin.source, now=now)
             ids[folded] = made.id
+            cache.add_name(each.name, origin.place.project, made.id)
         else:
-            await _refine(db, ids[folded], each, now=now)
+            await _refine(db, ids[folded], each, cache, now=now)
     return {folded: ids[folded] for folded in by_name}
 
 
-async def _refine(db: Database, number: int, each: NamedEntity, *, now: datetime) -> None:
+async def _refine(
+    db: Database, number: int, each: NamedEntity, cache: GraphCache, *, now: datetime
+) -> None:
     """Give an entity the kind that a text knows where none was known, and its new properties."""
-    row = await rows.get(db, entities_table, number)
+    row = (await cache.rows([number]))[number]
     if row["source"] == EvidenceSource.OPERATOR:
         return
     values: dict[str, Any] = {}
@@ -124,14 +135,19 @@ async def _refine(db: Database, number: int, each: NamedEntity, *, now: datetime
     if each.properties:
         values["properties"] = {**row["properties"], **dict(each.properties)}
     if values:
-        await rows.update(db, entities_table, row, values, now=now, act=None)
+        cache.put_row(await rows.update(db, entities_table, row, values, now=now, act=None))
 
 
 async def _add_aliases(
-    db: Database, origin: Origin, pairs: Collection[tuple[str, str]], *, now: datetime
+    db: Database,
+    origin: Origin,
+    pairs: Collection[tuple[str, str]],
+    cache: GraphCache,
+    *,
+    now: datetime,
 ) -> None:
     names = {name for pair in pairs for name in pair}
-    held = await entities.owners(db, names, origin.place.project)
+    held = await cache.owners(names, origin.place.project)
     for name, other in pairs:
         number, taken = held.get(fold_name(name)), held.get(fold_name(other))
         if number is None or taken is not None:
@@ -140,6 +156,7 @@ async def _add_aliases(
         if entity is not None and entity.project == origin.place.project:
             with suppress(Conflict):
                 await entities.add_name(db, entity, other, origin.source, now=now)
+                cache.add_name(other, entity.project, number)
 
 
 async def _relationship(

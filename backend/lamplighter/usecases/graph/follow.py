@@ -31,9 +31,11 @@ from lamplighter.domain.services.service import Services
 from lamplighter.domain.text import content_hash
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.access.journal import UNDO
-from lamplighter.repository.graph import entities, evidence, position
+from lamplighter.repository.graph import evidence, position
+from lamplighter.repository.graph.cache import GraphCache
 from lamplighter.repository.graph.entities import Place
 from lamplighter.repository.graph.evidence import Origin
+from lamplighter.repository.graph.rows import entity_of
 from lamplighter.repository.memory import history, memories, reviews
 from lamplighter.repository.memory.trash import TRASH
 from lamplighter.repository.services import events, incidents
@@ -47,7 +49,7 @@ OPS: Final = Place(OPERATIONS, PROJECT)
 
 
 async def follow(db: Database, services: Services | None, *, now: datetime) -> bool:
-    """Take one step and say whether there was work; `services` None leaves theirs as they are."""
+    """Take one step and say whether more may wait; `services` None leaves theirs as they are."""
     declared = None if services is None else content_hash(repr(_dependencies(services)))
     async with reading(db):
         cursor = await position.get(db)
@@ -64,12 +66,14 @@ async def follow(db: Database, services: Services | None, *, now: datetime) -> b
             await _follow_memories(db, ids, now=now)
             await _follow_confirmed(db, ids, now=now)
             cursor = replace(cursor, memory_id=ids[-1] if ids else None)
+            more = True
         else:
             found = await changes.list_after(db, cursor.seq, limit=CHANGES_AT_ONCE)
             await _follow_changes(db, found, now=now)
             cursor = replace(cursor, seq=found[-1].seq if found else cursor.seq)
+            more = len(found) == CHANGES_AT_ONCE
         await position.save(db, cursor)
-    return True
+    return more
 
 
 async def _follow_changes(db: Database, batch: Sequence[Change], *, now: datetime) -> None:
@@ -95,15 +99,22 @@ def _ids(change: Change) -> list[int]:
 
 async def _follow_memories(db: Database, ids: Sequence[int], *, now: datetime) -> None:
     """Read memories again; of those that are gone or inactive nothing is stated any more."""
-    held = {memory.id: memory for memory in await memories.list_by_ids(db, ids)} if ids else {}
+    if not ids:
+        return
+    held = {memory.id: memory for memory in await memories.list_by_ids(db, ids) if memory.active}
+    cache = GraphCache(db)
+    await cache.load_evidence(EvidenceSource.MEMORY, ids)
+    names: dict[str, set[str]] = {}
+    for memory in held.values():
+        names.setdefault(_place(memory).project, set()).update(_names(memory.observation))
+    for project, some in names.items():
+        await cache.owners(some, project)
     for number in ids:
-        memory = held.get(MemoryId(number))
-        if memory is None or not memory.active:
-            origin = Origin(EvidenceSource.MEMORY, number, OPS)
-            await evidence.sync(db, origin, Extraction(), now=now)
-            continue
-        origin = Origin(EvidenceSource.MEMORY, number, _place(memory))
-        await evidence.sync(db, origin, await read_memory(db, memory), now=now)
+        place, found = OPS, Extraction()
+        if (each := held.get(MemoryId(number))) is not None:
+            place, found = _place(each), await read_memory(cache, each)
+        origin = Origin(EvidenceSource.MEMORY, number, place)
+        await evidence.sync(db, origin, found, cache, now=now)
 
 
 def _judged(review: Mapping[str, Any]) -> int:
@@ -177,7 +188,7 @@ async def _follows(
     return False
 
 
-async def read_memory(db: Database, memory: Memory) -> Extraction:
+async def read_memory(cache: GraphCache, memory: Memory) -> Extraction:
     """Return what a memory states, with the names of entities that exist in its project."""
     text, place = memory.observation, _place(memory)
     context = TextContext(
@@ -185,13 +196,13 @@ async def read_memory(db: Database, memory: Memory) -> Extraction:
         service=memory.service,
         decision=decision_title(memory.category, custom_title(memory), text),
     )
-    return await _read(db, text, context, place)
+    return await _read(cache, text, context, place)
 
 
 async def _follow_event(db: Database, number: int, row: dict[str, Any], *, now: datetime) -> None:
     """Read an event once: it is about its service, and states what was so then."""
     context = TextContext(service=row.get("service"))
-    found = await _read(db, str(row.get("text", "")), context, OPS)
+    found = await _read(GraphCache(db), str(row.get("text", "")), context, OPS)
     if found.claims:
         stated = replace(found, entities=())
         await evidence.sync(db, Origin(EvidenceSource.EVENT, number, OPS), stated, now=now)
@@ -202,15 +213,19 @@ async def _follow_incident(
 ) -> None:
     """Read the note of an incident, again when it changes: it is about its root service."""
     context = TextContext(service=row.get("service"))
-    found = await _read(db, str(row.get("note") or ""), context, OPS)
+    found = await _read(GraphCache(db), str(row.get("note") or ""), context, OPS)
     origin = Origin(EvidenceSource.INCIDENT, number, OPS)
     await evidence.sync(db, origin, replace(found, entities=()), now=now)
 
 
-async def _read(db: Database, text: str, context: TextContext, place: Place) -> Extraction:
-    names = text_names(text[:MAX_CHARS])
-    owners = await entities.owners(db, names, place.project)
-    held = await entities.by_ids(db, set(owners.values()))
+def _names(text: str) -> list[str]:
+    return text_names(text[:MAX_CHARS])
+
+
+async def _read(cache: GraphCache, text: str, context: TextContext, place: Place) -> Extraction:
+    owners = await cache.owners(_names(text), place.project)
+    rows = await cache.rows(set(owners.values()))
+    held = {number: entity_of(row) for number, row in rows.items()}
     kinds = {folded: held[number].kind for folded, number in owners.items() if number in held}
     found = extract(text, replace(context, kind_of=lambda name: kinds.get(fold_name(name))))
     named = [held[number] for number in dict.fromkeys(owners.values()) if number in held]

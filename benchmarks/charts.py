@@ -120,17 +120,17 @@ def _fill(home: Path) -> None:
         for number in range(1, SERVICES + 1):
             rows.execute(
                 "INSERT INTO check_series (id, service, name, kind, state, streak, attempts,"
-                " late_ms, detail, checked_at, changed_at, folded_to, day_folded_to)"
-                " VALUES (?, ?, 'tcp', 'tcp', 'passed', 9, 1, 0, '', ?, ?, ?, ?)",
+                " late_ms, detail, silent, checked_at, changed_at, folded_to, day_folded_to)"
+                " VALUES (?, ?, 'tcp', 'tcp', 'passed', 9, 1, 0, '', 0, ?, ?, ?, ?)",
                 (number, f"s{number}", *map(_moment, (now, now, folded, midnight))),
             )
             for span, step, end in (("5m", STEP, folded), ("1d", DAY, midnight)):
                 rows.executemany(
-                    "INSERT INTO check_aggregates VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)",
+                    "INSERT INTO check_aggregates VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, 0, 0)",
                     _aggregates(span, number, midnight - DAYS * DAY, end, step),
                 )
             rows.executemany(
-                "INSERT INTO check_points VALUES (?, ?, ?, ?, NULL, 1, 0, '')",
+                "INSERT INTO check_points VALUES (?, ?, ?, ?, NULL, 1, 0, '', 0)",
                 (
                     (number, _moment(now - n * timedelta(minutes=1)), "passed", 20.0 + n % 9)
                     for n in range(2 * 1_440)

@@ -3453,6 +3453,8 @@ export interface components {
         /**
          * PointOut
          * @description One result of a scheduled check; `late_ms` is how late the check began.
+         *
+         *         `silent` is whether the service was paused or in a maintenance window: no uptime counts it.
          */
         PointOut: {
             at: string;
@@ -3462,10 +3464,14 @@ export interface components {
             attempts: number;
             late_ms: number;
             detail: string;
+            silent: boolean;
         };
         /**
          * AggregateOut
          * @description The results of a span of time that begins `at`; latencies in milliseconds.
+         *
+         *         Of `count` and `failures`, `silent` and `silent_failures` are from a pause or a maintenance
+         *         window.
          */
         AggregateOut: {
             at: string;
@@ -3475,10 +3481,14 @@ export interface components {
             p50_ms: number | null;
             p95_ms: number | null;
             max_ms: number | null;
+            silent: number;
+            silent_failures: number;
         };
         /**
          * UptimeOut
          * @description The share of passed results of the worst check, in percent, over 1, 7, 30 and 90 days.
+         *
+         *         Results of pauses and maintenance windows do not count.
          */
         UptimeOut: {
             service: string;
@@ -3992,9 +4002,10 @@ export interface components {
          * HeartbeatOut
          * @description The newest results of a service, oldest first, and its uptime in percent.
          *
-         *         `states` has a letter per result: passed, warned, failed or inconclusive. `ages` are the
-         *         seconds before `at`, the time of the newest result. `of` are positions in `checks`, empty for
-         *         a single check. `day` and `month` are the uptime of 1 and 30 days.
+         *         `states` has a letter per result: passed, warned, failed or inconclusive, and `m` for any
+         *         result in a pause or a maintenance window. `ages` are the seconds before `at`, the time of the
+         *         newest result. `of` are positions in `checks`, empty for a single check. `day` and `month` are
+         *         the uptime of 1 and 30 days, without pauses and maintenance windows.
          */
         HeartbeatOut: {
             service: string;

@@ -47,6 +47,7 @@ def test_new_results_reach_a_stream_together_and_are_not_sent_again(
         ("db", "passed"),
         ("web", "failed"),
     ]
+    assert [each["silent"] for each in found.data["items"]] == [False, False]
     assert after.event == "event"
     assert after.id == hello.data["seq"] + 1
 

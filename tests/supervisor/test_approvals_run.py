@@ -115,6 +115,7 @@ def test_one_is_approved_another_edited_and_a_third_denied_by_the_command_line(
     bare = home.run("approvals", "edit", cases["mail"])
     assert (bare.returncode, f"edit {cases['mail']} -- COMMAND" in bare.stderr) == (2, True)
     assert "used" not in home.run("approvals", "--all").stdout
+    assert "    replaced by approval 4\n" in home.run("approvals", "show", cases["db"]).stdout
     assert session.wait(20) == 0
     assert (ran(home), ran(home, "db"), ran(home, "mail")) == ("ran\n", "otherwise\n", "")
     assert sorted(home.rows(STATES)) == [("denied",), ("replaced",), ("used",), ("used",)]

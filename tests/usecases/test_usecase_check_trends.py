@@ -1,5 +1,6 @@
 """Latency over a period and heartbeats: bounded, exact where folded, and equal to the results."""
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,7 +20,7 @@ from lamplighter.domain.services.series import (
 )
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.repository import Database
-from lamplighter.repository.services import series
+from lamplighter.repository.services import series, series_totals
 from lamplighter.usecases.services import check_folding, check_runs, silence
 from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.services.check_history import read_uptime
@@ -155,18 +156,49 @@ async def test_heartbeats_are_the_last_results_of_all_checks(db: Database) -> No
     assert (empty["states"], empty["at"], empty["day"]) == ("", None, None)
 
 
-async def test_an_uptime_counts_each_result_once_wherever_it_is_folded(db: Database) -> None:
-    runs = [run(NOON - n * HOUR, "failed" if n % 10 == 0 else "passed") for n in range(100, 0, -1)]
-    await record(db, *runs[:60])
-    await check_folding.fold(db, CheckRetention(points=20 * DAY), before=runs[59].at + MINUTE)
-    await record(db, *runs[60:])
+@pytest.mark.parametrize("seed", range(3))
+async def test_an_uptime_counts_each_result_outside_of_silence_once_wherever_it_is_folded(
+    db: Database, seed: int
+) -> None:
+    chance = random.Random(seed)
+    ages = sorted((chance.uniform(0.1, 100) for _ in range(150)), reverse=True)
+    runs = [run(NOON - age * HOUR, chance.choice(("passed", "failed"))) for age in ages]
+    began, until = NOON - 50 * HOUR, NOON - 44 * HOUR
+    await silence.pause(context(db, began), SERVICES, "db", "disk", by="me", until=until)
+    cut = chance.randrange(20, 130)
+    await record(db, *runs[:cut])
+    await check_folding.fold(db, CheckRetention(points=20 * DAY), before=runs[cut - 1].at + MINUTE)
+    await record(db, *runs[cut:])
 
-    found = await read_uptime(db, SERVICES.items[0], now=NOON)
+    later = replace(DB, maintenance=())  # what was stored stays as it was
+    found = await read_uptime(db, later, now=NOON)
 
-    day = [each for each in runs if each.at >= NOON - DAY]
-    failed = sum(each.state is PointState.FAILED for each in day)
-    assert found["day"] == round(100 * (1 - failed / len(day)), 3)
-    assert found["week"] == found["quarter"] == 90.0
+    counted = [each for each in runs if each.at.hour != 3 and not began <= each.at < until]
+    for name, days in (("day", 1), ("week", 7), ("quarter", 90)):
+        some = [each for each in counted if each.at >= NOON - days * DAY]
+        failed = sum(each.state is PointState.FAILED for each in some)
+        assert found[name] == round(100 * (1 - failed / len(some)), 3), name
+
+
+async def test_results_in_silence_are_counted_apart_and_shown_as_maintenance(db: Database) -> None:
+    night = NOON.replace(hour=3)
+    states = ("passed", "failed", "passed", "failed")
+    ats = [night + n * MINUTE for n in (-2, 1, 2, 61)]
+    await record(db, *(run(at, state) for at, state in zip(ats, states, strict=True)))
+    [beats, _] = await read_heartbeats(db, list(SERVICES), now=NOON)
+    assert (beats["states"], beats["day"]) == ("pmmf", 50.0)
+
+    await check_folding.fold(db, CheckRetention(), before=NOON + DAY)
+
+    [held] = await series.of_services(db, ["db"])
+    for span, silent in ((SeriesResolution.FINE, [0, 2, 0]), (SeriesResolution.DAILY, [2])):
+        found = await series.aggregates(db, span, held.id, start=NOON - DAY, end=NOON + DAY)
+        assert [each.silent for each in found] == silent
+        assert sum(each.silent_failures for each in found) == 1
+    month = await series_totals.merged_aggregates(
+        db, held.id, DAY, start=NOON - DAY, end=NOON + DAY
+    )
+    assert month == merge_spans(found, DAY)
 
 
 def test_merged_percentiles_count_each_entry_as_often_as_it_has_results() -> None:

@@ -195,6 +195,7 @@ def results_frame(series: Sequence[CheckSeries]) -> bytes:
             "service": each.service,
             "check": each.check,
             "state": each.state,
+            "silent": each.silent,
             "at": serialize.format_moment(each.checked_at),
             "latency_ms": each.latency_ms,
         }

@@ -67,7 +67,8 @@ def show(number: int, *, as_json: bool) -> None:
     answer = read("approvals.get_approval", number=number)
     if as_json:
         included = answer["told"]
-        print_json({**answer["approval"], "told": included})
+        replaced_by = answer["replaced_by"]
+        print_json({**answer["approval"], "replaced_by": replaced_by, "told": included})
         return
     _print(_lines(answer))
     _print(_evidence(answer))
@@ -144,11 +145,13 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"    note     {one_line(each['note'])}"
 
 
-def _evidence(found: dict[str, Any]) -> Iterator[str]:
-    if found["cooldown"]:
-        yield f"    cooldown {found['cooldown']}"
-    if not found["told"]:
-        yield f"    evidence no memories about {found['approval']['service']}"
-    for each in found["told"]:
+def _evidence(answer: dict[str, Any]) -> Iterator[str]:
+    if answer["replaced_by"]:
+        yield f"    replaced by approval {answer['replaced_by']}"
+    if answer["cooldown"]:
+        yield f"    cooldown {answer['cooldown']}"
+    if not answer["told"]:
+        yield f"    evidence no memories about {answer['approval']['service']}"
+    for each in answer["told"]:
         words = one_line(each["observation"])
         yield f"    evidence memory {each['id']}, {each['confidence']:.2f}: {words}"

@@ -5,12 +5,13 @@ import { clockSeconds } from "../shared/format/format.js"
 const SHOWN = 60
 const STEP = 4
 const HIGH = 24
-const TALL = /** @type {Record<string, number>} */ ({ p: 11, w: 17, f: 24, i: 4 })
+const TALL = /** @type {Record<string, number>} */ ({ p: 11, w: 17, f: 24, i: 4, m: 7 })
 const NONE = -1
 
 /** The state of a result in words. @param {string} state */
 const stateWords = (state) =>
-  ({ p: t("common.passed"), w: t("common.warned"), f: t("common.failed") })[state] ?? t("common.inconclusive")
+  ({ p: t("common.passed"), w: t("common.warned"), f: t("common.failed"), m: t("common.in_maintenance") })[state] ??
+  t("common.inconclusive")
 
 /** The bars of one state as a path: the newest result is at the right end. @param {Beat[]} beats @param {string} state */
 export function barPath(beats, state) {
@@ -43,7 +44,8 @@ export function beatsWords(beats) {
   const n = beats.length
   if (!n) return t("common.beats_none")
   const last = failed.at(-1)
-  if (!last) return t("common.beats_passed", { n })
+  const silent = beats.filter(({ state }) => state === "m").length
+  if (!last) return silent ? t("common.beats_silent", { silent, n }) : t("common.beats_passed", { n })
   return t("common.beats_failed", { bad: failed.length, n, at: clockSeconds(last.at) })
 }
 
@@ -61,7 +63,7 @@ export function beatWords({ at, state, ms, check }) {
 export function beatsView(el) {
   const bars = svg("svg", { class: "beats", viewBox: `0 0 ${SHOWN * STEP} ${HIGH}`, preserveAspectRatio: "none" })
   const mark = svg("rect", { class: "beats-mark", width: String(STEP), height: String(HIGH), y: "0" })
-  const paths = Object.fromEntries([..."pwfi"].map((state) => [state, svg("path", { "data-state": state })]))
+  const paths = Object.fromEntries([..."pwfim"].map((state) => [state, svg("path", { "data-state": state })]))
   const words = document.createElement("p")
   const spark = el.hasAttribute("data-spark") ? sparkIn() : null
   /** @type {Beat[]} */

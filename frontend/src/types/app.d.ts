@@ -11,6 +11,7 @@ interface NewResult {
   service: string
   check: string
   state: string
+  silent: boolean
   at: Time
   latency_ms: number | null
 }

@@ -42,6 +42,17 @@ test("results of a second are added once, whatever was read before", async () =>
   assert.deepEqual([day, store.of("unknown"), store.turns.db], [99.5, null, 2])
 })
 
+test("a result in maintenance is no failure, whenever it comes", async () => {
+  const store = await loaded(row({ states: "pmm" }))
+
+  store.take([result(60, "failed", { silent: true })])
+
+  const { beats } = store.of("db")
+  assert.equal(beats.map(({ state }) => state).join(""), "pmmm")
+  assert.match(beatsWords(beats), /^Of the last 4 check results, 3 in maintenance/)
+  assert.match(beatWords(beats[3]), /: tcp in maintenance or paused, not in the uptime, 30 ms$/)
+})
+
 test("a strip keeps 60 results, and each check has its own times", async () => {
   const store = await loaded(row({ checks: ["tcp", "http"], of: [0, 1, 0] }))
 

@@ -152,12 +152,19 @@ class SeriesQuery(Struct):
 
 @public_shape(SeriesPoint)
 class PointOut(Struct):
-    """One result of a scheduled check; `late_ms` is how late the check began."""
+    """One result of a scheduled check; `late_ms` is how late the check began.
+
+    `silent` is whether the service was paused or in a maintenance window: no uptime counts it.
+    """
 
 
 @public_shape(Aggregate)
 class AggregateOut(Struct):
-    """The results of a span of time that begins `at`; latencies in milliseconds."""
+    """The results of a span of time that begins `at`; latencies in milliseconds.
+
+    Of `count` and `failures`, `silent` and `silent_failures` are from a pause or a maintenance
+    window.
+    """
 
 
 class SeriesOut(Struct):
@@ -185,7 +192,10 @@ class ServiceSeriesOut(Struct):
 
 
 class UptimeOut(Struct):
-    """The share of passed results of the worst check, in percent, over 1, 7, 30 and 90 days."""
+    """The share of passed results of the worst check, in percent, over 1, 7, 30 and 90 days.
+
+    Results of pauses and maintenance windows do not count.
+    """
 
     service: str
     day: float | None

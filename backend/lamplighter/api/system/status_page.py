@@ -129,9 +129,10 @@ def _service(each: PublicService) -> str:
         if each.uptime[name] is not None
     )
     state = html.escape(each.state)
+    line = f"Uptime without maintenance {uptime}" if uptime else "No uptime yet"
     return (
         f'<li><strong>{html.escape(each.name)}</strong><span data-state="{state}">{state}</span>'
-        f"<small>{f'Uptime {uptime}' if uptime else 'No uptime yet'}</small></li>"
+        f"<small>{line}</small></li>"
     )
 
 

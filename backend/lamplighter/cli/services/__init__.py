@@ -84,6 +84,7 @@ def _point(point: dict[str, Any]) -> str:
         f"status {point['status']}" if point["status"] is not None else "",
         f"{point['attempts']} attempts" if point["attempts"] > 1 else "",
         f"began {point['late_ms'] / 1000:.1f} s late" if point["late_ms"] else "",
+        "in maintenance or paused" if point["silent"] else "",
         point["detail"],
     ]
     return f"{_time(point['at'])}  {point['state']:<7}  {', '.join(filter(None, parts))}".rstrip()
@@ -92,11 +93,13 @@ def _point(point: dict[str, Any]) -> str:
 def _span(span: dict[str, Any]) -> str:
     results = "result" if span["count"] == 1 else "results"
     failures = "failure" if span["failures"] == 1 else "failures"
-    words = f"{span['count']:,} {results}, {span['failures']:,} {failures}"
+    counts = f"{span['count']:,} {results}, {span['failures']:,} {failures}"
+    if span["silent"]:
+        counts += f", {span['silent']:,} in maintenance or paused"
     if span["p50_ms"] is None:
-        return f"{_time(span['at'])}  {words}"
+        return f"{_time(span['at'])}  {counts}"
     times = f"p50 {span['p50_ms']:g} ms, p95 {span['p95_ms']:g} ms, max {span['max_ms']:g} ms"
-    return f"{_time(span['at'])}  {words}, {times}"
+    return f"{_time(span['at'])}  {counts}, {times}"
 
 
 def _time(stamp: str) -> str:

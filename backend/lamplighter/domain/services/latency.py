@@ -84,4 +84,6 @@ def _merged(at: datetime, group: Sequence[Aggregate]) -> Aggregate:
         p50_ms=weighted_percentile([(each.p50_ms, each.count) for each in group], 50),
         p95_ms=weighted_percentile([(each.p95_ms, each.count) for each in group], 95),
         max_ms=max(slowest, default=None),
+        silent=sum(each.silent for each in group),
+        silent_failures=sum(each.silent_failures for each in group),
     )

@@ -40,7 +40,8 @@ class SeriesResolution(StrEnum):
 class CheckRun:
     """One run of a scheduled check, with its retries; `at` is when it ended.
 
-    `late_ms` is by how much it began after its time, 0 where it was in time.
+    `late_ms` is by how much it began after its time, 0 where it was in time. `silent` says that
+    its service was paused or in a maintenance window: no uptime counts it.
     """
 
     service: str
@@ -53,6 +54,7 @@ class CheckRun:
     attempts: int = 1
     late_ms: int = 0
     detail: str = ""
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,7 @@ class CheckSeries:
     attempts: int = 1
     late_ms: int = 0
     detail: str = ""
+    silent: bool = False
     folded_to: datetime | None = None
     day_folded_to: datetime | None = None
     latencies: tuple[float, ...] = NO_LATENCIES
@@ -99,14 +102,16 @@ class SeriesPoint:
     attempts: int = 1
     late_ms: int = 0
     detail: str = ""
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
     """What the results of a span of time came to; it begins at `at`.
 
-    `count` are conclusive results. Latencies are in milliseconds, of results that
-    have one: the nearest rank, never a value that was not measured.
+    `count` are conclusive results; of them `silent`, and of the failures `silent_failures`, are
+    from a pause or a maintenance window. Latencies are in milliseconds, of results that have one:
+    the nearest rank, never a value that was not measured.
     """
 
     at: datetime
@@ -116,6 +121,8 @@ class Aggregate:
     p50_ms: float | None = None
     p95_ms: float | None = None
     max_ms: float | None = None
+    silent: int = 0
+    silent_failures: int = 0
 
 
 def advance(series: CheckSeries, run: CheckRun) -> CheckSeries:
@@ -137,6 +144,7 @@ def advance(series: CheckSeries, run: CheckRun) -> CheckSeries:
         attempts=run.attempts,
         late_ms=run.late_ms,
         detail=run.detail,
+        silent=run.silent,
         latencies=_count_latency(series.latencies, run.latency_ms),
     )
 
@@ -188,6 +196,8 @@ def _aggregate_span(at: datetime, points: Sequence[SeriesPoint]) -> Aggregate:
         p50_ms=percentile(times, 50),
         p95_ms=percentile(times, 95),
         max_ms=times[-1] if times else None,
+        silent=sum(each.silent for each in points),
+        silent_failures=sum(each.silent and each.state is PointState.FAILED for each in points),
     )
 
 

@@ -86,7 +86,7 @@ def _service_lines(service: dict[str, Any]) -> list[str]:
         detail = f": {each['detail']}" if each["detail"] else ""
         lines.append(f"Check {each['name']} {passed}{detail}")
     known = [f"{name} {value}%" for name, value in service["uptime"].items() if value is not None]
-    lines.append(f"Uptime: {', '.join(known) or 'no results'}.")
+    lines.append(f"Uptime without maintenance: {', '.join(known) or 'no results'}.")
     lines.append(f"Depends on: {', '.join(service['depends_on']) or 'nothing'}.")
     used = [f"{each['action']} {each['used']} of {each['limit']}" for each in service["cooldowns"]]
     actions = ", ".join(service["actions"]) or "none"

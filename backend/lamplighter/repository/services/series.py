@@ -32,7 +32,9 @@ SeriesKey = tuple[str, str]
 JUST_NOW: Final = timedelta(minutes=5)
 """One attempt more confirms a failure that was measured so lately."""
 
-_POINT: Final = ("state", "latency_ms", "status", "attempts", "late_ms", "detail")
+_POINT: Final = ("state", "latency_ms", "status", "attempts", "late_ms", "detail", "silent")
+_AGGREGATE: Final = tuple(Aggregate.__dataclass_fields__)
+_MEASURED: Final = ("at", "state", "latency_ms", "silent")
 _RESULT: Final = (*_POINT, "kind", "changed_at", "checked_at", "streak", "latencies")
 _MAX_CACHED: Final = 64
 _STATE: Final = sa.select(check_series).where(
@@ -51,7 +53,7 @@ _UPDATE: Final = Statement(
     .values({name: sa.bindparam(f"new_{name}") for name in _RESULT})
 )
 _POINTS: Final = Statement(
-    sa.select(check_points.c.at, check_points.c.state, check_points.c.latency_ms)
+    sa.select(*(check_points.c[name] for name in _MEASURED))
     .where(check_points.c.series_id == sa.bindparam("series"))
     .where(check_points.c.at >= sa.bindparam("start", type_=UTCDateTime()))
     .where(check_points.c.at < sa.bindparam("end", type_=UTCDateTime()))
@@ -123,6 +125,7 @@ async def create(db: Database, run: CheckRun) -> CheckSeries:
             attempts=1,
             late_ms=0,
             detail="",
+            silent=False,
             latencies=list(NO_LATENCIES),
         )
         .returning(check_series)
@@ -249,7 +252,7 @@ async def points(
 async def all_points(
     db: Database, spans: Mapping[int, tuple[datetime, datetime]]
 ) -> dict[int, list[SeriesPoint]]:
-    """Return state and latency of all results of some series from one moment to before another."""
+    """Return what aggregates need of the results of some series between two moments."""
     queries = [_POINTS(series=each, start=start, end=end) for each, (start, end) in spans.items()]
     found = await db.fetch_each(queries)
     return {each: [_measured(row) for row in rows] for each, rows in zip(spans, found, strict=True)}
@@ -285,9 +288,8 @@ async def fold(
     to: datetime,
 ) -> None:
     """Insert the aggregates of some series up to a moment, and note that moment with them."""
-    names = ("at", "count", "failures", "warnings", "p50_ms", "p95_ms", "max_ms")
     rows = [
-        {"span": span, "series_id": number, **{name: getattr(each, name) for name in names}}
+        {"span": span, "series_id": number, **{name: getattr(each, name) for name in _AGGREGATE}}
         for number, some in by_series.items()
         for each in some
     ]
@@ -322,17 +324,9 @@ def _point(row: Any) -> SeriesPoint:
 
 
 def _measured(row: Any) -> SeriesPoint:
-    state = PointState(row["state"])
-    return SeriesPoint(at=row["at"], state=state, latency_ms=row["latency_ms"])
+    values = {name: row[name] for name in _MEASURED}
+    return SeriesPoint(**{**values, "state": PointState(row["state"])})
 
 
 def _aggregate(row: Any) -> Aggregate:
-    return Aggregate(
-        at=row["at"],
-        count=row["count"],
-        failures=row["failures"],
-        warnings=row["warnings"],
-        p50_ms=row["p50_ms"],
-        p95_ms=row["p95_ms"],
-        max_ms=row["max_ms"],
-    )
+    return Aggregate(**{name: row[name] for name in _AGGREGATE})

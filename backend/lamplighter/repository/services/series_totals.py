@@ -27,13 +27,18 @@ BEATS: Final = 60
 
 _EPOCH: Final = sa.literal(EPOCH, UTCDateTime())
 _FAILED: Final = sa.case((check_points.c.state == PointState.FAILED, 1), else_=0)
+_SILENT: Final = check_points.c.silent == sa.literal_column("1")
+SILENT_LETTER: Final = "m"
+"""A result of a pause or a maintenance window among the letters of states."""
+
+_TOTALS: Final = ("count", "failures", "warnings", "silent", "silent_failures")
 
 
 @dataclass(frozen=True, slots=True)
 class Beats:
     """The newest results of a series, newest first, in columns.
 
-    `at` are milliseconds since 1970, `states` the first letter of each state.
+    `at` are milliseconds since 1970. `states` are the first letters of the states; `m` in silence.
     """
 
     at: list[int] = field(default_factory=list)
@@ -43,8 +48,9 @@ class Beats:
 
 def _prepare_newest() -> Statement:
     """Prepare one row for each series: 60 rows each would cost several times as much."""
+    letter = sa.case((_SILENT, SILENT_LETTER), else_=sa.func.substr(check_points.c.state, 1, 1))
     few = (
-        sa.select(check_points.c.at, check_points.c.state, check_points.c.latency_ms)
+        sa.select(check_points.c.at, letter.label("letter"), check_points.c.latency_ms)
         .where(check_points.c.series_id == sa.bindparam("series", 0))
         .order_by(check_points.c.at.desc())
         .limit(BEATS)
@@ -56,7 +62,7 @@ def _prepare_newest() -> Statement:
     return Statement(
         sa.select(
             join(sa.cast(Seconds(few.c.at) * 1_000 + fraction, sa.Text), ",").label("at"),
-            join(sa.func.substr(few.c.state, 1, 1), "").label("states"),
+            join(few.c.letter, "").label("states"),
             join(sa.func.coalesce(latency, ""), ",").label("latency"),
         )
     )
@@ -70,6 +76,7 @@ async def counts_since(
 ) -> list[dict[int, tuple[int, int]]]:
     """Return the number of conclusive results of some series, and of failures, since each moment.
 
+    Results of pauses and maintenance windows do not count.
     Whole days that are folded are counted by their aggregates, the rest by 5-minute aggregates
     and single results. What is older than their retention does not count.
     """
@@ -144,7 +151,7 @@ async def merged_aggregates(
         name: join(sa.func.coalesce(sa.cast(column[name], sa.Text), ""), ",").label(f"{name}_all")
         for name in ("count", "p50_ms", "p95_ms")
     }
-    totals = [sa.func.sum(column[name]).label(name) for name in ("count", "failures", "warnings")]
+    totals = [sa.func.sum(column[name]).label(name) for name in _TOTALS]
     query = (
         sa.select(at, *totals, sa.func.max(column.max_ms).label("max_ms"), *values.values())
         .where(column.span == SeriesResolution.FINE, column.series_id == series_id)
@@ -163,9 +170,7 @@ def _merged(row: Any, span: timedelta) -> Aggregate:
     )
     return Aggregate(
         at=EPOCH + int(row["span"]) * span,
-        count=int(row["count"]),
-        failures=int(row["failures"]),
-        warnings=int(row["warnings"]),
+        **{name: int(row[name]) for name in _TOTALS},
         p50_ms=p50_ms,
         p95_ms=p95_ms,
         max_ms=row["max_ms"],
@@ -195,20 +200,22 @@ def _series(row: Any) -> CheckSeries:
         state=PointState(row["state"]),
         checked_at=row["checked_at"],
         latency_ms=row["latency_ms"],
+        silent=row["silent"],
     )
 
 
 def _folded(
     ids: Sequence[int], span: SeriesResolution, *within: sa.ColumnElement[bool]
 ) -> sa.Select[Any]:
-    series = check_aggregates.c.series_id
+    own = check_aggregates.c
+    series = own.series_id
     return (
         sa.select(
             series.label("id"),
-            sa.func.sum(check_aggregates.c.count).label("count"),
-            sa.func.sum(check_aggregates.c.failures).label("failures"),
+            sa.func.sum(own.count - own.silent).label("count"),
+            sa.func.sum(own.failures - own.silent_failures).label("failures"),
         )
-        .where(series.in_(ids), check_aggregates.c.span == span, *within)
+        .where(series.in_(ids), own.span == span, *within)
         .group_by(series)
     )
 
@@ -223,6 +230,6 @@ def _single(ids: Sequence[int], start: datetime) -> sa.Select[Any]:
         .join(check_points, check_points.c.series_id == check_series.c.id)
         .where(check_series.c.id.in_(ids), check_points.c.at >= start)
         .where(check_points.c.at >= sa.func.coalesce(check_series.c.folded_to, _EPOCH))
-        .where(check_points.c.state != PointState.INCONCLUSIVE)
+        .where(check_points.c.state != PointState.INCONCLUSIVE, ~_SILENT)
         .group_by(check_series.c.id)
     )

@@ -181,6 +181,7 @@ check_series = sa.Table(
     sa.Column("attempts", NUMBER, nullable=False),
     sa.Column("late_ms", NUMBER, nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
+    sa.Column("silent", Flag, nullable=False),
     sa.Column("folded_to", UTCDateTime),
     sa.Column("day_folded_to", UTCDateTime),
     sa.Column("latencies", Json, nullable=False),
@@ -197,6 +198,7 @@ check_points = sa.Table(
     sa.Column("attempts", NUMBER, nullable=False),
     sa.Column("late_ms", NUMBER, nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
+    sa.Column("silent", Flag, nullable=False),
 )
 
 check_aggregates = sa.Table(
@@ -211,6 +213,8 @@ check_aggregates = sa.Table(
     sa.Column("p50_ms", sa.Double),
     sa.Column("p95_ms", sa.Double),
     sa.Column("max_ms", sa.Double),
+    sa.Column("silent", NUMBER, nullable=False),
+    sa.Column("silent_failures", NUMBER, nullable=False),
 )
 
 declarations = sa.Table(

@@ -41,11 +41,13 @@ async def get_approval(here: "QueryContext", *, number: int) -> dict[str, Any]:
         approval = await rows.get(here.db, number)
         if approval is None:
             raise NotFound(f"Approval {number} not found.")
+        instead = await rows.replacement_of(here.db, number)
         existing = await memories.by_ids(here.db, [MemoryId(each) for each in approval.memories])
         usages = (await cooldowns.usage_of(here.db, [approval.service], now=now))[approval.service]
     usage = next((one for one in usages if one.action is approval.action), None)
     return {
         **_as_json(approval, now=now),
+        "replaced_by": None if instead is None else instead.id,
         "told": [serialize.memory(each) for each in existing.values()],
         "cooldown": None if usage is None else cooldown.describe_slots(usage, now=now),
     }

@@ -74,7 +74,8 @@ WINDOWS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 90}
 async def read_uptime(db: Database, service: Service, *, now: datetime) -> dict[str, Any]:
     """Return the share of passed results of a service as JSON, in percent by window.
 
-    Of several checks the worst counts; null where there is no result.
+    Of several checks the worst counts, without the results of pauses and maintenance windows;
+    null where no other result is stored.
     """
     found = await _selected(db, service, None)
     starts = [now - timedelta(days=days) for days in WINDOWS.values()]

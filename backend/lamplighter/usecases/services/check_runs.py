@@ -8,6 +8,7 @@ from typing import Final
 from lamplighter.domain.learning.signature import is_own_fault
 from lamplighter.domain.services import series as rules
 from lamplighter.domain.services.check import PushCheck
+from lamplighter.domain.services.checks.silence import ServicePause
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.incident import (
     FLAPS,
@@ -25,14 +26,14 @@ from lamplighter.domain.services.series import DETAIL_CHARS, EPOCH, CheckRun, Ch
 from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.domain.text import shorten
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import cooldowns, incidents, series
+from lamplighter.repository.services import cooldowns, incidents, pauses, series
 from lamplighter.repository.services.series import SeriesKey
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import closing, flaps, lasting
 from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.incidents.advise import has_known_fix
-from lamplighter.usecases.services.silence import silences
+from lamplighter.usecases.services.silence import mark_silent, silences_of
 
 AT_ONCE: Final = 200
 """Results in one transaction: about 10 ms, so that other writers get their turn."""
@@ -68,8 +69,10 @@ async def record(
         for run in runs
     ]
     async with writing(here.db):
-        await _store(here.db, some, again=again)
-        return await _detect(here.db, services, repairs=repairs, now=here.now())
+        now = here.now()
+        paused = await pauses.covering(here.db, since=min((now, *(run.at for run in some))))
+        await _store(here.db, mark_silent(some, services, paused), again=again)
+        return await _detect(here.db, services, paused, repairs=repairs, now=now)
 
 
 async def _store(db: Database, runs: Sequence[CheckRun], *, again: bool) -> None:
@@ -100,15 +103,17 @@ async def _store(db: Database, runs: Sequence[CheckRun], *, again: bool) -> None
     await series.update(db, list(changed.values()))
 
 
-async def _detect(db: Database, services: Services, *, repairs: bool, now: datetime) -> set[str]:
+async def _detect(
+    db: Database,
+    services: Services,
+    paused: Sequence[ServicePause],
+    *,
+    repairs: bool,
+    now: datetime,
+) -> set[str]:
     """Open, extend and close incidents by the results; return the services to check now."""
     failing_series = await series.failing(db)
-    silent = await silences(db, services, at=now)
-    failing = {
-        name: each
-        for name, each in _declared(failing_series, services).items()
-        if name not in silent
-    }
+    failing = _declared(failing_series, services, silences_of(services, paused, at=now))
     live = await incidents.live(db)
     if not failing and not live:
         return set()
@@ -339,14 +344,14 @@ def _asked_at(each: CheckSeries) -> datetime:
 
 
 def _declared(
-    failing_series: Sequence[CheckSeries], services: Services
+    failing_series: Sequence[CheckSeries], services: Services, silent: Collection[str]
 ) -> dict[str, list[CheckSeries]]:
-    """Return the failing checks that are still declared, by service."""
+    """Return the failing checks that are still declared, by service that is not silent."""
     fail = {each.service for each in failing_series}
     names = {
         service.name: {each.name for each in service.checks}
         for service in services
-        if service.name in fail
+        if service.name in fail and service.name not in silent
     }
     failing: dict[str, list[CheckSeries]] = {}
     for each in failing_series:

@@ -1,6 +1,7 @@
 """Silence: pausing services, and which of them are paused or in a maintenance window."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -12,6 +13,7 @@ from lamplighter.domain.services.checks.silence import (
     find_silence,
 )
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.series import CheckRun
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.text import format_time, one_line, shorten
 from lamplighter.repository import Database, writing
@@ -48,6 +50,19 @@ def silences_of(
         for each in services
     }
     return {name: each for name, each in silent.items() if each is not None}
+
+
+def mark_silent(
+    runs: Iterable[CheckRun], services: Services, paused: Sequence[ServicePause]
+) -> list[CheckRun]:
+    """Mark the results of services that were silent when the check ended."""
+    by_name = {each.name: each for each in services}
+    return [
+        replace(run, silent=True)
+        if (service := by_name.get(run.service)) and silences_of([service], paused, at=run.at)
+        else run
+        for run in runs
+    ]
 
 
 async def pause(

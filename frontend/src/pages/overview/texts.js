@@ -68,5 +68,5 @@ export const overview = {
   nextFree: "Next slot {when}.",
   group: { one: "{name}: {n} service", other: "{name}: {n} services" },
   groupFailing: { one: "{name}: {bad} of {n} failing", other: "{name}: {bad} of {n} failing" },
-  uptimes: "Uptime of the worst check: {day} in 24 h, {month} in 30 days",
+  uptimes: "Uptime of the worst check without maintenance: {day} in 24 h, {month} in 30 days",
 }

@@ -55,11 +55,11 @@ function rowOf({ checks, at, states, ages, of, latency_ms: latency, day, month }
 }
 
 /** Add a result, unless it is there already. @param {BeatRow | undefined} row @param {NewResult} item */
-function put(row, { check, state, at, latency_ms: ms }) {
+function put(row, { check, state, silent, at, latency_ms: ms }) {
   const moment = Date.parse(at)
   const last = row?.beats.findLast((beat) => beat.check === check)
   if (!row || (last && moment < last.at + 500)) return false // ages are whole seconds
-  row.beats.push({ at: moment, state: state[0], ms, check })
+  row.beats.push({ at: moment, state: silent ? "m" : state[0], ms, check })
   if (row.beats.length > SHOWN) row.beats.shift()
   return true
 }

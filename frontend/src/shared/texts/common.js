@@ -188,8 +188,10 @@ export const common = {
   warned: "passed with a warning",
   failed: "failed",
   inconclusive: "was inconclusive",
+  in_maintenance: "in maintenance or paused, not in the uptime",
   beats_loading: "Loading check results",
   beats_none: "No scheduled check results yet",
   beats_passed: { one: "The last check result passed", other: "The last {n} check results passed" },
+  beats_silent: "Of the last {n} check results, {silent} in maintenance or paused, the others passed",
   beats_failed: "{bad} of the last {n} check results failed, last at {at}",
 }

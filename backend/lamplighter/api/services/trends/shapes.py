@@ -65,9 +65,10 @@ class HeartbeatQuery(Struct):
 class HeartbeatOut(Struct):
     """The newest results of a service, oldest first, and its uptime in percent.
 
-    `states` has a letter per result: passed, warned, failed or inconclusive. `ages` are the
-    seconds before `at`, the time of the newest result. `of` are positions in `checks`, empty for
-    a single check. `day` and `month` are the uptime of 1 and 30 days.
+    `states` has a letter per result: passed, warned, failed or inconclusive, and `m` for any
+    result in a pause or a maintenance window. `ages` are the seconds before `at`, the time of the
+    newest result. `of` are positions in `checks`, empty for a single check. `day` and `month` are
+    the uptime of 1 and 30 days, without pauses and maintenance windows.
     """
 
     service: str

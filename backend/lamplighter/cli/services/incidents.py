@@ -122,9 +122,8 @@ def replay(number: int, *, without: tuple[int, ...], today: bool, as_json: bool)
         return
     incident = result["incident"]
     _echo(f"Incident {incident['id']}, {_state(incident)}: {incident['title']}")
-    _echo(
-        f"With the {'current memories' if today else 'memories of that time'}: {_decision(result['decision'])}"
-    )
+    memories = "current memories" if today else "memories of that time"
+    _echo(f"With the {memories}: {_decision(result['decision'])}")
     for line in _refusals(result["decision"]):
         _echo(line)
     if result["without"]:

@@ -178,7 +178,7 @@ def test_an_incident_is_replayed(run, home: Path) -> None:  # type: ignore[no-un
 
     assert lines[0].startswith("Incident 1, ")
     assert lines[1:] == [
-        "With the memories of now: tier 1 begins an investigation.",
+        "With the current memories: tier 1 begins an investigation.",
         "Without memory 1: tier 1 begins an investigation.",
     ]
     assert "Memory 7 not found." in run("replay", "1", "--without", "7").output

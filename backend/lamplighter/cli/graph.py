@@ -16,7 +16,7 @@ from lamplighter.domain.text import escape_terminal
 @click.option("--project", help="The project of the entity.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def graph(name: str, depth: int, project: str | None, *, as_json: bool) -> None:
-    """Show the entities around one, and how they are related."""
+    """Show the entities around an entity, and how they are related."""
     view = read("graph.graph", name=name, depth=depth, project=project)
     if as_json:
         click.echo(json.dumps(view, ensure_ascii=False))

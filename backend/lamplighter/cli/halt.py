@@ -20,7 +20,7 @@ def halt(reason: str) -> None:
 
 @click.command(cls=CliCommand)
 def resume() -> None:
-    """Resume, however the halt was started."""
+    """Resume: end the halt, however it was started."""
     from lamplighter.serve.commands import halt as halt_commands
 
     click.echo(escape_terminal(halt_commands.resume_all(load_settings())))

@@ -94,9 +94,9 @@ def import_(
 ) -> None:
     """Import an export of Lamplighter, AgentOps or engram, or notes in Markdown.
 
-    PATH is a file, a directory of notes, or - for standard input. Taken in twice it changes
-    nothing; what was changed there is revised here. Exit status 0: all of it is in; 1: some
-    of it is wrong, and the rest is in; 2: nothing is.
+    PATH is a file, a directory of notes, or - for standard input. A second import of the same
+    items changes nothing; items that changed since are updated. Exit status 0: all items were
+    imported; 1: some items are invalid, and the others were imported; 2: nothing was imported.
     """
     from lamplighter.serve.commands import transfer
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CliGroup)
 def notebook() -> None:
-    """Read the notebook, and keep it in step with the memories."""
+    """Read the notebook, and synchronize it with the memories."""
 
 
 @notebook.command(name="list")

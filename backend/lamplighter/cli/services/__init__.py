@@ -37,7 +37,7 @@ def describe_silence(silence: Mapping[str, Any]) -> str:
     "--since", "seconds", default="1h", show_default=True, callback=parse_span, help="How far back."
 )
 @click.option(
-    "--resolution", type=click.Choice(["raw", "5m", "1d"]), help="Default: by the span of time."
+    "--resolution", type=click.Choice(["raw", "5m", "1d"]), help="Default: chosen by the time span."
 )
 @click.option("--limit", type=click.IntRange(1, 5_000), default=ROWS, show_default=True)
 @JSON

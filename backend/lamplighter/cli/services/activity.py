@@ -21,14 +21,20 @@ from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.session import SessionPlan, Status, Trigger
 from lamplighter.domain.text import escape_terminal, shorten
 
-SERVICE = click.option("--service", help="Only those of this service.")
+SERVICE = click.option("--service", help="Only this service.")
 LIMIT = click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 SPAN = click.option("--since", "seconds", callback=parse_span, help="How far back, such as 2h.")
 LINE_CHARS = 160
 
 
 @click.command(cls=CliCommand)
-@click.option("--tier", type=click.IntRange(1, 3), default=1, show_default=True)
+@click.option(
+    "--tier",
+    type=click.IntRange(1, 3),
+    default=1,
+    show_default=True,
+    help="1: observe, 2: investigate, 3: remediate.",
+)
 @click.option("--engine", type=click.Choice(ENGINES), help="Override LAMPLIGHTER_ENGINE.")
 @click.option("--services", help="Only these services, comma-separated.")
 @click.option("--prompt", help="Instructions for the session.")
@@ -106,7 +112,7 @@ def sessions(*, as_json: bool, **options: Any) -> None:
     type=click.Choice([each.value for each in Level]),
     help="Only this level; may be repeated.",
 )
-@click.option("--q", "words", help="Only those whose text contains this.")
+@click.option("--q", "words", help="Only events that contain this text.")
 @SPAN
 @LIMIT
 @JSON

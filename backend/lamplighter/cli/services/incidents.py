@@ -65,7 +65,7 @@ def show(number: int, *, as_json: bool) -> None:
 @incidents.command()
 @NUMBER
 def acknowledge(number: int) -> None:
-    """Say that you have seen an incident."""
+    """Acknowledge an incident."""
     _change(number, acknowledged=True)
     click.echo(f"Incident {number} is acknowledged.")
 
@@ -74,7 +74,7 @@ def acknowledge(number: int) -> None:
 @NUMBER
 @click.argument("text")
 def note(number: int, text: str) -> None:
-    """Put a note on an incident."""
+    """Add a note to an incident."""
     _change(number, note=text)
     click.echo(f"The note of incident {number} is saved.")
 
@@ -112,17 +112,18 @@ def separate(number: int) -> None:
 @click.option(
     "--without", multiple=True, type=click.IntRange(1, 2**63 - 1), help="Leave out this memory."
 )
-@click.option("--today", is_flag=True, help="With the memories of now, not of then.")
+@click.option("--today", is_flag=True, help="Use the current memories, not those of that time.")
 @JSON
 def replay(number: int, *, without: tuple[int, ...], today: bool, as_json: bool) -> None:
-    """Decide again on a past incident, with other memories. Changes nothing."""
+    """Replay the decisions on a past incident with other memories. Nothing is changed."""
     result = read("services.replay_incident", number=number, without=list(without), today=today)
     if as_json:
         print_json(result)
         return
     incident = result["incident"]
     _echo(f"Incident {incident['id']}, {_state(incident)}: {incident['title']}")
-    _echo(f"With the memories of {'now' if today else 'then'}: {_decision(result['decision'])}")
+    memories = "current memories" if today else "memories of that time"
+    _echo(f"With the {memories}: {_decision(result['decision'])}")
     for line in _refusals(result["decision"]):
         _echo(line)
     if result["without"]:
@@ -152,7 +153,7 @@ def _source(each: Mapping[str, Any]) -> str:
 @click.command(cls=CliCommand)
 @JSON
 def status(*, as_json: bool) -> None:
-    """Show how everything is: services, incidents, and what needs you.
+    """Show the status: services, incidents, and what needs you.
 
     Exit status 1 when a service fails, a person is needed, services.yaml has a mistake, or no
     supervisor runs; 3 when nothing fails, but a service has no check result yet. Services that are

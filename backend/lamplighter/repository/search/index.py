@@ -446,14 +446,14 @@ async def catch_up(
 
     Where nothing can be written now they wait on.
     """
-    deadline, taken = Deadline(seconds), 0
+    deadline, count = Deadline(seconds), 0
     with suppress(OperationalError):
         while deadline.left and await has_pending(db, layers):
             from lamplighter.repository.search.pending import index_pending  # most find nothing
 
             async with writing(db):
-                taken += await index_pending(db, layers)
-    return taken
+                count += await index_pending(db, layers)
+    return count
 
 
 async def catch_up_within(db: Database, layers: Sequence[SearchLayer], *, seconds: float) -> None:

@@ -87,14 +87,14 @@ async def answer(here: QueryContext, query: str, options: Mapping[str, Any]) -> 
 
 def run(settings: Settings, query: str, options: Mapping[str, Any]) -> Any:
     """Answer a query from the database; raises what the query raises, and Busy."""
-    found = asyncio.run(_answer_if_ready(settings, query, options))
-    if found is None:
+    reply = asyncio.run(_answer_if_ready(settings, query, options))
+    if reply is None:
         from lamplighter.serve import home  # a first start, an update or a restore that was cut off
 
         home.prepare(settings)
-        found = asyncio.run(_answer(settings, query, options))
-        assert found is not None
-    return json.loads(found)
+        reply = asyncio.run(_answer(settings, query, options))
+        assert reply is not None
+    return json.loads(reply)
 
 
 def _services(settings: Settings) -> "ServicesFile":

@@ -12,6 +12,8 @@ from sqlalchemy.sql import ClauseElement
 from lamplighter.repository.store.statements import Row
 
 T = TypeVar("T")
+StatementResult = tuple[list[Row], int]
+"""The rows of a statement, and how many it touched."""
 
 
 class RowConnection(ConnectionBackend):
@@ -33,6 +35,10 @@ class RowConnection(ConnectionBackend):
     async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
         """Return all rows."""
 
+    def run_at_once(self, query: ClauseElement) -> StatementResult | None:
+        """Run a statement that waits for nothing; None where this one may, and was not run."""
+        return None
+
     async def acquire(self) -> None:
         """Take nothing yet: what is needed shows with the first statement."""
 
@@ -47,10 +53,7 @@ class RowConnection(ConnectionBackend):
 
     async def fetch_val(self, query: ClauseElement, column: Any = 0) -> Any:
         """Return one value of the first row, or None."""
-        row = await self.fetch_one(query)
-        if row is None:
-            return None
-        return list(row.values())[column] if isinstance(column, int) else row[column]
+        return value_of(await self.fetch_all(query), column)
 
     def iterate(self, query: ClauseElement) -> AsyncGenerator[Row, None]:
         """Refuse: a cursor held open across awaits keeps what is old from being cleared away."""
@@ -59,6 +62,13 @@ class RowConnection(ConnectionBackend):
     def transaction(self) -> "RowTransaction":
         """Return a transaction on what this task holds."""
         return RowTransaction(self)
+
+
+def value_of(rows: Sequence[Row], column: Any) -> Any:
+    """Return one value of the first row, or None."""
+    if not rows:
+        return None
+    return list(rows[0].values())[column] if isinstance(column, int) else rows[0][column]
 
 
 class RowTransaction(TransactionBackend):

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from databases import Database as EncodeDatabase
 from databases import DatabaseURL
 
-from lamplighter.repository.store.connection import SafeTransaction
+from lamplighter.repository.store.connection import SafeTransaction, StatementResult, value_of
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.repository.store.file_watch import FileWatch
 from lamplighter.repository.store.tables import sessions
@@ -91,6 +91,35 @@ class Database(EncodeDatabase):
     def transaction(self, *, force_rollback: bool = False, **options: Any) -> SafeTransaction:
         """Return a transaction that survives the cancellation of its task."""
         return SafeTransaction(self.connection, force_rollback=force_rollback, **options)
+
+    def _run_at_once(self, query: Any) -> StatementResult | None:
+        """Run what waits for nothing without the locks of `databases`; None where it may wait."""
+        held = None if self._global_connection else self._connection
+        return None if held is None else held._connection.run_at_once(query)  # type: ignore
+
+    async def fetch_all(self, query: Any, values: Any = None) -> list[Any]:
+        """Return all rows."""
+        found = self._run_at_once(query)
+        return await super().fetch_all(query, values) if found is None else found[0]
+
+    async def fetch_one(self, query: Any, values: Any = None) -> Any:
+        """Return the first row, or None."""
+        found = self._run_at_once(query)
+        if found is None:
+            return await super().fetch_one(query, values)
+        return found[0][0] if found[0] else None
+
+    async def fetch_val(self, query: Any, values: Any = None, column: Any = 0) -> Any:
+        """Return one value of the first row, or None."""
+        found = self._run_at_once(query)
+        if found is None:
+            return await super().fetch_val(query, values, column)
+        return value_of(found[0], column)
+
+    async def execute(self, query: Any, values: Any = None) -> Any:
+        """Run a statement; returns how many rows it touched."""
+        found = self._run_at_once(query)
+        return await super().execute(query, values) if found is None else found[1]
 
     async def run_many(self, statement: "Statement", rows: Sequence[Mapping[str, Any]]) -> None:
         """Run a prepared statement once for each of some rows, in their order."""

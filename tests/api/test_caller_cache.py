@@ -48,6 +48,21 @@ def test_a_token_deleted_in_the_database_is_refused(
         assert status(own_server, headers) == 401
 
 
+def test_a_token_that_is_recognized_after_commits_is_denied_once_it_is_revoked(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    number, headers = token(own_client)
+    for turn in range(3):
+        own_client.post(
+            "/api/v1/memories", json={"category": "pattern", "observation": f"Job {turn} ended"}
+        )
+        assert [status(own_server, headers) for _ in range(2)] == [200, 200]
+
+    own_server.home.write("UPDATE tokens SET revoked_at = created_at WHERE id = ?", number)
+
+    assert status(own_server, headers) == 401
+
+
 def test_another_secret_of_a_cached_token_is_denied(
     own_server: Server, own_client: httpx2.Client
 ) -> None:

@@ -112,6 +112,10 @@ class Hub:
         """Return a number that changes with every commit to the database; 0 or -1: not known."""
         return self._listener.version()
 
+    def row_of(self, kind: str, number: int) -> tuple[object, ...] | None:
+        """Return the row of a token or a login; None where it cannot be read at once."""
+        return self._listener.row_of(kind, number)
+
     @property
     def behind(self) -> int:
         """How many changes the slowest client has still to be sent."""

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -37,12 +38,36 @@ MAX_ADDRESSES: Final = 1_000
 """Of how many addresses wrong codes are counted; beyond, the oldest are forgotten."""
 
 
+Row = tuple[object, ...]
+
+
+@dataclass(slots=True)
+class CachedCredential:
+    """A caller as the database held it at a moment, and at a version of the file."""
+
+    kind: str
+    credential: Token | Login
+    at: float
+    version: int
+    row: Row | None
+
+    def counts(self, moment: float, version: int, row: Row | None) -> bool:
+        """Return whether it is as it was, by the version of the file or else by its row."""
+        if moment - self.at > KNOWN_SECONDS:
+            return False
+        if version < 0 or version != self.version:
+            if row is None or row != self.row:
+                return False
+            self.version = version
+        return True
+
+
 class Callers:
     """Identifies callers and records when each was last active."""
 
     def __init__(self, db: Database, now: Callable[[], datetime], hub: Hub | None = None) -> None:
         self._db, self._now, self._hub = db, now, hub
-        self._known: dict[str, tuple[Token | Login, float, int]] = {}
+        self._known: dict[str, CachedCredential] = {}
         if hub is not None:
             hub.watchers.append(self._heed)
         self._here: dict[tuple[str, int], None] = {}
@@ -88,26 +113,32 @@ class Callers:
     ) -> Caller | None:
         """Return who shows these words, by what is known of them or by the database.
 
-        What is known counts only until somebody commits to the SQLite file. On PostgreSQL it
-        counts while every announced change is read: a revocation is either not committed yet,
-        or was heard of.
+        What is known counts only until somebody commits to the SQLite file, and after that while
+        its row is the same. On PostgreSQL it counts while every announced change is read: a
+        revocation is either not committed yet, or was heard of.
         """
         key, moment = f"{kind} {hash_secret(secret)}", time.monotonic()
         version = self._hub.version() if self._hub and self._hub.current else -1
-        credential, known_at, known_version = self._known.get(key, (None, 0.0, -1))
-        late = moment - known_at > KNOWN_SECONDS
-        if credential is None or late or version < 0 or version != known_version:
+        entry = self._known.get(key)
+        row = self._read_row(entry, version)  # before the credential: it is as old, or older
+        if entry is None or not entry.counts(moment, version, row):
             sent_away = self.sent_away
             credential = await find(self._db, secret)
-            if credential is not None and version >= 0 and sent_away == self.sent_away:
+            if credential is None:
+                return None
+            entry = CachedCredential(kind, credential, moment, version, row)
+            if sent_away == self.sent_away:
                 if len(self._known) >= MAX_KNOWN:
                     self._known.clear()
-                self._known[key] = credential, moment, version
-        return (
-            credential.caller()
-            if credential is not None and credential.living(now=self._now())
-            else None
-        )
+                self._known[key] = entry
+        credential = entry.credential
+        return credential.caller() if credential.living(now=self._now()) else None
+
+    def _read_row(self, entry: "CachedCredential | None", version: int) -> Row | None:
+        """Return the row of a entry caller, where a commit may have changed it."""
+        if self._hub is None or entry is None or 0 <= version == entry.version:
+            return None
+        return self._hub.row_of(entry.kind, entry.credential.id)
 
     def _heed(self, change: Change) -> None:
         if change.entity in (tokens.ENTITY, logins.ENTITY):

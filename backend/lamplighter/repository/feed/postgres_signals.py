@@ -51,6 +51,9 @@ class PostgresListener:
         """Return 0: a server tells only of the commits that are announced."""
         return 0
 
+    def row_of(self, kind: str, number: int) -> None:
+        """Read nothing at once: a server is not asked so."""
+
     def wake(self) -> None:
         """Wake those that wait, from within this process."""
         self._woken.set()

@@ -19,6 +19,10 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres
 
 QUIET_POLL_SECONDS: Final = 5.0
+ROWS: Final = {
+    "token": "SELECT * FROM tokens WHERE id = ?",
+    "login": "SELECT * FROM logins WHERE id = ?",
+}
 
 
 class ChangeSignal(Protocol):
@@ -33,6 +37,9 @@ class ChangeSignal(Protocol):
 
         0 where no such number is known, -1 where it cannot be read.
         """
+
+    def row_of(self, kind: str, number: int) -> tuple[object, ...] | None:
+        """Return a row as it is stored now; None where it cannot be read at once."""
 
     def wake(self) -> None:
         """Wake those that wait, from within this process."""
@@ -169,3 +176,13 @@ class Listener:
         ):
             return int(cursor.fetchone()[0])
         return -1
+
+    def row_of(self, kind: str, number: int) -> tuple[object, ...] | None:
+        """Return a row as the file holds it now; None where it has none, or cannot be read."""
+        with (
+            suppress(driver.DatabaseError),
+            closing(self._connection.execute(ROWS[kind], (number,))) as cursor,
+        ):
+            found: tuple[object, ...] | None = cursor.fetchone()
+            return found
+        return None

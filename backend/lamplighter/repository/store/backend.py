@@ -21,7 +21,7 @@ from sqlalchemy.dialects.sqlite import pysqlite
 from sqlalchemy.sql import ClauseElement
 
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.database import RowConnection
+from lamplighter.repository.store.database import RowConnection, StatementResult
 from lamplighter.repository.store.file_watch import FileWatch
 from lamplighter.repository.store.statements import BoundStatement, Columns, Compiler, Row, rows_of
 
@@ -267,22 +267,36 @@ class PooledConnection(RowConnection):
             if writes:
                 self._backend.log.shorten(raw)
 
-        # of a reader these are words about its view, which wait for nothing and read nothing
-        await self._call(run, inline=self._pool is self._backend.readers)
+        # these wait for nothing: the writer's BEGIN says at once that the database is busy, and
+        # of a reader they are words about its view, which read nothing. A COMMIT writes the file.
+        await self._call(run, inline=not writes)
 
     async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
         """Return all rows."""
+        return (await self._run_query(query))[0]
+
+    async def _run_query(self, query: ClauseElement) -> StatementResult:
+        found = self.run_at_once(query)
+        if found is not None:
+            return found
         sql, arguments, columns = self._backend.compile(query)
+        described, rows, count = await self._call(lambda raw: _run(raw, sql, arguments))
+        return rows_of(rows, columns or _column_names(described)), count
 
-        def fetch(raw: driver.Connection) -> tuple[Any, list[Any]]:
-            cursor = raw.execute(sql, arguments)
-            rows = cursor.fetchall()
-            described = cursor.description
-            cursor.close()
-            return described, rows
+    def run_at_once(self, query: ClauseElement) -> StatementResult | None:
+        """Run a short prepared statement within a transaction, of a reader not the first.
 
-        described, rows = await self._call(fetch, inline=self._runs_briefly(query))
-        return rows_of(rows, columns or _column_names(described))
+        There no other process can make it wait, and going to a thread and back costs more
+        than the statement. The first statement of a reader takes its view of the database,
+        which can wait.
+        """
+        if not isinstance(query, BoundStatement) or query.statement.long:
+            return None
+        if self._held is None or not (self._views or self._writes):
+            return None
+        sql, arguments, columns = self._backend.compile(query)
+        described, rows, count = self._inline(lambda raw: _run(raw, sql, arguments))
+        return rows_of(rows, columns or _column_names(described)), count
 
     async def fetch_each(self, queries: Sequence[ClauseElement]) -> list[list[Row]]:
         """Return all rows of each of several queries, in one turn of the connection's thread."""
@@ -305,15 +319,7 @@ class PooledConnection(RowConnection):
 
     async def execute(self, query: ClauseElement) -> int:
         """Run a statement; returns how many rows it touched."""
-        sql, arguments, _ = self._backend.compile(query)
-
-        def execute(raw: driver.Connection) -> int:
-            cursor = raw.execute(sql, arguments)
-            count = cursor.rowcount
-            cursor.close()
-            return count
-
-        return await self._call(execute, inline=self._runs_briefly(query))
+        return (await self._run_query(query))[1]
 
     async def execute_many(self, queries: list[ClauseElement]) -> None:
         """Run statements of one shape in one go."""
@@ -343,16 +349,6 @@ class PooledConnection(RowConnection):
         """Return the connection of the SQLite library."""
         return self._held
 
-    def _runs_briefly(self, query: ClauseElement) -> bool:
-        """Whether it is a short prepared statement within a transaction, of a reader not the first.
-
-        There no other process can make it wait, and going to a thread and back costs more
-        than the statement. The first statement of a reader takes its view of the database,
-        which can wait.
-        """
-        brief = isinstance(query, BoundStatement) and not query.statement.long
-        return brief and (self._views or self._writes)
-
     @property
     def _writes(self) -> bool:
         return self._held is not None and self._pool is self._backend.writers
@@ -364,9 +360,9 @@ class PooledConnection(RowConnection):
             self._held = await self._pool.take()
         connection = self._held
         self._abandoned = False
+        if inline:
+            return self._inline(work)
         try:
-            if inline:
-                return work(connection._conn)
             result: T = await connection._execute(  # type: ignore[no-untyped-call]
                 lambda: work(connection._conn)
             )
@@ -376,11 +372,32 @@ class PooledConnection(RowConnection):
             interrupt(connection)  # or on its thread it would run on
             raise
         except driver.DatabaseError as error:
-            if not driver.is_damage(error):
-                raise
+            self._check_damage(error)
+            raise
+        return result
+
+    def _inline(self, work: Callable[[driver.Connection], T]) -> T:
+        """Run on what is held, which holds up everything else."""
+        assert self._held is not None
+        try:
+            return work(self._held._conn)
+        except driver.DatabaseError as error:
+            self._check_damage(error)
+            raise
+
+    def _check_damage(self, error: driver.DatabaseError) -> None:
+        """Have the pages checked where a statement failed because of them."""
+        if driver.is_damage(error):
             self._backend.watch.doubt()
             raise driver.UnsoundDatabase(str(error)) from error
-        return result
+
+
+def _run(raw: driver.Connection, sql: str, arguments: Sequence[Any]) -> tuple[Any, list[Any], int]:
+    cursor = raw.execute(sql, arguments)
+    rows = cursor.fetchall()
+    described, count = cursor.description, cursor.rowcount
+    cursor.close()
+    return described, rows, count
 
 
 def _column_names(described: Sequence[Sequence[Any]] | None) -> Columns:

@@ -49,6 +49,10 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
+StatementResult = tuple[list[Row], int]
+"""The rows of a statement, and how many it touched."""
+
+
 class RowConnection(ConnectionBackend):
     """What one task has taken: a reader, or the writer within a transaction."""
 
@@ -68,6 +72,10 @@ class RowConnection(ConnectionBackend):
     async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
         """Return all rows."""
 
+    def run_at_once(self, query: ClauseElement) -> StatementResult | None:
+        """Run a statement that waits for nothing; None where this one may, and was not run."""
+        return None
+
     async def acquire(self) -> None:
         """Take nothing yet: what is needed shows with the first statement."""
 
@@ -82,10 +90,7 @@ class RowConnection(ConnectionBackend):
 
     async def fetch_val(self, query: ClauseElement, column: Any = 0) -> Any:
         """Return one value of the first row, or None."""
-        row = await self.fetch_one(query)
-        if row is None:
-            return None
-        return list(row.values())[column] if isinstance(column, int) else row[column]
+        return value_of(await self.fetch_all(query), column)
 
     def iterate(self, query: ClauseElement) -> AsyncGenerator[Row, None]:
         """Refuse: a cursor held open across awaits keeps what is old from being cleared away."""
@@ -94,6 +99,13 @@ class RowConnection(ConnectionBackend):
     def transaction(self) -> "RowTransaction":
         """Return a transaction on what this task holds."""
         return RowTransaction(self)
+
+
+def value_of(rows: Sequence[Row], column: Any) -> Any:
+    """Return one value of the first row, or None."""
+    if not rows:
+        return None
+    return list(rows[0].values())[column] if isinstance(column, int) else rows[0][column]
 
 
 class RowTransaction(TransactionBackend):
@@ -243,6 +255,35 @@ class Database(EncodeDatabase):
     def transaction(self, *, force_rollback: bool = False, **options: Any) -> SafeTransaction:
         """Return a transaction that survives the cancellation of its task."""
         return SafeTransaction(self.connection, force_rollback=force_rollback, **options)
+
+    def _run_at_once(self, query: Any) -> StatementResult | None:
+        """Run what waits for nothing without the locks of `databases`; None where it may wait."""
+        held = None if self._global_connection else self._connection
+        return None if held is None else held._connection.run_at_once(query)  # type: ignore
+
+    async def fetch_all(self, query: Any, values: Any = None) -> list[Any]:
+        """Return all rows."""
+        found = self._run_at_once(query)
+        return await super().fetch_all(query, values) if found is None else found[0]
+
+    async def fetch_one(self, query: Any, values: Any = None) -> Any:
+        """Return the first row, or None."""
+        found = self._run_at_once(query)
+        if found is None:
+            return await super().fetch_one(query, values)
+        return found[0][0] if found[0] else None
+
+    async def fetch_val(self, query: Any, values: Any = None, column: Any = 0) -> Any:
+        """Return one value of the first row, or None."""
+        found = self._run_at_once(query)
+        if found is None:
+            return await super().fetch_val(query, values, column)
+        return value_of(found[0], column)
+
+    async def execute(self, query: Any, values: Any = None) -> Any:
+        """Run a statement; returns how many rows it touched."""
+        found = self._run_at_once(query)
+        return await super().execute(query, values) if found is None else found[1]
 
     async def run_many(self, statement: "Statement", rows: Sequence[Mapping[str, Any]]) -> None:
         """Run a prepared statement once for each of some rows, in their order."""

@@ -100,7 +100,7 @@ async def fetch_readable(
     """Return the first rows of a query that can be read; `first` is it for so many rows."""
     most = limit
     while True:
-        rows: list[Row] = await db.fetch_all(first(most))  # type: ignore[assignment]
+        rows: list[Row] = await db.fetch_all(first(most))
         found = [row for row in rows if readable(row)]
         if len(found) >= limit or len(rows) < most:
             return found[:limit]

@@ -101,17 +101,17 @@ async def _follow_memories(db: Database, ids: Sequence[int], *, now: datetime) -
     """Read memories again; of those that are gone or inactive nothing is stated any more."""
     if not ids:
         return
-    held = {memory.id: memory for memory in await memories.list_by_ids(db, ids) if memory.active}
+    active = {memory.id: memory for memory in await memories.list_by_ids(db, ids) if memory.active}
     cache = GraphCache(db)
     await cache.load_evidence(EvidenceSource.MEMORY, ids)
     names: dict[str, set[str]] = {}
-    for memory in held.values():
+    for memory in active.values():
         names.setdefault(_place(memory).project, set()).update(_names(memory.observation))
     for project, some in names.items():
         await cache.owners(some, project)
     for number in ids:
         place, found = OPS, Extraction()
-        if (each := held.get(MemoryId(number))) is not None:
+        if (each := active.get(MemoryId(number))) is not None:
             place, found = _place(each), await read_memory(cache, each)
         origin = Origin(EvidenceSource.MEMORY, number, place)
         await evidence.sync(db, origin, found, cache, now=now)

@@ -15,12 +15,12 @@ import psutil
 import pytest
 from homes import Home
 
+from living import free_port
+
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    return free_port()
 
 
 def ready(port: int) -> bool:

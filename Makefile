@@ -37,9 +37,10 @@ unit: curl $(WEB)
 quick: check
 	$(BIN)/pytest -n 3 --dist worksteal tests/domain tests/spec tests/config tests/test_architecture.py tests/test_docs.py
 
-soak: .venv/.stamp $(WEB)
+soak: chromium $(WEB)
 	$(BIN)/pytest -s --timeout 7200 tests/soak
 	THOROUGH=1 $(BIN)/pytest -n 2 --timeout 7200 tests
+	THOROUGH=1 $(BIN)/pytest -n 2 --timeout 7200 e2e/test_round.py
 
 web-test: frontend/node_modules/.stamp
 	cd frontend && npm run --silent check && npm test --silent

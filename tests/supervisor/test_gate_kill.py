@@ -25,7 +25,7 @@ from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.services import cooldown_usage
 from lamplighter.usecases.sessions import sessions as lifecycle
 from living import free_port
-from thorough import examples
+from thorough import ALL, examples
 
 DRIVER = Path(__file__).parents[1] / "fakes" / "gate_driver.py"
 SERVICES = tuple(f"svc{number}" for number in range(examples(34, part=16)))
@@ -192,7 +192,7 @@ def acting(home: Home) -> bool:
     return (home.path / "acted").exists() and bool(home.left_over())
 
 
-@pytest.mark.parametrize("later", [0.0, 0.1, 0.3, 0.7, 1.5])
+@pytest.mark.parametrize("later", [0.0, 0.3, *(0.1, 0.7, 1.5) * ALL])
 def test_a_supervisor_killed_while_an_action_runs_leaves_it_used_and_nothing_running(
     ailing: Home, later: float
 ) -> None:

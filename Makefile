@@ -10,19 +10,23 @@ export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 WEB_SOURCES := $(shell find frontend -path frontend/node_modules -prune -o -path frontend/dist -prune -o -type f -print 2>/dev/null)
 
-.PHONY: up test quick soak check curl chromium unit web-test e2e bench lab pictures lock types fix dev clean
+.PHONY: up test quick soak check compiled curl chromium unit web-test e2e bench lab pictures lock types fix dev clean
 
 up: .venv/.stamp $(WEB)
 	@$(BIN)/lamplighter up
 
 test:
-	@$(MAKE) --no-print-directory -j2 check web-test
+	@$(MAKE) --no-print-directory -j2 check web-test compiled
 	@$(MAKE) --no-print-directory unit e2e
 
 check: .venv/.stamp
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy && $(BIN)/lint-imports --no-logo
 	$(BIN)/python -m benchmarks.house
+
+# beside the checks: else each process of the unit tests compiles all of them for itself
+compiled: .venv/.stamp
+	@$(BIN)/pytest --collect-only -qq tests > /dev/null
 
 # one after the other: each may install a package of Debian
 curl: .venv/.stamp

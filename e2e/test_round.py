@@ -20,7 +20,7 @@ PAGES: Final = (
     *("/memories", "/memories/1", "/memories?sort=service", "/cooldowns", "/reviews", "/trash"),
     *("/reviews/1", "/approvals", "/preview", "/health", "/settings", "/nowhere"),
     *("/graph", "/graph/1", "/incidents", "/services/jellyfin"),
-    *("/editor", "/editor?service=jellyfin"),
+    *("/editor", "/editor?service=jellyfin", "/editor?new=1"),
     *("/organizer", "/organizer/1", "/notebook", "/audit?topic=jellyfin"),
     "/notebook?page=services/jellyfin",
     *(

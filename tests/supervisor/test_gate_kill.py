@@ -197,7 +197,7 @@ def test_a_supervisor_killed_while_an_action_runs_leaves_it_used_and_nothing_run
     ailing: Home, later: float
 ) -> None:
     supervisor = ailing.start("supervisor")
-    ailing.until(lambda: acting(ailing), 30)
+    ailing.until(lambda: acting(ailing))
     with pytest.raises(subprocess.TimeoutExpired):
         supervisor.wait(later + 0.01)
 
@@ -221,7 +221,7 @@ def test_a_supervisor_killed_while_an_action_runs_leaves_it_used_and_nothing_run
 
 async def test_an_action_ends_with_the_session_that_an_operator_stops(ailing: Home) -> None:
     ailing.start("supervisor")
-    ailing.until(lambda: acting(ailing), 30)
+    ailing.until(lambda: acting(ailing))
 
     async with Database(f"sqlite:///{ailing.path}/lamplighter.db") as db:
         await lifecycle.stop(db, 3, now=clock.now())

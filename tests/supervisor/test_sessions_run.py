@@ -229,7 +229,7 @@ def test_a_database_locked_for_a_while_loses_nothing(home: Home) -> None:
     connection.execute("ROLLBACK")
     connection.close()
 
-    home.until(lambda: status(home)[0] == "completed", 30)
+    home.until(lambda: status(home)[0] == "completed")
     assert home.value("SELECT count(*) FROM memories") == 100
     assert home.value("SELECT count(*) FROM markers") == 100
 

@@ -10,19 +10,23 @@ export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 WEB_SOURCES := $(shell find frontend -path frontend/node_modules -prune -o -path frontend/dist -prune -o -type f -print 2>/dev/null)
 
-.PHONY: up test quick soak check curl chromium unit web-test e2e bench lab pictures lock types fix dev clean
+.PHONY: up test quick soak check compiled curl chromium unit web-test e2e bench lab pictures lock types fix dev clean
 
 up: .venv/.stamp $(WEB)
 	@$(BIN)/lamplighter up
 
 test:
-	@$(MAKE) --no-print-directory -j2 check web-test
+	@$(MAKE) --no-print-directory -j2 check web-test compiled
 	@$(MAKE) --no-print-directory unit e2e
 
 check: .venv/.stamp
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy && $(BIN)/lint-imports --no-logo
 	$(BIN)/python -m benchmarks.house
+
+# beside the checks: else each process of the unit tests compiles all of them for itself
+compiled: .venv/.stamp
+	@$(BIN)/pytest --collect-only -qq tests > /dev/null
 
 # one after the other: each may install a package of Debian
 curl: .venv/.stamp
@@ -37,9 +41,10 @@ unit: curl $(WEB)
 quick: check
 	$(BIN)/pytest -n 3 --dist worksteal tests/domain tests/spec tests/config tests/test_architecture.py tests/test_docs.py
 
-soak: .venv/.stamp $(WEB)
+soak: chromium $(WEB)
 	$(BIN)/pytest -s --timeout 7200 tests/soak
 	THOROUGH=1 $(BIN)/pytest -n 2 --timeout 7200 tests
+	THOROUGH=1 $(BIN)/pytest -n 2 --timeout 7200 e2e/test_round.py
 
 web-test: frontend/node_modules/.stamp
 	cd frontend && npm run --silent check && npm test --silent

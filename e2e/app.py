@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from lamplighter.config.settings import read_settings
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 from lamplighter.serve.commands import access
+from living import free_port
 
 PUPPET = Path(__file__).parent / "puppet.py"
 KEPT = ("PATH", "HOME", "LANG", "XDG_RUNTIME_DIR")
@@ -150,9 +150,7 @@ class App:
     def _prepare(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
         os.mkfifo(self._fifo)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         rows = self.home / "lamplighter.db"
         if not rows.exists():
             rows.write_bytes(migrated())

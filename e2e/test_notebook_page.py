@@ -1,13 +1,15 @@
 """The Notebook page: pages are read, edited, compared, and decided on."""
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from app import App
+from test_round import SHIFTS
 
 OVER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 ADDRESS = "/notebook?page=services%2Fjellyfin"
@@ -34,6 +36,26 @@ def wait_until(holds: Callable[[], bool]) -> None:
 def written(app: App, text: str) -> None:
     """Wait until the notebook has written its page of a service with a text."""
     wait_until(lambda: page_file(app).exists() and text in page_file(app).read_text())
+
+
+def test_the_text_does_not_move_when_the_list_or_the_page_loads_late(page: Page, app: App) -> None:
+    remember(app, "Takes 60s to start")
+    wait_until((app.home / "notebook" / "MEMORY.md").exists)
+    page.set_viewport_size({"width": 768, "height": 800})
+    page.add_init_script(SHIFTS)
+
+    def wait(route: Route) -> None:
+        page.wait_for_timeout(700)  # the other half is painted before
+        route.continue_()
+
+    for late in (r"/api/v1/notebook$", r"/api/v1/notebook/"):
+        page.route(re.compile(late), wait)
+        page.goto(f"{app.url}/notebook")
+        expect(page.get_by_role("link", name="MEMORY.md")).to_be_visible()
+        expect(page.get_by_role("region", name="Page", exact=True)).to_contain_text("Memor")
+        page.wait_for_timeout(300)
+        assert page.evaluate("window.shifted") <= 0.01, page.evaluate("window.moved")
+        page.unroute(re.compile(late), wait)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -1,5 +1,6 @@
 """Real processes for tests: a home of its own, its web server, its sessions."""
 
+import itertools
 import json
 import os
 import shlex
@@ -26,6 +27,9 @@ from lamplighter.repository.upkeep import migrate
 
 ENGINE = Path(__file__).parent / "fakes" / "scripted.py"
 STARTING_SECONDS = 30.0
+PORTS, PORTS_EACH = range(12_000, 32_000), 625
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+_PORTS = itertools.count((os.getppid() * 4 + WORKER) * PORTS_EACH)
 KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "XDG_RUNTIME_DIR")
 
 
@@ -255,7 +259,13 @@ class Server:
 
 
 def free_port() -> int:
-    """Return a port of loopback that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port of loopback that is free, and stays free until this test binds it.
+
+    It is below the range from which the kernel serves connections and `bind` to port 0, and
+    each process of a test run has ports of its own: no other can take it meanwhile.
+    """
+    while True:
+        port = PORTS.start + next(_PORTS) % len(PORTS)
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TypeGuard
 
+import pytest
+
 ROOT: Final = Path(__file__).parents[1]
 APP: Final = ROOT / "frontend" / "src"
 BACKEND: Final = ROOT / "backend" / "lamplighter"
@@ -19,6 +21,18 @@ ACCEPTED: Final = {
     "SessionFilter.since": "the start of a range of time",
 }
 """Names that the trade uses in this sense, each with the sense."""
+
+
+Modules = dict[str, ast.Module]
+
+
+@pytest.fixture(scope="module")
+def modules() -> Modules:
+    """Return the modules of the backend by their places, each parsed once."""
+    return {
+        path.relative_to(BACKEND).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(BACKEND.rglob("*.py"))
+    }
 
 
 def _phrases(name: str) -> re.Pattern[str]:
@@ -85,14 +99,13 @@ def _is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
-def _banned_names() -> list[str]:
+def _banned_names(modules: Modules) -> list[str]:
     banned = frozenset((PHRASES / "names.txt").read_text(encoding="utf-8").split())
     found = []
-    for path in sorted(BACKEND.rglob("*.py")):
-        place = path.relative_to(BACKEND).as_posix()
-        if _is_banned(path.stem, banned):
+    for place, tree in modules.items():
+        if _is_banned(Path(place).stem, banned):
             found.append(place)
-        names = sorted(set(_names(ast.parse(path.read_text(encoding="utf-8")))))
+        names = sorted(set(_names(tree)))
         found += [
             f"{place} {name}"
             for name in names
@@ -101,8 +114,8 @@ def _banned_names() -> list[str]:
     return found
 
 
-def test_names_in_the_code_are_words_of_the_trade() -> None:
-    assert _banned_names() == _left("names_left.txt")
+def test_names_in_the_code_are_words_of_the_trade(modules: Modules) -> None:
+    assert _banned_names(modules) == _left("names_left.txt")
 
 
 def _local_names(tree: ast.Module) -> Iterator[str]:
@@ -116,12 +129,12 @@ def _local_names(tree: ast.Module) -> Iterator[str]:
                     yield node.id
 
 
-def test_parameters_and_variables_are_words_of_the_trade() -> None:
+def test_parameters_and_variables_are_words_of_the_trade(modules: Modules) -> None:
     banned = frozenset((PHRASES / "locals.txt").read_text(encoding="utf-8").split())
     found = [
-        f"{path.relative_to(BACKEND)} {name}"
-        for path in sorted(BACKEND.rglob("*.py"))
-        for name in sorted(set(_local_names(ast.parse(path.read_text(encoding="utf-8")))))
+        f"{place} {name}"
+        for place, tree in modules.items()
+        for name in sorted(set(_local_names(tree)))
         if _is_banned(name, banned)
     ]
 
@@ -151,12 +164,10 @@ def _long_lived(tree: ast.AST, banned: frozenset[str], prefix: str = "") -> Iter
         yield from _long_lived(node, banned, f"{name}." if nested else prefix)
 
 
-def test_vague_names_are_used_within_five_lines() -> None:
+def test_vague_names_are_used_within_five_lines(modules: Modules) -> None:
     banned = frozenset((PHRASES / "short_names.txt").read_text(encoding="utf-8").split())
     found = [
-        f"{path.relative_to(BACKEND).as_posix()} {name}"
-        for path in sorted(BACKEND.rglob("*.py"))
-        for name in _long_lived(ast.parse(path.read_text(encoding="utf-8")), banned)
+        f"{place} {name}" for place, tree in modules.items() for name in _long_lived(tree, banned)
     ]
 
     assert found == _left("short_names_left.txt")
@@ -175,28 +186,28 @@ def test_test_names_are_words_of_the_trade() -> None:
     assert found == []
 
 
-def test_a_class_name_exists_once() -> None:
+def test_a_class_name_exists_once(modules: Modules) -> None:
     places: dict[str, list[str]] = {}
-    for path in sorted(BACKEND.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for place, tree in modules.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(path.relative_to(BACKEND).as_posix())
+                places.setdefault(node.name, []).append(place)
     several = [f"{name} {' '.join(found)}" for name, found in sorted(places.items()) if found[1:]]
 
     assert several == _left("classes_left.txt")
 
 
-def _summaries() -> Iterator[tuple[str, str]]:
+def _summaries(modules: Modules) -> Iterator[tuple[str, str]]:
     """Yield the first paragraph of each docstring of the backend."""
-    for path in sorted(BACKEND.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for place, tree in modules.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 summary = (ast.get_docstring(node) or "").split("\n\n")[0]
-                yield path.relative_to(BACKEND).as_posix(), " ".join(summary.split())
+                yield place, " ".join(summary.split())
 
 
-def test_docstring_summaries_use_plain_words() -> None:
-    assert _counted(_summaries(), _phrases("docstrings.txt")) == []
+def test_docstring_summaries_use_plain_words(modules: Modules) -> None:
+    assert _counted(_summaries(modules), _phrases("docstrings.txt")) == []
 
 
 def _documents() -> Iterator[tuple[str, str]]:
@@ -205,21 +216,20 @@ def _documents() -> Iterator[tuple[str, str]]:
         yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
 
 
-def _backend_texts() -> Iterator[tuple[str, str]]:
+def _backend_texts(modules: Modules) -> Iterator[tuple[str, str]]:
     """Yield what the backend prints, reports and answers.
 
     Docstrings and keys of dictionaries are left out: keys are the fields of API answers.
     """
-    for path in sorted(BACKEND.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        described = {
+    for place, tree in modules.items():
+        left_out = {
             id(node.body[0].value)
             for node in ast.walk(tree)
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
             and node.body
             and isinstance(node.body[0], ast.Expr)
         }
-        keys = {
+        left_out |= {
             id(key) for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys
         }
         strings = [
@@ -227,9 +237,9 @@ def _backend_texts() -> Iterator[tuple[str, str]]:
             for node in ast.walk(tree)
             if isinstance(node, ast.Constant)
             and isinstance(node.value, str)
-            and id(node) not in described | keys
+            and id(node) not in left_out
         ]
-        yield path.relative_to(BACKEND).as_posix(), "\n".join(strings)
+        yield place, "\n".join(strings)
 
 
 def _counted(texts: Iterator[tuple[str, str]], banned: re.Pattern[str]) -> list[str]:
@@ -245,5 +255,5 @@ def test_documents_use_plain_words() -> None:
     assert _counted(_documents(), _phrases("phrases.txt")) == _left("documents_left.txt")
 
 
-def test_texts_of_the_backend_use_plain_words() -> None:
-    assert _counted(_backend_texts(), _phrases("phrases.txt")) == _left("texts_left.txt")
+def test_texts_of_the_backend_use_plain_words(modules: Modules) -> None:
+    assert _counted(_backend_texts(modules), _phrases("phrases.txt")) == _left("texts_left.txt")

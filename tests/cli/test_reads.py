@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -126,10 +127,10 @@ def directly(home: Home, command: str) -> tuple[bytes, bytes, int]:
     return done.stdout.encode(), done.stderr.encode(), done.returncode
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    """Make a home in which each command has something to print."""
-    home = Home(tmp_path / "home")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a home in which each command has something to print: each test has a copy."""
+    home = Home(tmp_path_factory.mktemp("made") / "home")
     for words in (
         ("timing", "Takes 60s to start", "--service", "jellyfin", "--title", "Slow"),
         ("timing", "Takes 5s to start", "--service", "jellyfin"),
@@ -155,7 +156,13 @@ def home(tmp_path: Path) -> Home:
         lately(2),
         lately(1),
     )
-    return home
+    return home.path
+
+
+@pytest.fixture
+def home(made: Path, tmp_path: Path) -> Home:
+    """Return a home of this test alone, with something to print."""
+    return Home(shutil.copytree(made, tmp_path / "home"))
 
 
 @pytest.fixture

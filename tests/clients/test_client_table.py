@@ -50,8 +50,10 @@ async def client(server: Server, token: str) -> AsyncIterator[Client]:
 
 
 def every_row(server: Server) -> dict[str, list[tuple[Any, ...]]]:
-    names = server.home.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-    return {name: server.home.rows(f'SELECT * FROM "{name}"') for (name,) in names}
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+    with server.home.reader.kept():
+        names = server.home.rows(query)
+        return {name: server.home.rows(f'SELECT * FROM "{name}"') for (name,) in names}
 
 
 def idle(server: Server) -> None:

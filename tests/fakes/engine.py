@@ -1,6 +1,7 @@
 """A fake engine: prints what a session of a model would print. Run by the engine `exec`.
 
-`engine.py numbered COUNT PAUSE` prints numbered memory markers; `engine.py MODE` misbehaves.
+`engine.py numbered COUNT PAUSE` prints numbered memory markers, the second half once the file GO
+exists if one is named; `engine.py MODE` misbehaves.
 """
 
 import json
@@ -25,9 +26,11 @@ def result(**more: object) -> None:
     say(type="result", **{**done, "result": "Report", **more})
 
 
-def numbered(count: str, pause: str) -> None:
+def numbered(count: str, pause: str, go: str = "") -> None:
     say(type="system", subtype="init")
     for number in range(int(count)):
+        while go and number == int(count) // 2 and not os.path.exists(go):
+            time.sleep(0.01)
         # of a service each: nearly the same number, said of the same, is the same memory
         text(f"[MEMORY:behavior:svc{number}] Fact number {number}")
         time.sleep(float(pause))

@@ -87,7 +87,7 @@ def test_a_session_on_a_full_disk_ends_with_a_reason_and_the_supervisor_lives(
     disk.free()
     supervisor.send_signal(signal.SIGCONT)
     ended = "SELECT status, reason FROM sessions WHERE id = 1 AND status <> 'running'"
-    small_home.until(lambda: small_home.rows(ended), 30)
+    small_home.until(lambda: small_home.rows(ended))
     small_home.engine("lines", "[MEMORY:timing:jellyfin] After")
     done = small_home.run("run", "--engine", "probe")
 

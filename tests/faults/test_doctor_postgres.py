@@ -142,7 +142,7 @@ def test_a_web_process_whose_database_is_away_is_not_said_to_be_a_stranger(home:
     home.env["LAMPLIGHTER_DATABASE_URL"] = url = server.create("away")
     try:
         home.start("web")
-        home.until(lambda: answers(home), 30)
+        home.until(lambda: answers(home))
         server.stop()
         status, said = looked(home, url)
     finally:

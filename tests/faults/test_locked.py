@@ -62,9 +62,9 @@ def test_a_supervisor_that_finds_the_database_held_waits_and_then_leads(home: Ho
     with closing(driver.connect(str(home.path / "lamplighter.db"))) as holder:
         holder.execute("BEGIN IMMEDIATE")
         supervisor = home.start("supervisor")
-        home.until(lambda: b"retrying" in (home.path / "log").read_bytes(), 30)
+        home.until(lambda: b"retrying" in (home.path / "log").read_bytes())
         holder.execute("ROLLBACK")
-    home.until(lambda: home.value("SELECT count(*) FROM memories"), 30)
+    home.until(lambda: home.value("SELECT count(*) FROM memories"))
 
     assert supervisor.poll() is None
     assert home.value("SELECT count(*) FROM sessions") == 1
@@ -76,7 +76,7 @@ def test_a_supervisor_that_is_asked_to_end_while_the_database_is_held_ends(home:
     home.until(lambda: home.value("SELECT count(*) FROM memories"))
     with closing(driver.connect(str(home.path / "lamplighter.db"))) as holder:
         holder.execute("BEGIN IMMEDIATE")
-        home.until(lambda: b"retrying" in (home.path / "log").read_bytes(), 30)
+        home.until(lambda: b"retrying" in (home.path / "log").read_bytes())
 
         supervisor.terminate()
 

@@ -1,19 +1,18 @@
 """An alert from outside, investigated by the real processes without any model."""
 
-import socket
 from contextlib import suppress
 
 import httpx2
 from homes import Home
+
+from living import free_port
 
 TOKEN = "what-monitors-show"
 DOWN = {"service": "jellyfin", "title": "is down", "id": "7"}
 
 
 def test_an_alert_is_looked_into_without_any_model(home: Home) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     home.env |= {"LAMPLIGHTER_PORT": str(port), "LAMPLIGHTER_WEBHOOK_TOKEN": TOKEN}
     (home.path / "services.yaml").write_text(
         "services:\n  Jellyfin: {checks: [{name: port, tcp: '127.0.0.1:9'}]}\n"

@@ -63,7 +63,7 @@ def asking(port: int, directory: Path) -> Callable[[str], Any]:
     def ask(path: str) -> Any:
         address = f"http://127.0.0.1:{port}/api/v1/{path}"
         request = urllib.request.Request(address, headers=way_in)
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
     return ask

@@ -24,7 +24,7 @@ from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.sessions import sessions as lifecycle
 from living import free_port
-from thorough import examples
+from thorough import ALL, examples
 
 DRIVER = Path(__file__).parents[1] / "fakes" / "gate_driver.py"
 SERVICES = tuple(f"svc{number}" for number in range(examples(34, part=16)))
@@ -191,12 +191,12 @@ def acting(home: Home) -> bool:
     return (home.path / "acted").exists() and bool(home.left_over())
 
 
-@pytest.mark.parametrize("later", [0.0, 0.1, 0.3, 0.7, 1.5])
+@pytest.mark.parametrize("later", [0.0, 0.3, *(0.1, 0.7, 1.5) * ALL])
 def test_a_supervisor_killed_while_an_action_runs_leaves_it_used_and_nothing_running(
     ailing: Home, later: float
 ) -> None:
     supervisor = ailing.start("supervisor")
-    ailing.until(lambda: acting(ailing), 30)
+    ailing.until(lambda: acting(ailing))
     with pytest.raises(subprocess.TimeoutExpired):
         supervisor.wait(later + 0.01)
 
@@ -220,7 +220,7 @@ def test_a_supervisor_killed_while_an_action_runs_leaves_it_used_and_nothing_run
 
 async def test_an_action_ends_with_the_session_that_an_operator_stops(ailing: Home) -> None:
     ailing.start("supervisor")
-    ailing.until(lambda: acting(ailing), 30)
+    ailing.until(lambda: acting(ailing))
 
     async with Database(f"sqlite:///{ailing.path}/lamplighter.db") as db:
         await lifecycle.stop(db, 3, now=clock.now())

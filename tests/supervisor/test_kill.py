@@ -81,7 +81,7 @@ def test_no_child_outlives_a_killed_supervisor(home: Home) -> None:
     supervisor.send_signal(signal.SIGKILL)
     supervisor.wait()
 
-    assert home.until(lambda: not home.left_over(), 15)
+    assert home.until(lambda: not home.left_over())
 
 
 def test_the_parser_reads_what_the_fake_engine_prints() -> None:

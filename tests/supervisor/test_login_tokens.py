@@ -1,7 +1,6 @@
 """Login from the command line: one-time links, tokens, and the token of the home."""
 
 import json
-import socket
 import stat
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -12,6 +11,7 @@ import pytest
 from homes import Home
 
 from lamplighter.repository.store import driver
+from living import free_port
 
 LINK = "/login?code="
 Ask = Callable[..., httpx2.Response]
@@ -19,9 +19,7 @@ Ask = Callable[..., httpx2.Response]
 
 @pytest.fixture
 def url(home: Home) -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     home.env["LAMPLIGHTER_PORT"] = str(port)
     return f"http://127.0.0.1:{port}"
 

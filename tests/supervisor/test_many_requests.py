@@ -1,7 +1,6 @@
 """Many people ask at once for the same service to be mended: the cooldown holds."""
 
 import json
-import socket
 import sys
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +8,7 @@ from contextlib import suppress
 
 from homes import Home
 
+from living import free_port
 from thorough import examples
 
 TOUCHES = "import sys; open(sys.argv[1], 'a').write('ran\\n')"
@@ -27,9 +27,7 @@ def ask(home: Home, path: str, body: object = None) -> int:
 
 
 def test_requests_at_once_restart_a_service_twice(home: Home) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = free_port()
     home.env["LAMPLIGHTER_PORT"] = str(port)
     ran = home.path / "ran"
     action = json.dumps([sys.executable, "-c", TOUCHES, str(ran)])

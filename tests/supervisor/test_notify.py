@@ -138,7 +138,7 @@ def test_the_supervisor_sends_important_events(home: Home, inbox: Inbox) -> None
     home.engine("lines", "[EVENT:critical] The disk is full", f"[EVENT:critical] x {PASSWORD}")
     home.start("supervisor")
 
-    home.until(lambda: inbox.got, 30)
+    home.until(lambda: inbox.got)
 
     [got] = inbox.got
     assert got["title"] == "Lamplighter: The disk is full (and 1 more)"

@@ -58,8 +58,8 @@ def thinking(home: Home, api: MessagesApi) -> Home:
         "ANTHROPIC_API_KEY": "sk-ant-test-0123456789",
     }
     home.start("supervisor")
-    home.until(lambda: len(api.requests()) == 2, 40)
-    home.until(lambda: home.value("SELECT count(*) FROM markers") == 1, 40)
+    home.until(lambda: len(api.requests()) == 2)
+    home.until(lambda: home.value("SELECT count(*) FROM markers") == 1)
     return home
 
 
@@ -107,7 +107,7 @@ def test_a_killed_engine_resumes_its_session(
     (engine,) = engines(thinking)
     engine.kill()
 
-    thinking.until(lambda: ended(thinking), 40)
+    thinking.until(lambda: ended(thinking))
 
     assert session(thinking) == ("completed", "", 1, 2, 1)
     each_once(thinking)
@@ -119,12 +119,12 @@ def test_a_killed_engine_resumes_its_session(
 
 def test_an_engine_that_dies_again_and_again_is_given_up(thinking: Home, api: MessagesApi) -> None:
     for times in range(4):
-        thinking.until(lambda asked=2 + times: len(api.requests()) >= asked, 40)
+        thinking.until(lambda asked=2 + times: len(api.requests()) >= asked)
         (engine,) = engines(thinking)
         engine.kill()
         thinking.until(lambda dead=engine: has_ended(dead))
 
-    thinking.until(lambda: ended(thinking), 40)
+    thinking.until(lambda: ended(thinking))
 
     status, reason, resumed, *_ = session(thinking)
     assert (status, resumed) == ("failed", 3)
@@ -141,7 +141,7 @@ def test_the_next_supervisor_resumes_the_session_of_a_killed_one(
     stage.waits = False
 
     thinking.start("supervisor")
-    thinking.until(lambda: ended(thinking), 40)
+    thinking.until(lambda: ended(thinking))
 
     assert session(thinking) == ("completed", "", 1, 2, 2)
     each_once(thinking)
@@ -173,7 +173,7 @@ def test_it_resumes_when_the_gate_closes_after_the_supervisor(thinking: Home, st
     stage.waits = False
 
     thinking.start("supervisor")
-    thinking.until(lambda: ended(thinking), 40)
+    thinking.until(lambda: ended(thinking))
 
     assert session(thinking) == ("completed", "", 1, 2, 2)
     each_once(thinking)
@@ -184,13 +184,13 @@ def test_it_resumes_when_its_engine_ends_late(thinking: Home, stage: Stage) -> N
     with (scratch / CHECKPOINT_LOCK).open("rb") as held:
         thinking.started[0].kill()
         thinking.started[0].wait()
-        thinking.until(lambda: _locked(held), 40)
+        thinking.until(lambda: _locked(held))
         stage.waits = False
         thinking.start("supervisor")
-        thinking.until(lambda: thinking.value("SELECT epoch FROM leases") == 2, 40)
+        thinking.until(lambda: thinking.value("SELECT epoch FROM leases") == 2)
         sleep(0.5)  # one that does not wait gives the session up at once
 
-    thinking.until(lambda: ended(thinking), 40)
+    thinking.until(lambda: ended(thinking))
 
     assert session(thinking) == ("completed", "", 1, 2, 2)
 
@@ -220,7 +220,7 @@ def test_a_stopped_session_does_not_resume(thinking: Home) -> None:
     supervisor.wait()
 
     thinking.start("supervisor")
-    thinking.until(lambda: ended(thinking), 40)
+    thinking.until(lambda: ended(thinking))
 
     status, _, resumed, *_ = session(thinking)
     assert (status, resumed) == ("interrupted", 0)
@@ -232,7 +232,7 @@ def test_its_time_counts_from_its_beginning(thinking: Home, stage: Stage) -> Non
     thinking.env["LAMPLIGHTER_SESSION_TIMEOUT"] = "1s"
 
     thinking.start("supervisor")
-    thinking.until(lambda: ended(thinking), 40)
+    thinking.until(lambda: ended(thinking))
 
     assert session(thinking)[:3] == ("timed_out", "The session ran longer than 1 s.", 1)
 
@@ -243,7 +243,7 @@ def test_no_session_resumes_while_halted(thinking: Home) -> None:
     (thinking.path / "HALT").write_text("The rack is being moved.")
 
     thinking.start("supervisor")
-    thinking.until(lambda: ended(thinking), 40)
+    thinking.until(lambda: ended(thinking))
 
     status, _, resumed, *_ = session(thinking)
     assert (status, resumed) == ("stopped", 0)

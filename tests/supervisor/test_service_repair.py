@@ -125,7 +125,7 @@ def test_after_a_person_was_asked_rounds_wait_and_say_so_once(home: Home, site: 
     assert outcomes == [("db", "failure")] * 2
 
     (home.path / "db").touch()
-    home.until(lambda: home.value(asked) == 0, 30)
+    home.until(lambda: home.value(asked) == 0)
     assert home.value("SELECT count(*) FROM escalations WHERE state = 'closed'") == 2
 
 

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from homes import Home
 
 from confidences import UP, after
 from lamplighter.repository.store import driver
+from living import free_port
 
 
 def status(home: Home, session: int = 1) -> tuple[object, ...]:
@@ -229,7 +229,7 @@ def test_a_database_locked_for_a_while_loses_nothing(home: Home) -> None:
     connection.execute("ROLLBACK")
     connection.close()
 
-    home.until(lambda: status(home)[0] == "completed", 30)
+    home.until(lambda: status(home)[0] == "completed")
     assert home.value("SELECT count(*) FROM memories") == 100
     assert home.value("SELECT count(*) FROM markers") == 100
 
@@ -261,9 +261,7 @@ def test_a_request_beside_a_broken_services_file_fails_with_the_reason(home: Hom
 
 
 def test_the_procfile_runs_both_processes(home: Home) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        home.env["LAMPLIGHTER_PORT"] = str(free.getsockname()[1])
+    home.env["LAMPLIGHTER_PORT"] = str(free_port())
     binaries = Path(sys.executable).parent
     home.env["PATH"] = f"{binaries}:{home.env['PATH']}"
     home.engine("lines", "[EVENT:info] here")

@@ -64,6 +64,9 @@ def test_the_output_of_a_killed_leader_is_ingested_when_its_home_is_back(
         assert running["host"].endswith(host)
         assert asking.get("/sessions/1/log").json()["elsewhere"] == running["host"]
 
+        leader.send_signal(signal.SIGSTOP)  # what is printed from here on is not ingested
+        ingested = rows(home, MARKERS)[0][0]
+        home.until(lambda: printed(other) > int(str(ingested)))
         leader.send_signal(signal.SIGKILL)
         leader.wait()
         home.start("supervisor")

@@ -15,12 +15,12 @@ import psutil
 import pytest
 from homes import Home
 
+from living import free_port
+
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    return free_port()
 
 
 def ready(port: int) -> bool:
@@ -198,7 +198,7 @@ def test_idle_processes_leave_no_zombies(home: Home, port: int) -> None:
     family = psutil.Process(up.pid).children(recursive=True)
 
     dead = [each for each in family if is_zombie(each)]  # one may have ended just now
-    home.until(lambda: not [each for each in dead if is_zombie(each)], 30)
+    home.until(lambda: not [each for each in dead if is_zombie(each)])
     os.kill(up.pid, signal.SIGTERM)
     assert up.wait(timeout=15) == 0
 

@@ -279,7 +279,7 @@ async def test_an_interrupt_ends_it_at_once_with_a_result(serve) -> None:
     process.send_signal(signal.SIGINT)
     out, err = await process.communicate()
 
-    assert monotonic() - started < 1
+    assert monotonic() - started < 10  # the check would take 20 s
     assert init["subtype"] == "init"
     [last] = [json.loads(line) for line in out.splitlines()]
     assert (last["type"], last["subtype"]) == ("result", "error_during_execution")

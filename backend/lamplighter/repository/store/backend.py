@@ -21,9 +21,16 @@ from sqlalchemy.dialects.sqlite import pysqlite
 from sqlalchemy.sql import ClauseElement
 
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.database import RowConnection, StatementResult
+from lamplighter.repository.store.database import RowConnection
 from lamplighter.repository.store.file_watch import FileWatch
-from lamplighter.repository.store.statements import BoundStatement, Columns, Compiler, Row, rows_of
+from lamplighter.repository.store.statements import (
+    BoundStatement,
+    Columns,
+    Compiler,
+    Row,
+    StatementResult,
+    rows_of,
+)
 
 ACQUIRE_SECONDS: Final = 30.0
 MAX_WAITING: Final = {True: 400, False: 64}

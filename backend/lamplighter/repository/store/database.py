@@ -33,7 +33,7 @@ from sqlalchemy.sql import ClauseElement
 from lamplighter.repository.store import tables
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.repository.store.file_watch import FileWatch
-from lamplighter.repository.store.statements import Row
+from lamplighter.repository.store.statements import Row, StatementResult, value_of
 
 if TYPE_CHECKING:
     from lamplighter.domain.change import ChangeOp
@@ -47,10 +47,6 @@ POSTGRES: Final = ("postgresql", "postgres")
 
 T = TypeVar("T")
 V = TypeVar("V")
-
-
-StatementResult = tuple[list[Row], int]
-"""The rows of a statement, and how many it touched."""
 
 
 class RowConnection(ConnectionBackend):
@@ -99,13 +95,6 @@ class RowConnection(ConnectionBackend):
     def transaction(self) -> "RowTransaction":
         """Return a transaction on what this task holds."""
         return RowTransaction(self)
-
-
-def value_of(rows: Sequence[Row], column: Any) -> Any:
-    """Return one value of the first row, or None."""
-    if not rows:
-        return None
-    return list(rows[0].values())[column] if isinstance(column, int) else rows[0][column]
 
 
 class RowTransaction(TransactionBackend):

@@ -164,6 +164,10 @@ class Row(dict[str, Any]):
         return self
 
 
+StatementResult = tuple[list[Row], int]
+"""The rows of a statement, and how many it touched."""
+
+
 class Compiler:
     """Turns SQL Core into the SQL and the arguments of one database."""
 
@@ -203,6 +207,13 @@ class Compiler:
         if COLUMNS_KEY not in known:
             known[COLUMNS_KEY] = columns_of(compiled, self.dialect)
         return sql, arguments, known[COLUMNS_KEY]
+
+
+def value_of(rows: Sequence[Row], column: Any) -> Any:
+    """Return one value of the first row, or None."""
+    if not rows:
+        return None
+    return list(rows[0].values())[column] if isinstance(column, int) else rows[0][column]
 
 
 def rows_of(rows: Sequence[Sequence[Any]], columns: Columns) -> list[Any]:

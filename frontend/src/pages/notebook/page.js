@@ -69,8 +69,11 @@ export function notebookPage(store) {
     over() {
       return this.share() > 1
     },
+    /** The size has its place before the limit is known: the text below does not move. */
+    measured: () => notebook.isIndex && (notebook.limit !== null || notebook.phase === "loading"),
     sizeWords() {
-      const values = { n: this.size(), limit: notebook.limit ?? 0 }
+      if (notebook.limit === null) return ""
+      const values = { n: this.size(), limit: notebook.limit }
       return t(this.over() ? "notebook.bytes_over" : "notebook.bytes", values)
     },
 

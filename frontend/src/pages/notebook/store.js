@@ -60,7 +60,8 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     },
 
     reload() {
-      return Promise.all([this.load(), this.read(), this.find(this.q)])
+      const listed = this.load()
+      return Promise.all([listed, this.read(listed), this.find(this.q)])
     },
 
     /** @param {string} words */
@@ -86,11 +87,13 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       }
     },
 
-    async read() {
+    /** @param {Promise<void>} [listed] */
+    async read(listed) {
       if (this.path === this.begun) return
       const mine = ++turn
       try {
         const page = await api.get(addressOf(this.path))
+        if (this.phase === "loading") await listed // it says why the page needs a review
         if (mine === turn) Object.assign(this, { page, pageProblem: "" })
       } catch (problem) {
         if (mine === turn) this.pageProblem = /** @type {Error} */ (problem).message

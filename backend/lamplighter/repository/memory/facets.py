@@ -17,6 +17,7 @@ from lamplighter.repository.memory.memories import (
     View,
     conditions,
     count,
+    fading_condition,
     name_few,
 )
 from lamplighter.repository.store.database import Database
@@ -89,18 +90,29 @@ async def views(db: Database, selection: MemoryFilter) -> dict[str, int]:
     """Return how many each view has, its own filter left out."""
     selection = await name_few(db, selection)
     free = replace(selection, view=None)
-    query = sa.select(memory_views.c.name, sa.func.count().label("count"))
+    query = _COUNT_VIEWS
     if not free.everything:  # each is looked up in a list of all that are asked for
-        number = Unindexed(memory_views.c.memory_id)
-        if free.common and replace(free, q=None, common=False).everything:
-            query = query.where(among(number, free.q or "", common=True))
-        else:
-            numbers = sa.select(memories.c.id).where(*conditions(free, memories.c))
-            query = query.where(number.in_(numbers))
-    rows = await db.fetch_all(query.group_by(memory_views.c.name))
-    found = {row["name"]: row["count"] for row in rows}
-    found[View.FADING] = await count(db, replace(selection, view=View.FADING))
-    return {view.value: found.get(view, 0) for view in View}
+        numbers = sa.select(memories.c.id).where(*conditions(free, memories.c))
+        query = query.where(Unindexed(memory_views.c.memory_id).in_(numbers))
+    grouped = _views_with_text(free) if free.q else query.group_by(memory_views.c.name)
+    counts = {row["name"]: row["count"] for row in await db.fetch_all(grouped)}
+    if not free.q:
+        counts[View.FADING] = await count(db, replace(selection, view=View.FADING))
+    return {view.value: counts.get(view, 0) for view in View}
+
+
+_COUNT_VIEWS: Final = sa.select(memory_views.c.name, sa.func.count().label("count"))
+
+
+def _views_with_text(free: MemoryFilter) -> sa.CompoundSelect[Any]:
+    """Return what counts the views of memories with a text: it is looked for once for all."""
+    where = [Unindexed(each) for each in conditions(free, memories.c)]
+    fades = sa.case((fading_condition(free, memories.c), 1), else_=0).label("fades")
+    matching = sa.select(memories.c.id, fades).where(*where).cte("matching")
+    listed = _COUNT_VIEWS.where(memory_views.c.memory_id.in_(sa.select(matching.c.id)))
+    name = sa.literal(View.FADING.value)
+    fading = sa.select(name, sa.func.count()).select_from(matching).where(matching.c.fades == 1)
+    return sa.union_all(listed.group_by(memory_views.c.name), fading)
 
 
 _CHOICES: Final = ("service", "category", "project", "active")

@@ -160,7 +160,7 @@ def unverified_semantic(columns: Any) -> sa.ColumnElement[bool]:
     return (columns.kind == kind) & (columns.trust == trust)  # type: ignore[no-any-return]
 
 
-def _fading(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
+def fading_condition(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     """Ask for those that fall inactive in time, as `domain.decay.falls_inactive` says."""
     cents = sa.cast(sa.func.round(columns.confidence * _CENTS), NUMBER)
     spare = (cents - round(ACTIVE_THRESHOLD * _CENTS)) // round(WEEKLY_DECAY * _CENTS)
@@ -169,14 +169,15 @@ def _fading(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     graced = (selection.by or datetime.fromtimestamp(0, UTC)) - GRACE_PERIOD
     latest = graced.replace(microsecond=0) + timedelta(seconds=1)  # whole seconds count
     # texts are compared faster than seconds are counted; more weeks are hardly ever left
-    usual = {number: stamp(latest - WEEK * number) for number in range(1, USUAL_WEEKS)}
+    usual = {n: updated < stamp(latest - WEEK * n) for n in range(1, USUAL_WEEKS)}
     others = Seconds(updated) + weeks * int(WEEK.total_seconds()) <= int(graced.timestamp())
     return sa.and_(
         columns.active == 1,
         updated <= stamp(latest - WEEK),
         columns.pinned == 0,
         columns.category.in_(OPERATIONAL) | unverified_semantic(columns),
-        sa.case((weeks < USUAL_WEEKS, updated < sa.case(usual, value=weeks)), else_=others),
+        # the weeks are computed once: most rows end at one of the usual numbers
+        sa.case(usual, value=weeks, else_=sa.case((weeks >= USUAL_WEEKS, others))),
     )
 
 
@@ -195,7 +196,7 @@ def _listed(view: View) -> Callable[[MemoryFilter, Any], sa.ColumnElement[bool]]
 
 _LISTED: Final = (View.UNUSED, View.SINGLE, View.EDITED)
 _VIEWS: Final[dict[View, Callable[[MemoryFilter, Any], sa.ColumnElement[bool]]]] = {
-    View.FADING: _fading,
+    View.FADING: fading_condition,
     **{view: _listed(view) for view in _LISTED},
 }
 

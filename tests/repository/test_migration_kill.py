@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 import nursery
+from lamplighter import assets
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, sqlite_url
 from lamplighter.repository.upkeep import migrate
 from thorough import ALL, PART
 
 DRIVER = Path(__file__).parents[1] / "fakes" / "migration_driver.py"
-REVISIONS = sorted(migrate._known_revisions())
+REVISIONS = sorted(assets.known_revisions())
 STEPS = REVISIONS if ALL else [*REVISIONS[: -PART : 2 * PART], *REVISIONS[-PART:]]
 EACH = 1 if ALL else PART
 ONE_OF = re.compile(r"\b(\w+) IN \('(\w+)'")

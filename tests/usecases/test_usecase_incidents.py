@@ -952,3 +952,18 @@ async def test_a_service_that_fails_as_before_stays_in_the_incident_of_its_root(
         await checked(db, FAILED, NOON + minute * MINUTE + SECOND, "Web")
     [found] = await incidents.live(db)
     assert (found.id, found.services) == (first.id, ("db", "Web"))
+
+
+async def test_no_session_begins_for_a_member_that_was_not_checked_since_its_root_recovered(
+    db: Database,
+) -> None:
+    first = await failing(db, "db")
+    await checked(db, FAILED, NOON + SECOND, "Web")
+    await well(db, "db")
+
+    [found] = await incidents.live(db)
+    assert (found.id, found.services) == (first.id, ("db", "Web"))
+    assert found.request_id == first.request_id
+    await checked(db, FAILED, NOON + 6 * MINUTE, "Web")
+    [found] = await incidents.live(db)
+    assert found.request_id != first.request_id

@@ -1,7 +1,4 @@
-"""The database: `databases` over our own backends, and the two ways to use it.
-
-Transactions end whole, also where their task is cancelled.
-"""
+"""The database: `databases` over our own backends; cancelled transactions end whole."""
 
 import asyncio
 import fcntl
@@ -248,26 +245,21 @@ class Database(EncodeDatabase):
     def _run_at_once(self, query: Any) -> StatementResult | None:
         """Run what waits for nothing without the locks of `databases`; None where it may wait."""
         held = None if self._global_connection else self._connection
-        return None if held is None else held._connection.run_at_once(query)  # type: ignore
+        return held and held._connection.run_at_once(query)  # type: ignore
 
     async def fetch_all(self, query: Any, values: Any = None) -> list[Any]:
         """Return all rows."""
         found = self._run_at_once(query)
-        return await super().fetch_all(query, values) if found is None else found[0]
+        return found[0] if found else await super().fetch_all(query, values)
 
     async def fetch_one(self, query: Any, values: Any = None) -> Any:
         """Return the first row, or None."""
-        found = self._run_at_once(query)
-        if found is None:
-            return await super().fetch_one(query, values)
-        return found[0][0] if found[0] else None
+        rows = await self.fetch_all(query, values)
+        return rows[0] if rows else None
 
     async def fetch_val(self, query: Any, values: Any = None, column: Any = 0) -> Any:
         """Return one value of the first row, or None."""
-        found = self._run_at_once(query)
-        if found is None:
-            return await super().fetch_val(query, values, column)
-        return value_of(found[0], column)
+        return value_of(await self.fetch_all(query, values), column)
 
     async def execute(self, query: Any, values: Any = None) -> Any:
         """Run a statement; returns how many rows it touched."""

@@ -23,7 +23,7 @@ from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import SessionPlan, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database
-from lamplighter.repository.services import incidents, notices
+from lamplighter.repository.services import incidents, notices, series
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.services.incidents import changes
 from lamplighter.usecases.services.incidents.advise import advice_on
@@ -76,7 +76,8 @@ async def apply(
         await _add_evidence(db, incident, failing)
         await recover(db, incident, plan.recovered & set(incident.services), now=now)
         gone = await _separate_faults(db, incident, failing, services, repairs=repairs, now=now)
-        if due := [name for name in plan.investigate.get(incident.id, ()) if name not in gone]:
+        due = [name for name in plan.investigate.get(incident.id, ()) if name not in gone]
+        if due and (due := await _failed_since_recovery(db, incident, due, failing)):
             incident = await _call_person(db, incident, failing, services, now=now)
             await _investigate(db, incident, due, failing, now=now)
 
@@ -234,6 +235,26 @@ async def _separate_faults(
         await _open(db, [name], failing, services, flapped=None, repairs=repairs, now=now)
     await close_if_over(db, left, now=now)
     return own
+
+
+async def _failed_since_recovery(
+    db: Database, incident: Incident, names: Sequence[str], failing: FailingChecks
+) -> list[str]:
+    """Return the services that failed since another member of the incident passes again.
+
+    The others may be well too: their next results decide.
+    """
+    passing = [
+        each.changed_at
+        for each in await series.of_services(db, incident.services)
+        if not each.failing and each.changed_at
+    ]
+    last = max(passing, default=incident.started_at)
+    return [
+        name
+        for name in names
+        if any(each.checked_at and each.checked_at >= last for each in failing[name])
+    ]
 
 
 async def _repair_at_once(

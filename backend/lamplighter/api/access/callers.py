@@ -37,7 +37,6 @@ FAILURES_SECONDS: Final = 60.0
 MAX_ADDRESSES: Final = 1_000
 """Of how many addresses wrong codes are counted; beyond, the oldest are forgotten."""
 
-
 Row = tuple[object, ...]
 
 
@@ -53,13 +52,10 @@ class CachedCredential:
 
     def counts(self, moment: float, version: int, row: Row | None) -> bool:
         """Return whether it is as it was, by the version of the file or else by its row."""
-        if moment - self.at > KNOWN_SECONDS:
-            return False
-        if version < 0 or version != self.version:
-            if row is None or row != self.row:
-                return False
+        same = 0 <= version == self.version or (row is not None and row == self.row)
+        if same:
             self.version = version
-        return True
+        return same and moment - self.at <= KNOWN_SECONDS
 
 
 class Callers:
@@ -134,8 +130,8 @@ class Callers:
         credential = entry.credential
         return credential.caller() if credential.living(now=self._now()) else None
 
-    def _read_row(self, entry: "CachedCredential | None", version: int) -> Row | None:
-        """Return the row of a entry caller, where a commit may have changed it."""
+    def _read_row(self, entry: CachedCredential | None, version: int) -> Row | None:
+        """Return the row of a cached caller, where a commit may have changed it."""
         if self._hub is None or entry is None or 0 <= version == entry.version:
             return None
         return self._hub.row_of(entry.kind, entry.credential.id)

@@ -102,7 +102,7 @@ def start_semantic_search(
 ) -> Iterator[Nearest | None]:
     """Look for what is near in meaning, `ahead` while words are looked for.
 
-    Nothing of it goes on behind. A phrase and a word that must not stand there are about
+    The search ends with this block. A phrase and a word that must not stand there are about
     words: then nothing is looked for.
     """
     if near is None or question.phrases or question.without:

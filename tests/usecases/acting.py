@@ -46,12 +46,13 @@ async def acted(
     outcome: UseOutcome | None = None,
     service: str = "Web",
     action: Action = RESTART,
+    healthy_after: float | None = None,
     now: datetime = NOON,
 ) -> CooldownUse:
-    """Let a session act through the gate."""
+    """Let a session act through the gate; `now` is when the action's command ends."""
     use = await act.reserve(db, by, service, action, now=now)
     outcome = outcome or (UseOutcome.SUCCESS if ok else UseOutcome.FAILURE)
-    return await act.settle(db, use, outcome, text="done", now=now)
+    return await act.settle(db, use, outcome, text="done", healthy_after=healthy_after, now=now)
 
 
 async def texts(db: Database, level: str) -> list[str]:

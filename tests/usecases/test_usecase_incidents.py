@@ -29,6 +29,7 @@ from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.session import RequestState, Session, Status
+from lamplighter.formats.serialize import format_moment
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.services import events, incidents, notices, outcomes, series
@@ -111,7 +112,14 @@ async def told(db: Database) -> list[tuple[NoticeKind, Level, str]]:
     return [(each.kind, each.level, each.title) for each in left]
 
 
-async def test_an_incident_follows_its_sessions_to_its_outcome(db: Database) -> None:
+@pytest.mark.parametrize(
+    ("healthy_after", "repaired_at"),
+    [(4.4, NOON + 7.4 * SECOND), (None, NOON + MINUTE)],
+    ids=["measured after the action", "found by a check later"],
+)
+async def test_an_incident_follows_its_sessions_to_its_outcome(
+    db: Database, healthy_after: float | None, repaired_at: datetime
+) -> None:
     incident = await failing(db, "db", "Web")
     assert (incident.service, incident.services) == ("db", ("db", "Web"))
     assert incident.state is IncidentState.OPEN
@@ -125,12 +133,18 @@ async def test_an_incident_follows_its_sessions_to_its_outcome(db: Database) -> 
     await follow(db, SERVICES, now=NOON + 2 * SECOND)
     assert (await now_of(db, incident)).state is IncidentState.REPAIRING
 
-    await acted(db, third, service="db", now=NOON + 3 * SECOND)
+    ran = NOON + 3 * SECOND
+    await acted(db, third, service="db", healthy_after=healthy_after, now=ran)
     await ended(db, third)
     await well(db, "db", "Web", at=NOON + MINUTE, since=LASTS)
     found = await now_of(db, incident)
     assert (found.state, found.outcome) == (IncidentState.RESOLVED, IncidentOutcome.REPAIRED)
-    assert (found.action, found.repaired_at) == ("restart", NOON + 3 * SECOND)
+    assert (found.action, found.repaired_at) == ("restart", repaired_at)
+    shown = await incident_view.read(db, incident.id, now=NOON + MINUTE)
+    ended_at = ran + timedelta(seconds=healthy_after or 0)
+    assert [each["at"] for each in shown["timeline"] if each["kind"] == "action"] == [
+        format_moment(ended_at)
+    ]
     assert await incidents.session_ids(db, incident.id) == [first.id, third.id]
     assert not await follow(db, SERVICES, now=NOON + 2 * MINUTE)
     for later, shown in ((timedelta(hours=24), [incident.id]), (timedelta(hours=25), [])):

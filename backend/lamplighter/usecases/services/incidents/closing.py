@@ -115,8 +115,9 @@ async def notify(
 async def _repair(
     db: Database, incident: Incident, members: Sequence[IncidentMember]
 ) -> dict[str, Any]:
-    """Return the action after which the services were well, and when; empty without one.
+    """Return the action that repaired the services, and when they were healthy; empty without one.
 
+    That is the measured time, or else when the last member was found to have recovered.
     A session that works on two incidents at once is part of one, and may repair both.
     """
     folded = {normalize_service_name(each.service) for each in members}
@@ -134,7 +135,9 @@ async def _repair(
     last = max(repairs, key=lambda use: use.id)
     named = last.name or str(last.action)
     where = "" if last.service == incident.service else f" of {last.service}"
-    return {"action": f"{named}{where}", "repaired_at": last.settled_at}
+    measured = last.healthy_at if last.healthy_after is not None else None
+    recovered = max(each.recovered_at for each in members if each.recovered_at)
+    return {"action": f"{named}{where}", "repaired_at": measured or recovered}
 
 
 async def _was_handled(db: Database, incident: Incident) -> bool:

@@ -129,7 +129,7 @@ def _use_items(use: CooldownUse) -> Iterable[TimelineItem]:
     name = use.name or str(use.action)
     failed = use.outcome in (UseOutcome.FAILURE, UseOutcome.ABANDONED)
     yield TimelineItem(
-        at=use.settled_at or use.created_at,
+        at=use.healthy_at,
         kind="action",
         service=use.service,
         text=f"{name}: {use.outcome}. {use.text}".strip(),

@@ -1,5 +1,6 @@
 """The outcome of a session: a table of what was recorded, and the words for it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -126,6 +127,14 @@ TABLE: list[tuple[dict[str, Any], str, str]] = [
         {"uses": [use("blog", UseOutcome.FAILURE)], "results": [result("blog", DOWN)]},
         "failing",
         "blog failing",
+    ),
+    (
+        {
+            "uses": [replace(use("blog", UseOutcome.FAILURE), did_not_last=True)],
+            "results": [result("blog", UP)],
+        },
+        "failing",
+        "restart of blog did not last",
     ),
     (
         {"uses": [use("blog", UseOutcome.REFUSED)], "results": [result("blog", DOWN)]},

@@ -141,7 +141,9 @@ def test_a_service_that_crashes_after_each_restart_needs_a_person(home: Home, in
     init.kill()
     home.until(lambda: home.value("SELECT 1 FROM incidents WHERE state = 'needs_person'"))
 
-    ran = home.rows("SELECT outcome, text LIKE '%; did not last: %' FROM cooldowns WHERE attempts")
+    ran = home.rows(
+        "SELECT outcome, text LIKE '%, but did not last: %' FROM cooldowns WHERE attempts"
+    )
     assert ran == [("failure", 1)], "one restart, and none after it crashed"
     assert home.rows("SELECT count(*) FROM incidents") == [(1,)]
     assert home.rows("SELECT observation FROM memories") == []

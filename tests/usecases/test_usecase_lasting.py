@@ -22,7 +22,7 @@ from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import checks, cooldowns, events, incidents, outcomes
-from lamplighter.repository.sessions import requests
+from lamplighter.repository.sessions import requests, sessions
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.services import act, check_runs
 from lamplighter.usecases.services.incidents.follow import follow
@@ -114,15 +114,18 @@ async def test_a_repair_that_does_not_last_failed_and_another_investigation_begi
     await checked(db, (6, PASSED), (7, PASSED), (8, FAILED))
 
     [use] = await cooldowns.of_sessions(db, [by.id])
-    words = "done; did not last: tcp: connection refused at 127.0.0.1:1"
+    words = "done, but did not last: tcp: connection refused at 127.0.0.1:1"
     assert (use.outcome, use.text, use.did_not_last) == (UseOutcome.FAILURE, words, True)
+    outcome = (await sessions.get(db, by.id) or by).outcome
+    assert outcome == "restart of web did not last"
     told = (await events.page(db, events.EventSelection(), limit=9)).items[0]
     assert told.text == "Restart did not last: tcp: connection refused at 127.0.0.1:1"
     again = await now_of(db, incident)
     assert again.live
     assert again.request_id != first, "investigated at once, without the rest of 5 minutes"
     refused = await refused_actions(db, WEB, "tcp: refused", now=NOON)
-    assert refused == {"restart": f"restart of web: {words}"}
+    why = "did not last: tcp: connection refused at 127.0.0.1:1"
+    assert refused == {"restart": f"restart of web {why}"}
 
     await checked(db, (9, FAILED), (10, FAILED))
     assert (await now_of(db, incident)).request_id == again.request_id
@@ -260,7 +263,7 @@ async def test_a_service_is_acted_upon_once_what_it_needs_has_recovered(db: Data
     incident, _ = await restarted(db, "api", "db")
     await checked(db, (6, PASSED), (7, FAILED), (8, PASSED), service="db")
     need, why = await lost_need(db, SERVICES, API, now=NOON)
-    assert (need, why.startswith("restart of db: done; did not last")) == ("db", True)
+    assert (need, why.startswith("restart of db did not last: ")) == ("db", True)
 
     await checked(db, (30, PASSED), service="db")
 

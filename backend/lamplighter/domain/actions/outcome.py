@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lamplighter.domain.actions.approval import Approval, ApprovalState
-from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
+from lamplighter.domain.services.cooldown import DID_NOT_LAST, CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
@@ -41,6 +41,7 @@ def session_outcome(records: SessionRecords) -> SessionOutcome:
     rules = (
         _person_outcome,
         _aborted_outcome,
+        _brief_outcome,
         _repaired_outcome,
         _denied_outcome,
         _refused_outcome,
@@ -63,6 +64,16 @@ def _person_outcome(records: SessionRecords) -> SessionOutcome | None:
 
 def _aborted_outcome(records: SessionRecords) -> SessionOutcome | None:
     return None if records.status in ENDED_AS_PLANNED else SessionOutcome()
+
+
+def _brief_outcome(records: SessionRecords) -> SessionOutcome | None:
+    """Name the last repair after which the service soon failed again."""
+    brief = [use for use in records.uses if use.did_not_last]
+    if not brief:
+        return None
+    what = brief[-1].name or brief[-1].action
+    words = f"{what} of {brief[-1].service} {DID_NOT_LAST}"
+    return SessionOutcome(OutcomeState.FAILING, words)
 
 
 def _repaired_outcome(records: SessionRecords) -> SessionOutcome | None:

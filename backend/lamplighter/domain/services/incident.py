@@ -91,8 +91,9 @@ class Incident:
     """One incident as it is kept; `service` is its root cause as far as is known.
 
     `services` are all that belong to it, the root too. `action` is the declared action that
-    repaired it; the services were healthy after it at `repaired_at`. `requested_at` is when the last investigation was requested,
-    `notified_at` and `person_notified_at` when people were notified of it, and that it needs one.
+    repaired it; the services were healthy after it at `repaired_at`. `requested_at` is when the
+    last investigation was requested, `notified_at` and `person_notified_at` when people were
+    notified of it, and that it needs one.
     """
 
     id: int

@@ -8,7 +8,7 @@ from lamplighter.repository import writing
 from lamplighter.repository.services import events
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.sessions import outcomes
+from lamplighter.usecases.services import session_outcomes
 from lamplighter.usecases.sessions.sessions import SessionEnd, texts_of, usage_of
 
 PENDING: Final = " Its output is on {}, not ingested yet."
@@ -34,7 +34,7 @@ async def complete(here: Context, session: Session, ending: SessionEnd) -> None:
             db, session.id, reason=reason + result.format(session.host), **found, now=now
         )
         if done is not None:
-            await outcomes.refresh(db, [session.id], now=now)
+            await session_outcomes.refresh(db, [session.id], now=now)
             await events.insert(
                 db,
                 Level.WARNING if ending.pending else Level.INFO,

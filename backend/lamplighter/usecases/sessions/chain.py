@@ -31,8 +31,8 @@ from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks, cooldowns, events, findings, notices, series
 from lamplighter.repository.sessions import approvals, escalations, sessions
-from lamplighter.usecases.services import act
-from lamplighter.usecases.sessions import outcomes, parking
+from lamplighter.usecases.services import act, session_outcomes
+from lamplighter.usecases.sessions import parking
 
 ASK_AGAIN_AFTER: Final = timedelta(hours=24)
 """A service without a remaining repair is escalated again after this time."""
@@ -236,7 +236,7 @@ async def mark_handled(db: Database, number: int, *, now: datetime) -> Escalatio
         if existing.state is not EscalationState.PERSON:
             raise Conflict(f"Escalation {number} is not open: it is {existing.state}.")
         handled = await escalations.close(db, existing.service, why=escalations.HANDLED, now=now)
-        await outcomes.refresh(db, [each.session_id for each in handled], now=now)
+        await session_outcomes.refresh(db, [each.session_id for each in handled], now=now)
         closed = await escalations.get(db, number)
         assert closed is not None
         return closed
@@ -294,7 +294,7 @@ async def _close(db: Database, service: str, *, now: datetime) -> None:
         well = await checks.rounds(db, service, after=each.created_at, limit=HEALTHY_ROUNDS)
         if len(well) == HEALTHY_ROUNDS and all(well):
             closed = await escalations.close(db, service, why="healthy again", now=now)
-            await outcomes.refresh(db, [one.session_id for one in closed], now=now)
+            await session_outcomes.refresh(db, [one.session_id for one in closed], now=now)
 
 
 async def _clear(

@@ -35,8 +35,8 @@ from lamplighter.repository.upkeep import leases
 from lamplighter.usecases import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.fade import fade_for_session
+from lamplighter.usecases.services.session_outcomes import outcome_of
 from lamplighter.usecases.sessions import chain, prompts
-from lamplighter.usecases.sessions.outcomes import outcome_of
 
 MAX_PROMPT_CHARS: Final = 100_000
 ALARMING: Final = {

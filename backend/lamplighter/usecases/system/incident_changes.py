@@ -19,10 +19,10 @@ from lamplighter.repository.sessions import escalations
 from lamplighter.repository.store.dialect import moment
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.services import session_outcomes
 from lamplighter.usecases.services.incidents import closing
 from lamplighter.usecases.services.incidents.merge import merge
 from lamplighter.usecases.services.incidents.view import get
-from lamplighter.usecases.sessions import outcomes
 
 CHANGED: Final = "incident"
 """The act of a person who changed an incident."""
@@ -111,7 +111,7 @@ async def _resolve(
     for each in await escalations.open_for_people(db):
         if is_member(incident, each.service):
             closed = await escalations.close(db, each.service, why=escalations.HANDLED, now=now)
-            await outcomes.refresh(db, [one.session_id for one in closed], now=now)
+            await session_outcomes.refresh(db, [one.session_id for one in closed], now=now)
     if why:
         await incidents.update(db, incident.id, moved={"why": why}, now=now)
     return await closing.close(db, incident, outcome, now=now)

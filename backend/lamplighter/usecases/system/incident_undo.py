@@ -19,8 +19,8 @@ from lamplighter.repository.sessions import escalations, requests
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.journal import undoable
+from lamplighter.usecases.services import session_outcomes
 from lamplighter.usecases.services.incidents.view import get
-from lamplighter.usecases.sessions import outcomes as session_outcomes
 from lamplighter.usecases.system import incident_changes
 
 _SUBJECT: Final = re.compile(r"incident (\d+): (.*)", re.DOTALL)

@@ -1,4 +1,4 @@
-import { serviceName } from "../../shared/format/format.js"
+import { serviceName, triggerWords } from "../../shared/format/format.js"
 import { LAYERS } from "../../../generated/values.js"
 import { keyOf, marked, rowOf } from "./hits.js"
 import { SINCE } from "./store.js"
@@ -168,7 +168,7 @@ const FACTS = {
     ...(row.active ? [] : [{ text: t("memories.inactive"), look: "hit-off" }]),
   ],
   session: (/** @type {Session} */ row) => [
-    { text: row.trigger, look: "hit-name" },
+    { text: triggerWords(row.trigger), look: "hit-name" },
     ...(row.agent ? [{ text: t("search.by_agent", { agent: row.agent }), look: "" }] : []),
     ...(row.project && row.project !== "ops"
       ? [{ text: t("search.in_project", { project: row.project }), look: "" }]

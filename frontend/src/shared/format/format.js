@@ -218,6 +218,9 @@ export function statusKind({ outcome_state: state, status }) {
 
 const TIERS = [t("common.manual"), t("common.tier_1"), t("common.tier_2"), t("common.tier_3")]
 
+/** @param {string} trigger */
+export const triggerWords = (trigger) => trigger.replaceAll("_", " ")
+
 /** @param {number} tier */
 export function tierWords(tier) {
   return TIERS[tier] ?? t("common.tier_n", { n: tier })

@@ -56,6 +56,7 @@ export function words({ clock, live, router, approvals }) {
         ? t("common.status_waiting")
         : format.statusWords(session),
     tier: format.tierWords,
+    trigger: format.triggerWords,
     history: history.historyWords,
     textChange: history.textChange,
     otherChanges: history.otherChanges,

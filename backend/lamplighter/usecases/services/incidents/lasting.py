@@ -13,6 +13,7 @@ from lamplighter.domain.services.service import Service, Services, normalize_ser
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database
 from lamplighter.repository.services import checks, cooldowns, events, incidents, series
+from lamplighter.usecases.services import session_outcomes
 from lamplighter.usecases.services.incidents.advise import advice_on
 
 WHY_CHARS: Final = 200
@@ -83,7 +84,7 @@ async def _not_lasting(db: Database, service: str, *, now: datetime) -> dict[str
     live = [each.id for each in await incidents.live(db) if is_member(each, service)]
     folded = normalize_service_name(service)
     return {
-        use.name: f"{use.name} of {service}: {use.text}"
+        use.name: f"{use.name} of {service} {DID_NOT_LAST}{use.text.rpartition(DID_NOT_LAST)[2]}"
         for _, use in await cooldowns.of_incidents(db, live)
         if use.did_not_last
         and normalize_service_name(use.service) == folded
@@ -140,7 +141,7 @@ async def _fail(
     db: Database, number: int, use: CooldownUse, after: CheckSeries, *, now: datetime
 ) -> CooldownUse:
     why = shorten(f"{after.check}: {one_line(after.detail) or 'failed'}", WHY_CHARS)
-    text = f"{use.text}; {DID_NOT_LAST}: {why}" if use.text else f"{DID_NOT_LAST}: {why}"
+    text = f"{use.text}, but {DID_NOT_LAST}: {why}" if use.text else f"{DID_NOT_LAST}: {why}"
     await cooldowns.change(
         db,
         use.id,
@@ -164,6 +165,8 @@ async def _fail(
         source="supervisor",
         now=now,
     )
+    if use.session_id is not None:
+        await session_outcomes.refresh(db, [use.session_id], now=now)
     return replace(
         use, outcome=UseOutcome.FAILURE, healthy_after=None, did_not_last=True, text=text
     )

@@ -1,4 +1,4 @@
-"""The outcome of a session: decided when it ends, and again when a person handled it."""
+"""The outcome of a session: decided when it ends, and again when its records change."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -145,6 +145,8 @@ def test_a_service_that_crashes_after_each_restart_needs_a_person(home: Home, in
         "SELECT outcome, text LIKE '%, but did not last: %' FROM cooldowns WHERE attempts"
     )
     assert ran == [("failure", 1)], "one restart, and none after it crashed"
+    shown = home.run("incidents", "show", "1").stdout
+    assert "  state  needs a person\n" in shown
     assert home.rows("SELECT count(*) FROM incidents") == [(1,)]
     assert home.rows("SELECT observation FROM memories") == []
     init.crashes_after = 0.0

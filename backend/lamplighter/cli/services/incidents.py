@@ -54,7 +54,8 @@ def show(number: int, *, as_json: bool) -> None:
         _echo(f"Note: {incident['note']}")
     for item in incident["timeline"]:
         where = f" {item['service']}" if item["service"] else ""
-        text = shorten(" ".join(f"{item['text']}".split()), LINE_CHARS)
+        words = _in_words(item["text"]) if item["kind"] == "state" else f"{item['text']}"
+        text = shorten(" ".join(words.split()), LINE_CHARS)
         _echo(f"  {item['at'][11:19]}  {item['kind'].replace('_', ' ')}{where}  {text}".rstrip())
     for each in incident["memories_learned"]:
         _echo(f"  Learned: {each['text']} (memory {each['id']})")
@@ -214,8 +215,11 @@ def _line(each: Mapping[str, Any]) -> str:
 
 
 def _state(each: Mapping[str, Any]) -> str:
-    words = str(each["outcome"] or each["state"])
-    return "needs a person" if words == "needs_person" else words.replace("_", " ")
+    return _in_words(each["outcome"] or each["state"])
+
+
+def _in_words(state: str) -> str:
+    return "needs a person" if state == "needs_person" else state.replace("_", " ")
 
 
 def _echo(text: str) -> None:

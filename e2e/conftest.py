@@ -94,8 +94,9 @@ def database(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture
-def app(tmp_path: Path, database: dict[str, str]) -> Iterator[App]:
-    started = App(tmp_path / "home", env=database).start()
+def app(tmp_path: Path, database: dict[str, str], request: pytest.FixtureRequest) -> Iterator[App]:
+    alone = request.node.get_closest_marker("web_alone") is not None
+    started = App(tmp_path / "home", env=database).start(*(("web",) if alone else ()))
     yield started
     started.stop()
 

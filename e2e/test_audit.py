@@ -1,9 +1,12 @@
 """The audit page: what is believed about a topic, from a service and from a memory; printed."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from app import App
 from test_round import RULES, violations
+
+pytestmark = pytest.mark.web_alone
 
 TEXT = "Takes 60s to start after restart"
 

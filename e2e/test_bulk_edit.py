@@ -3,9 +3,12 @@
 import re
 from datetime import UTC, datetime
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from app import App
+
+pytestmark = pytest.mark.web_alone
 
 
 def add(app: App, observation: str, **more: object) -> int:

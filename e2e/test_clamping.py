@@ -5,6 +5,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from app import App
 
+pytestmark = pytest.mark.web_alone
+
 TOO_HIGH = "Confidence ranges from 0 to 1: 1.5 was changed to 1.00."
 TOO_LOW = "Confidence ranges from 0 to 1: -1 was changed to 0.00."
 CASES = pytest.mark.parametrize(

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from app import App
+
+pytestmark = pytest.mark.web_alone
 
 TYPED = "No, use pnpm for the web client."
 

@@ -8,6 +8,8 @@ from playwright.sync_api import Page, expect
 from app import App
 from test_round import looked_at
 
+pytestmark = pytest.mark.web_alone
+
 REFUSED = "Connection refused on port 8096"
 
 

@@ -2,9 +2,12 @@
 
 import time
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from app import App
+
+pytestmark = pytest.mark.web_alone
 
 
 def test_entities_are_merged_by_keys_and_the_merge_is_undone(page: Page, app: App) -> None:
@@ -81,6 +84,7 @@ def test_the_evidence_of_a_relationship_leads_to_its_memory(page: Page, app: App
 
 
 def test_a_search_without_a_match_and_an_empty_graph_say_so(page: Page, app: App) -> None:
+    (app.home / "services.yaml").write_text("services: {}\n")  # each service is an entity
     page.goto(f"{app.url}/graph")
     expect(page.get_by_role("heading", name="No entities yet")).to_be_visible()
     page.get_by_role("searchbox", name="Find an entity").fill("nothing")

@@ -10,6 +10,8 @@ from playwright.sync_api import Page, Route, expect
 from app import App
 from cases import contradiction
 
+pytestmark = pytest.mark.web_alone
+
 FRONTEND: Final = Path(__file__).parents[1] / "frontend"
 BUILD: Final = ("node_modules/.bin/vite", "build", "--mode", "pseudo", "--logLevel", "silent")
 PLACES: Final = (

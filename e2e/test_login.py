@@ -8,6 +8,8 @@ from playwright.sync_api import Browser, Page, expect
 from app import App
 from test_round import OVERFLOW, RULES, violations
 
+pytestmark = pytest.mark.web_alone
+
 WIDTHS = (320, 390, 1280)
 
 
@@ -38,7 +40,7 @@ def test_logging_out_in_one_tab_ends_the_other_and_a_code_leads_back(page: Page,
     expect(page.get_by_role("heading", name="Memories", level=1)).to_be_visible()
     other = page.context.new_page()
     other.goto(f"{app.url}/sessions")
-    expect(other.get_by_role("heading", name="Sessions")).to_be_visible()
+    expect(other.get_by_role("heading", name="Sessions", level=1)).to_be_visible()
 
     other.get_by_role("button", name="Log out").click()
 

@@ -4,9 +4,12 @@ import re
 import time
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app import App
+
+pytestmark = pytest.mark.web_alone
 
 SHIFTS = """
 window.shifts = 0

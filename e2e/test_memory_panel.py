@@ -3,10 +3,13 @@
 import re
 from itertools import pairwise
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app import App
 from cases import contradiction
+
+pytestmark = pytest.mark.web_alone
 
 COLD = "Takes 60s to start after a restart"
 WARM = "Takes 5s to start after a restart"
@@ -48,6 +51,7 @@ def changed(page: Page, memory: int, body: dict[str, object]) -> None:
 
 def test_the_panel_shows_the_evidence_of_a_memory(page: Page, app: App) -> None:
     first = add(app)
+    app.start("supervisor")
     app.ends()  # the round at the start may have begun before
     app.post("/api/v1/sessions", {})
     page.goto(f"{app.url}/sessions")

@@ -11,6 +11,8 @@ from app import App
 from test_events_page import report
 from test_round import looked_at
 
+pytestmark = pytest.mark.web_alone
+
 
 def picture(page: Page, name: str) -> None:
     """Keep a picture where a person asked for some."""

@@ -2,10 +2,13 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 import cases
 from app import App
+
+pytestmark = pytest.mark.web_alone
 
 CASES = 50
 

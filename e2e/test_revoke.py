@@ -7,6 +7,8 @@ from playwright.sync_api import Page, expect
 
 from app import App
 
+pytestmark = pytest.mark.web_alone
+
 PICTURES = os.environ.get("PICTURES", "")
 SAVED = {
     "title": "Store",

@@ -2,9 +2,12 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from app import App
+
+pytestmark = pytest.mark.web_alone
 
 
 def add(app: App, observation: str, category: str) -> None:

@@ -5,6 +5,8 @@ from playwright.sync_api import Page, expect
 
 from app import App
 
+pytestmark = pytest.mark.web_alone
+
 
 def delete(app: App, page: Page, *observations: str) -> None:
     for each in observations:

@@ -318,3 +318,17 @@ async def test_no_services_is_a_round_as_well() -> None:
     code, lines, _ = await probe(request())
 
     assert (code, len(lines), lines[-1]["result"]) == (0, 2, "No services to check.")
+
+
+async def test_what_few_checks_need_is_loaded_by_them_alone() -> None:
+    program = """
+import sys
+import lamplighter.engines.checker.__main__
+import lamplighter.engines.probe.__main__
+import lamplighter.engines.probe.tiers
+print(*sorted({"httpx2", "httpcore2", "cryptography", "dns"} & set(sys.modules)))
+"""
+    argv = (sys.executable, "-c", program)
+    process = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE)
+
+    assert await process.communicate() == (b"\n", None)

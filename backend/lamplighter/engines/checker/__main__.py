@@ -6,6 +6,7 @@ import signal
 import sys
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from time import monotonic
 from typing import Final
 
@@ -13,7 +14,7 @@ import msgspec
 
 from lamplighter.domain.services.check import Check, HttpCheck, TcpCheck
 from lamplighter.engines.checker import CheckOrder, CheckReport
-from lamplighter.engines.probe import checks, http
+from lamplighter.engines.probe import checks
 from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.probe.request import unpack_check
 from lamplighter.engines.probe.text import harmless
@@ -47,11 +48,33 @@ class StallWatch:
         return sum(seconds for ended, seconds in self._stalls if ended > began)
 
 
-async def _answer(line: bytes, watch: StallWatch) -> None:
+class HttpLoading:
+    """Loads what HTTP checks need with the first of them; many homes on small machines have none.
+
+    In a thread: a check of another kind meanwhile must not take longer for that.
+    """
+
+    def __init__(self) -> None:
+        self._loading: asyncio.Task[None] | None = None
+
+    async def finish(self) -> None:
+        """Wait until it is loaded."""
+        self._loading = self._loading or asyncio.create_task(self._load())
+        await asyncio.shield(self._loading)
+
+    async def _load(self) -> None:
+        http = await asyncio.to_thread(import_module, "lamplighter.engines.probe.http")
+        await http.preload(tls=False)
+
+
+async def _answer(line: bytes, watch: StallWatch, http: HttpLoading) -> None:
     order = msgspec.json.decode(line, type=CheckOrder)
     began = monotonic()
     try:
         check = unpack_check(order.check)
+        if isinstance(check, HttpCheck):
+            await http.finish()
+            began = monotonic()
         outcome = await checks.run(check, look_again=False)
         report = _report(order, began, outcome, watch)
     except Exception as error:  # a mistake of ours is no failure of the service
@@ -100,11 +123,10 @@ def _print(report: CheckReport) -> None:
 async def _serve() -> None:
     loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=LINE_BYTES)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
-    watch = StallWatch()
+    watch, http = StallWatch(), HttpLoading()
     running: set[asyncio.Task[None]] = {asyncio.create_task(watch.follow())}
-    await http.preload(tls=False)
     while line := await reader.readline():
-        task = asyncio.create_task(_answer(line, watch))
+        task = asyncio.create_task(_answer(line, watch, http))
         running.add(task)
         task.add_done_callback(running.discard)
     for task in running:

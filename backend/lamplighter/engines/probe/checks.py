@@ -35,7 +35,7 @@ from lamplighter.domain.services.check import (
 )
 from lamplighter.domain.text import head_and_tail
 from lamplighter.engines.bounded import ProgramResult, run_bounded
-from lamplighter.engines.probe import http, network, text
+from lamplighter.engines.probe import network, text
 from lamplighter.engines.probe.facts import CheckOutcome, ProbeAnswer, repeat_passed
 from lamplighter.engines.probe.network import RefusedError
 from lamplighter.engines.probe.protocols.docker import probe_docker
@@ -47,6 +47,13 @@ from lamplighter.engines.probe.text import harmless, inline, mask, seconds, size
 
 if TYPE_CHECKING:
     from dns.message import Message
+
+
+async def probe_http(check: HttpCheck) -> ProbeAnswer:
+    """Ask once, and judge the answer."""
+    from lamplighter.engines.probe import http  # late: a tenth of a second
+
+    return await http.probe_http(check)
 
 
 async def probe_tcp(check: TcpCheck) -> ProbeAnswer:
@@ -377,7 +384,7 @@ def _has_answered(check: Check, error: Exception) -> bool | None:
 
 
 _PROBES: Final[Mapping[type[Any], Callable[[Any], Awaitable[ProbeAnswer]]]] = {
-    HttpCheck: http.probe_http,
+    HttpCheck: probe_http,
     TcpCheck: probe_tcp,
     PostgresCheck: probe_postgres,
     RedisCheck: probe_redis,

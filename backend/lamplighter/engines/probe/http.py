@@ -4,7 +4,8 @@ import asyncio
 import socket
 import ssl
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -60,11 +61,32 @@ async def probe_http(check: HttpCheck) -> ProbeAnswer:
         reply = await (_follow_redirect(check, url) if hop else _reply(check, url))
         if not (check.redirects and 300 <= reply.status < 400 and reply.location):
             return await _evaluate(check, reply)
-        url = url.join(reply.location)
-        if url_problem(str(url)):
-            why = f"redirected to {reply.location}, which is not an HTTP URL"
-            raise network.RefusedError(why, answered=True)
+        url = _redirected(url, reply.location)
     return ProbeAnswer(ok=False, answered=True, detail="too many redirects", status=reply.status)
+
+
+def _redirected(url: httpx2.URL, location: str) -> httpx2.URL:
+    try:
+        there = url.join(location)
+    except httpx2.InvalidURL as error:
+        raise network.RefusedError("redirected to an invalid URL", answered=True) from error
+    if url_problem(str(there)):
+        why = f"redirected to {location}, which is not an HTTP URL"
+        raise network.RefusedError(why, answered=True)
+    return there
+
+
+@contextmanager
+def http_only() -> Iterator[None]:
+    """Raise what is wrong with an answer that is not HTTP."""
+    try:
+        yield
+    except httpx2.RemoteProtocolError as error:
+        # without what only the library's authors understand
+        said = str(error).partition(": bytearray")[0]
+        plain = said and "_" not in said and "buffer" not in said
+        why = f"not an HTTP answer: {said}" if plain else "not an HTTP answer"
+        raise network.RefusedError(why, answered=False) from error
 
 
 async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
@@ -131,12 +153,13 @@ async def _exchange(check: HttpCheck, url: httpx2.URL, address: str, *, connect:
             headers=_headers(check, url),
             extensions={"sni_hostname": url.raw_host.decode("ascii")},
         )
-        response = await client.send(request, stream=True)
-        try:
-            body = await _body(response) if _reads_body(check) else b""
-            return _Reply(response.status_code, response.headers.get("location"), body)
-        finally:
-            await response.aclose()
+        with http_only():
+            response = await client.send(request, stream=True)
+            try:
+                body = await _body(response) if _reads_body(check) else b""
+                return _Reply(response.status_code, response.headers.get("location"), body)
+            finally:
+                await response.aclose()
 
 
 def _reads_body(check: HttpCheck) -> bool:

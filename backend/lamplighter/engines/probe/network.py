@@ -9,8 +9,6 @@ from datetime import datetime, timedelta
 from errno import ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH, EPIPE
 from typing import TYPE_CHECKING, Any, Final
 
-import httpx2
-
 from lamplighter import clock
 from lamplighter.domain.services.check import (
     Check,
@@ -23,8 +21,9 @@ from lamplighter.domain.services.check import (
 from lamplighter.engines.probe.facts import ProbeAnswer
 from lamplighter.engines.probe.text import harmless, seconds
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # each takes a tenth of a second that few checks need
     from cryptography.x509 import Certificate
+    from httpx2 import URL
 
 
 MAX_ADDRESSES: Final = 4
@@ -110,13 +109,15 @@ def target_of(check: Check) -> str:
     """Return what a check asks as a finding names it: host and port where there are any."""
     match check:
         case HttpCheck():
-            return host_and_port(httpx2.URL(check.url))
+            from httpx2 import URL
+
+            return host_and_port(URL(check.url))
         case DnsCheck(server=str(server)):
             return format_address(server, check.server_port)
     return check.target
 
 
-def host_and_port(url: httpx2.URL) -> str:
+def host_and_port(url: "URL") -> str:
     """Return host and port of a URL."""
     return format_address(url.host, url.port or (443 if url.scheme == "https" else 80))
 
@@ -124,7 +125,7 @@ def host_and_port(url: httpx2.URL) -> str:
 def error_reason(error: Exception, *, target: str, timeout: float) -> str:
     """Say in a few words why an attempt failed."""
     chain = list(_chain(error))
-    if any(isinstance(each, TimeoutError | httpx2.TimeoutException) for each in chain):
+    if any(isinstance(each, TimeoutError) for each in chain):
         return f"timed out after {seconds(timeout)}"
     for each in chain:
         if words := _reason(each, target):
@@ -157,18 +158,7 @@ def _reason(error: BaseException, target: str) -> str | None:
             return harmless(f"TLS failed at {target}: {(error.reason or str(error)).lower()}")
         case OSError(errno=int(number)) if number in _ERRNO:
             return _ERRNO[number].format(target=target)
-        case httpx2.RemoteProtocolError():
-            return _not_http(error)
-        case httpx2.InvalidURL():
-            return "redirected to an invalid URL"
     return None
-
-
-def _not_http(error: Exception) -> str:
-    """Say what was wrong with an answer, but for what only the library's authors understand."""
-    said = str(error).partition(": bytearray")[0]
-    plain = said and "_" not in said and "buffer" not in said
-    return harmless(f"not an HTTP answer: {said}" if plain else "not an HTTP answer")
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -214,6 +204,8 @@ async def probe_tls(check: TlsCheck) -> ProbeAnswer:
 def _context(ca: str | None, *, verify: bool) -> ssl.SSLContext:
     """Return the trusted authorities: those of HTTPS, unless the check names its own."""
     if not verify or ca is None:
+        import httpx2
+
         return httpx2.create_ssl_context(verify=verify)
     try:
         return ssl.create_default_context(cafile=ca)
@@ -224,7 +216,6 @@ def _context(ca: str | None, *, verify: bool) -> ssl.SSLContext:
 
 
 async def _certificate(check: TlsCheck, context: ssl.SSLContext) -> "Certificate":
-    # late: a tenth of a second that only this check needs
     from cryptography import x509
 
     async with open_connection(check.host, check.port, within=check.timeout) as plug:

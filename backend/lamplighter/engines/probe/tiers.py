@@ -5,7 +5,7 @@ import asyncio
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
-from lamplighter.engines.probe import findings, http, investigate, lines, remediate
+from lamplighter.engines.probe import findings, investigate, lines, remediate
 from lamplighter.engines.probe.request import ProbeRequest
 from lamplighter.engines.probe.watch import PrintLine, ProbeSession, RunCheck, ServiceOutcomes
 
@@ -44,5 +44,7 @@ async def run(
         if isinstance(check, HttpCheck)
     ]
     if http_checks:
+        from lamplighter.engines.probe import http  # late: most of a start, without HTTP
+
         await http.preload(tls=any(map(http.may_verify_tls, http_checks)))
     return await _TIERS[request.tier](ProbeSession(request, print_line))

@@ -4,8 +4,6 @@ import os
 from typing import Final
 from urllib.parse import quote
 
-import httpx2
-
 from lamplighter.domain.services.check import DockerCheck
 from lamplighter.engines.bounded import run_bounded
 from lamplighter.engines.probe.text import harmless, mask
@@ -38,6 +36,8 @@ async def of_unit(unit: str) -> list[str]:
 
 async def of_container(check: DockerCheck) -> list[str]:
     """Return the last lines that a container printed, by the socket of its check."""
+    import httpx2  # late: most checks name no container
+
     transport = httpx2.AsyncHTTPTransport(uds=check.socket)
     name = quote(check.container, safe="")
     url = f"http://docker/containers/{name}/logs?stdout=1&stderr=1&tail={LINES_READ}"

@@ -5,7 +5,6 @@ import os
 from typing import Any, Final
 from urllib.parse import quote
 
-import httpx2
 import msgspec
 
 from lamplighter.domain.services.check import DockerCheck
@@ -66,18 +65,22 @@ def _check_socket(path: str) -> None:
 
 
 async def _read(check: DockerCheck) -> tuple[int, bytes]:
+    import httpx2  # late, with http
+
+    from lamplighter.engines.probe.http import http_only
+
     transport = httpx2.AsyncHTTPTransport(uds=check.socket)
     url = f"http://docker/containers/{quote(check.container, safe='')}/json"
-    async with (
-        httpx2.AsyncClient(transport=transport, trust_env=False, timeout=check.timeout) as client,
-        client.stream("GET", url) as response,
-    ):
-        body = bytearray()
-        async for part in response.aiter_bytes():
-            body += part
-            if len(body) > ANSWER_BYTES:
-                raise RefusedError(f"an answer of more than 1 MiB from Docker at {check.socket}")
-        return response.status_code, bytes(body)
+    client = httpx2.AsyncClient(transport=transport, trust_env=False, timeout=check.timeout)
+    with http_only():
+        async with client, client.stream("GET", url) as response:
+            body = bytearray()
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) > ANSWER_BYTES:
+                    why = f"an answer of more than 1 MiB from Docker at {check.socket}"
+                    raise RefusedError(why)
+            return response.status_code, bytes(body)
 
 
 def _judge(check: DockerCheck, container: _Container) -> ProbeAnswer:

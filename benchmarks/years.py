@@ -310,15 +310,15 @@ async def _raw_postgres(url: str, query: str) -> list[float]:
 
 
 async def _cpu_while(work: Awaitable[object]) -> float:
-    cpu = _cpu_seconds()
+    cpu = ProcessorTime()
     await work
-    return _cpu_seconds() - cpu
+    return cpu.used()
 
 
 def _cpu_of(work: Callable[[], object]) -> float:
-    cpu = _cpu_seconds()
+    cpu = ProcessorTime()
     work()
-    return _cpu_seconds() - cpu
+    return cpu.used()
 
 
 def _read_raw(path: Path, query: str) -> None:
@@ -355,9 +355,9 @@ async def _first_session(url: str) -> dict[str, float]:
             own: dict[str, Any] = {"engine": "probe", "interval_seconds": 60, "dry_run": False}
             epoch = (await leases.acquire(db, pid=1, **own, now=now)).epoch
         due = await fading.find_due(db, now=now)
-        began, cpu = time.perf_counter(), _cpu_seconds()
+        began, cpu = time.perf_counter(), ProcessorTime()
         await sessions.begin(db, SessionPlan(), services=Services(), epoch=epoch, now=now)
-        used, waited = _cpu_seconds() - cpu, time.perf_counter() - began
+        waited, used = time.perf_counter() - began, cpu.used()
     number = sum(map(len, due.by_weeks.values()))
     return {"due": number, "begin_cpu_ms": round(1_000 * used), "ms": round(1_000 * waited)}
 
@@ -369,19 +369,34 @@ async def measure(url: str) -> dict[str, dict[str, float]]:
         for name, ask in QUESTIONS.items():
             taken = []
             for number in range(ASKED + 1):
-                began, cpu = time.perf_counter(), _cpu_seconds()
+                began, cpu = time.perf_counter(), ProcessorTime()
                 async with reading(db):
                     await ask(db)
+                waited, used = time.perf_counter() - began, cpu.used()
                 if number:  # the first one opens connections and compiles
-                    taken.append((_cpu_seconds() - cpu, time.perf_counter() - began))
+                    taken.append((used, waited))
             used, waited = (round(1_000 * median(column), 1) for column in zip(*taken, strict=True))
             found[name] = {"cpu_ms": used, "ms": waited}
     return found
 
 
-def _cpu_seconds() -> float:
-    """Return the processor time of this process, and of the server that it started."""
-    used = time.process_time()
+class ProcessorTime:
+    """The processor time of this process and of the server that it started, from now on.
+
+    To list the processes of the server takes milliseconds, which do not count.
+    """
+
+    def __init__(self) -> None:
+        self._server, self._own = _server_seconds(), time.process_time()
+
+    def used(self) -> float:
+        """Return the seconds that were used."""
+        own = time.process_time() - self._own
+        return own + _server_seconds() - self._server
+
+
+def _server_seconds() -> float:
+    used = 0.0
     for each in psutil.Process().children(recursive=True):
         with suppress(psutil.Error, OSError):
             used += _cpu_seconds_of(each)

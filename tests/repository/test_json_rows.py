@@ -98,3 +98,32 @@ async def test_what_is_written_is_seen_by_a_list_that_was_asked_for_before(db: D
     after = await json_rows.page(db, wanted, order, limit=9)
     assert [each["id"] for each in after.items] == [6, *before]
     assert await memories.count(db, wanted) == 3
+
+
+WRONG = (
+    ("observation", "x'00'"),
+    ("category", "'weather'"),
+    ("confidence", "2.5"),
+    ("tags", "'{}'"),
+    ("metadata", "'['"),
+    ("created_at", "'yesterday'"),
+    ("created_at", "'2026-13-01T00:00:00.000000Z'"),
+)
+
+
+@pytest.mark.parametrize(("column", "value"), WRONG)
+async def test_a_page_leaves_out_the_row_that_cannot_be_read_and_no_other(
+    url: str, db: Database, column: str, value: str
+) -> None:
+    await several(db)
+    if column == "observation" and db.notifies:
+        pytest.skip("PostgreSQL stores no bytes in a text")
+    direct_writes.run(url, f"UPDATE memories SET {column} = {value} WHERE id = 3")
+
+    for limit in (2, 9):
+        wanted: dict[str, Any] = {"limit": limit, "position": None}
+        rows = await json_rows.page(db, MemoryFilter(), Order(Sort.CREATED), **wanted)
+        values = await memories.page(db, MemoryFilter(), sort=Sort.CREATED, **wanted)
+        assert [each["id"] for each in rows.items] == [5, 4, 2, 1][:limit]
+        assert [dict(each) for each in rows.items] == list(map(serialize.memory, values.items))
+        assert rows.position == values.position

@@ -1,6 +1,7 @@
 """The questions that a list of memories answers by name."""
 
 import itertools
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,9 +17,11 @@ from lamplighter.repository.memory import facets, history, listing, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort, View
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.tables import exposures, reviews
+from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
+NARROWER: tuple[dict[str, Any], ...] = ({}, {"scope": "global"}, {"service": "caddy"})
 SLOW = Candidate(
     category=Category.TIMING,
     service="jellyfin",
@@ -168,3 +171,56 @@ async def test_a_word_is_counted_alike_by_the_list_of_those_with_it_and_of_those
         assert (now.services, then.services) == (services, services)
         assert [views[name] for name in (View.UNUSED, View.SINGLE, View.FADING)] == [count] * 3
         assert len(await listed(db, replace(selection, by=None))) == count
+
+
+@pytest.mark.parametrize("few", [0, 2_000])
+async def test_a_word_in_a_title_is_counted_under_the_other_filters(
+    db: Database, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(listing, "FEW", few)
+    for scope, service in (("project", "jellyfin"), ("global", "caddy")):
+        await kept(db, title="Slow start", scope=scope, service=service)
+    selection = MemoryFilter(q="slow", scope="global", by=NOON + 90 * DAY)
+
+    assert (await facets.facets(db, selection)).services == [("caddy", 1)]
+    assert (await facets.views(db, selection))[View.UNUSED] == 1
+    assert await listed(db, replace(selection, by=None)) == [2]
+
+
+@pytest.mark.parametrize("seed", range(examples(6)))
+async def test_lists_and_counts_of_a_text_are_those_of_a_plain_search(
+    db: Database, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = random.Random(seed)
+    monkeypatch.setattr(listing, "FEW", (0, 1, 2_000)[seed % 3])
+    texts = ("Slow at 9", "SLOW 100%", "Waits", "It is slow_", "9")
+    edited = set()
+    for _ in range(12):
+        which = {
+            "service": dice.choice(("caddy", None)),
+            "scope": dice.choice(("project", "global")),
+        }
+        title = dice.choice(("", "", *texts))
+        memory = await kept(db, observation=dice.choice(texts), title=title, **which)
+        if dice.random() < 0.4:
+            await happened(db, memory, "edited", "operator", None)
+            edited.add(memory.id)
+    held = (await memories.page(db, MemoryFilter(), sort=Sort.CREATED, limit=50)).items
+    for word in ("slow", "SLOW", "9", "%", "_", "s", "zzz"):
+        for more in NARROWER:
+            wanted = MemoryFilter(q=word, by=NOON + 90 * DAY, **more)
+            matching = [
+                each
+                for each in held
+                if word.lower() in f"{each.title}\n{each.observation}".lower()
+                and all(getattr(each, name) == value for name, value in more.items())
+            ]
+            views = await facets.views(db, wanted)
+            states = (await facets.facets(db, wanted)).states
+
+            assert (
+                await listed(db, replace(wanted, by=None)) == [each.id for each in matching][::-1]
+            )
+            assert views[View.EDITED] == sum(each.id in edited for each in matching)
+            assert views[View.FADING] == views[View.UNUSED] == len(matching)
+            assert states["active"] == len(matching)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import Contains
+from lamplighter.repository.store.dialect import text_contains
 from lamplighter.repository.store.tables import client_prompts, reader
 
 MAX_KEYWORDS: Final = 8
@@ -77,7 +77,7 @@ async def matching(
     db: Database, words: Sequence[str], project: str | None, *, limit: int
 ) -> list[ClientPrompt]:
     """Return the prompts that hold any of some words: those with most of them first."""
-    held = [Contains(_COLUMNS.content, word) for word in words[:MAX_KEYWORDS]]
+    held = [text_contains(_COLUMNS.content, word) for word in words[:MAX_KEYWORDS]]
     score = sum((sa.case((each, 1), else_=0) for each in held), sa.literal(0))
     query = _of_project(project).where(sa.or_(sa.false(), *held))
     rows = await db.fetch_all(query.order_by(score.desc(), _COLUMNS.id.desc()).limit(limit))

@@ -16,7 +16,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.visitors import iterate
 
 from lamplighter.domain.memory.memory import HISTORY_FIELDS, KINDS, MemoryKind
-from lamplighter.repository.store.dialect import NUMBER, stamp
+from lamplighter.repository.store.dialect import NUMBER, OnSqlite, stamp
 from lamplighter.repository.store.session_tables import memory_periods
 from lamplighter.repository.store.tables import history, memories
 
@@ -63,17 +63,6 @@ class Unindexed(FunctionElement[Any]):
     def __init__(self, value: sa.ColumnElement[Any]) -> None:
         self.type = NUMBER if isinstance(value.type, sa.Boolean) else value.type
         super().__init__(value)
-
-
-class OnSqlite(FunctionElement[Any]):
-    """A condition on SQLite, and another one on PostgreSQL; as a number, it is not compared."""
-
-    name = "on_sqlite"
-    inherit_cache = True
-    type = NUMBER
-
-    def __init__(self, condition: sa.ColumnElement[bool], other: sa.ColumnElement[bool]) -> None:
-        super().__init__(condition, other)
 
 
 def parts(
@@ -198,16 +187,6 @@ def _unindexed_sqlite(element: Unindexed, compiler: Any, **more: Any) -> str:
 @compiles(Unindexed, "postgresql")
 def _unindexed_postgres(element: Unindexed, compiler: Any, **more: Any) -> str:
     return f"({compiler.process(next(iter(element.clauses)), **more)})"
-
-
-@compiles(OnSqlite, "sqlite")
-def _on_sqlite(element: OnSqlite, compiler: Any, **more: Any) -> str:
-    return str(compiler.process(next(iter(element.clauses)), **more))
-
-
-@compiles(OnSqlite, "postgresql")
-def _on_postgres(element: OnSqlite, compiler: Any, **more: Any) -> str:
-    return str(compiler.process(list(element.clauses)[1], **more))
 
 
 @compiles(_HistoryValue, "postgresql")

@@ -26,7 +26,7 @@ from lamplighter.formats.audit import (
 )
 from lamplighter.repository.memory.memories import by_ids as memories_by_ids
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, Contains, Stamp
+from lamplighter.repository.store.dialect import NUMBER, Stamp, text_contains
 from lamplighter.repository.store.session_tables import verifications
 from lamplighter.repository.store.statements import Key, Page, after
 from lamplighter.repository.store.tables import (
@@ -115,7 +115,7 @@ async def evidence_of(db: Database, ids: Sequence[int]) -> AuditEvidence:
 
 def _topic_conditions(topic: str, service: str | None) -> sa.ColumnElement[bool]:
     named = None if topic == GENERAL else service
-    texts = [Contains(column, topic) for column in (memories.c.observation, memories.c.title)]
+    texts = [text_contains(column, topic) for column in (memories.c.observation, memories.c.title)]
     if named is None and topic != GENERAL:
         return sa.or_(*texts)
     return sa.or_(memories.c.service.is_not_distinct_from(named), *texts)

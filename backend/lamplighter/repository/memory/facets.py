@@ -10,7 +10,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import GENERAL
-from lamplighter.repository.memory.as_of import OnSqlite, Unindexed, parts
+from lamplighter.repository.memory.as_of import Unindexed, parts
 from lamplighter.repository.memory.listing import among, contains
 from lamplighter.repository.memory.memories import (
     MemoryFilter,
@@ -21,6 +21,7 @@ from lamplighter.repository.memory.memories import (
     name_few,
 )
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import EachId, IdList, OnSqlite
 from lamplighter.repository.store.session_tables import memory_views
 from lamplighter.repository.store.statements import Fetch, Statement
 from lamplighter.repository.store.tables import memories
@@ -105,13 +106,27 @@ _COUNT_VIEWS: Final = sa.select(memory_views.c.name, sa.func.count().label("coun
 
 
 def _views_with_text(free: MemoryFilter) -> sa.CompoundSelect[Any]:
-    """Return what counts the views of memories with a text: it is looked for once for all."""
-    where = [Unindexed(each) for each in conditions(free, memories.c)]
-    fades = sa.case((fading_condition(free, memories.c), 1), else_=0).label("fades")
-    matching = sa.select(memories.c.id, fades).where(*where).cte("matching")
-    listed = _COUNT_VIEWS.where(memory_views.c.memory_id.in_(sa.select(matching.c.id)))
-    name = sa.literal(View.FADING.value)
-    fading = sa.select(name, sa.func.count()).select_from(matching).where(matching.c.fades == 1)
+    """Return what counts the views of memories with a text: they are read once for all.
+
+    The shorter list is looked up: of those with a common word, or of those without.
+    """
+    text, others = free.q or "", conditions(replace(free, q=None), memories.c)
+    having = contains(text, memories.c, common=free.common)
+    without = free.common and not others
+    number = IdList(memories.c.id)
+    read = sa.select(
+        (number.filter(having.is_not(sa.true())) if without else number).label("ids"),
+        sa.func.count().filter(having, fading_condition(free, memories.c)).label("fading"),
+    )
+    where = [Unindexed(each) for each in ([] if without else [*others, having])]
+    matching = read.where(*where).cte("matching")
+    each = EachId(matching.c.ids).table_valued("value", name="value")
+    numbers = sa.select(each.c.value).select_from(matching, each)
+    viewed = Unindexed(memory_views.c.memory_id)
+    # PostgreSQL expects ten numbers, and would look up each by an index unless it is a value
+    chosen = viewed.not_in(numbers) if without else viewed.in_(numbers).is_(sa.true())
+    listed = _COUNT_VIEWS.where(chosen)
+    fading = sa.select(sa.literal(View.FADING.value), matching.c.fading)
     return sa.union_all(listed.group_by(memory_views.c.name), fading)
 
 
@@ -142,7 +157,7 @@ def _counted(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[boo
     """
     text = selection.q or ""
     listed = among(Unindexed(columns.id), text, common=selection.common)
-    found = OnSqlite(listed, contains(text, columns))
+    found = OnSqlite(listed, contains(text, columns, common=selection.common))
     return [*conditions(replace(selection, q=None), columns), found]
 
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from lamplighter.repository.memory.as_of import OTHER_TEXT, parts
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import Contains, InIdList, Stamp
+from lamplighter.repository.store.dialect import InIdList, Stamp, text_contains
 from lamplighter.repository.store.session_tables import memory_periods
 from lamplighter.repository.store.statements import Key, Page, after
 from lamplighter.repository.store.tables import memories
@@ -124,7 +124,7 @@ async def match_text(db: Database, text: str, at: datetime | None) -> TextMatche
     if at is not None:
         other = memory_periods.c.other_text
         had = sa.select(memory_periods.c.memory_id.label("id"))
-        searches.append(had.where(other.is_not(None), Contains(other, text)))
+        searches.append(had.where(other.is_not(None), text_contains(other, text)))
     rows = await db.fetch_all(sa.union_all(*searches).limit(FEW + 1))
     ids = {row["id"] for row in rows}
     if len(rows) <= FEW:
@@ -144,7 +144,7 @@ def among(
     """Ask for the numbers of memories with a text, by the shorter list: with it, or without."""
     if not common:
         return number.in_(containing(text, ids))
-    without = contains(text, memories.c).is_not(sa.true())
+    without = contains(text, memories.c, common=True).is_not(sa.true())
     return number.not_in(sa.select(memories.c.id).where(without))
 
 
@@ -153,9 +153,10 @@ def contains(
 ) -> sa.ColumnElement[bool]:
     """Ask for those with a text; a period has its own where that changed later."""
     if OTHER_TEXT not in columns:
-        return sa.or_(Contains(columns.observation, text), Contains(columns.title, text))
+        both = (columns.observation, columns.title)
+        return sa.or_(*(text_contains(each, text, often=common) for each in both))
     other, now = columns[OTHER_TEXT], among(columns.id, text, ids, common=common)
-    return sa.or_(sa.and_(other.is_(None), now), Contains(other, text))
+    return sa.or_(sa.and_(other.is_(None), now), text_contains(other, text))
 
 
 async def _rows(

@@ -27,7 +27,7 @@ from lamplighter.repository.memory.history import (
 from lamplighter.repository.memory.memories import ENTITY, from_row, list_by_ids
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, Contains, InIdList
+from lamplighter.repository.store.dialect import NUMBER, InIdList, text_contains
 from lamplighter.repository.store.session_tables import (
     memory_periods,
     verifications,
@@ -236,7 +236,7 @@ async def expired(db: Database, *, before: datetime) -> list[int]:
 
 
 def _matching(q: str) -> list[Any]:
-    return [Contains(trash.c.observation, q)] if q else []
+    return [text_contains(trash.c.observation, q)] if q else []
 
 
 def _values(ids: Sequence[int], why: ChangeOrigin, *, now: datetime) -> dict[str, Any]:

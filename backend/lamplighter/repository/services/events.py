@@ -13,7 +13,7 @@ from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.service import GENERAL
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.dialect import Contains
+from lamplighter.repository.store.dialect import text_contains
 from lamplighter.repository.store.session_tables import event_groups
 from lamplighter.repository.store.statements import Key, Page, after, newest_first
 from lamplighter.repository.store.tables import events, reader
@@ -153,7 +153,7 @@ def conditions(selection: EventSelection, columns: Any = events.c) -> list[sa.Co
     if selection.session is not None:
         clauses.append(events.c.session_id == selection.session)
     if selection.q:
-        clauses.append(Contains(columns.text, selection.q))
+        clauses.append(text_contains(columns.text, selection.q))
     if selection.since is not None:
         clauses.append(events.c.created_at >= selection.since)
     if selection.until is not None:

@@ -208,20 +208,48 @@ class Seconds(FunctionElement[int]):
     inherit_cache = True
 
 
-class Contains(FunctionElement[Any]):
-    """Whether a text contains another one, in whatever case.
+class OnSqlite(FunctionElement[Any]):
+    """A condition on SQLite, and another one on PostgreSQL; as a number, it is not compared."""
+
+    name = "on_sqlite"
+    inherit_cache = True
+    type = NUMBER
+
+    def __init__(self, condition: sa.ColumnElement[bool], other: sa.ColumnElement[bool]) -> None:
+        super().__init__(condition, other)
+
+
+def text_contains(column: Any, text: str, *, often: bool = False) -> OnSqlite:
+    """Ask whether a text contains another one, in whatever case; `often` says that most do.
 
     LIKE of SQLite ignores the case of ASCII letters by itself; `icontains` would copy each text.
+    On PostgreSQL ILIKE folds the case of its pattern for each text, and takes a third longer; a
+    copy in lower case is needed only where letters are looked for, and not as they are written.
     """
+    pattern = text
+    for each in "/%_":
+        pattern = pattern.replace(each, f"/{each}")
+    like = column.like(sa.literal(f"%{pattern}%", sa.Text), escape="/")
+    word = sa.literal(text, sa.Text)
+    written = sa.func.strpos(column, word) > _number(0)
+    if text.lower() == text.upper():
+        return OnSqlite(like, written)
+    folded = sa.func.strpos(sa.func.lower(column), sa.func.lower(word)) > _number(0)
+    return OnSqlite(like, sa.or_(written, folded) if often else folded)
+
+
+class IdList(FunctionElement[Any]):
+    """The numbers of many rows as one value, which `EachId` reads."""
+
+    type = sa.types.NULLTYPE
+    inherit_cache = True
+
+
+class EachId(FunctionElement[Any]):
+    """The numbers of an `IdList`, each as a row."""
 
     type = NUMBER
     inherit_cache = True
-
-    def __init__(self, column: Any, text: str) -> None:
-        pattern = text
-        for each in "/%_":
-            pattern = pattern.replace(each, f"/{each}")
-        super().__init__(column, sa.literal(f"%{pattern}%", sa.Text), sa.literal(text, sa.Text))
 
 
 class JsonValue(FunctionElement[Any]):
@@ -260,18 +288,36 @@ def _id_array(given: Any) -> Any:
     return sa.cast(sa.func.translate(given, _text("[]"), _text("{}")), sa.ARRAY(sa.BigInteger))
 
 
-@compiles(Contains, "sqlite")
-def _contains(element: Contains, compiler: Any, **how: Any) -> str:
-    column, pattern, _ = element.clauses
-    return _compile_operand(compiler, column.like(pattern, escape="/"), how)
+@compiles(OnSqlite, "sqlite")
+def _on_sqlite(element: OnSqlite, compiler: Any, **how: Any) -> str:
+    condition, _ = element.clauses
+    return f"({compiler.process(condition, **how)})"
 
 
-@compiles(Contains, "postgresql")
-def _contains_in_any_case(element: Contains, compiler: Any, **how: Any) -> str:
-    """ILIKE folds the case of its pattern for each text, and takes a third longer."""
-    column, _, text = element.clauses
-    found = sa.func.strpos(sa.func.lower(column), sa.func.lower(text)) > _number(0)
-    return f"({_compile_operand(compiler, found, how)})"
+@compiles(OnSqlite, "postgresql")
+def _on_postgres(element: OnSqlite, compiler: Any, **how: Any) -> str:
+    _, other = element.clauses
+    return f"({compiler.process(other, **how)})"
+
+
+@compiles(IdList, "sqlite")
+def _id_list(element: IdList, compiler: Any, **how: Any) -> str:
+    return _compile_operand(compiler, sa.func.json_group_array(*element.clauses), how)
+
+
+@compiles(IdList, "postgresql")
+def _id_list_array(element: IdList, compiler: Any, **how: Any) -> str:
+    return _compile_operand(compiler, sa.func.array_agg(*element.clauses), how)
+
+
+@compiles(EachId, "sqlite")
+def _each_id(element: EachId, compiler: Any, **how: Any) -> str:
+    return _compile_operand(compiler, sa.func.json_each(*element.clauses), how)
+
+
+@compiles(EachId, "postgresql")
+def _each_id_unnested(element: EachId, compiler: Any, **how: Any) -> str:
+    return _compile_operand(compiler, sa.func.unnest(*element.clauses), how)
 
 
 @compiles(JsonObject, "sqlite")

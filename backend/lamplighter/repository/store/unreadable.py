@@ -1,7 +1,7 @@
 """Rows of memories as values, also those with unreadable values, written outside the app."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -91,17 +91,21 @@ def is_readable(row: Mapping[str, Any]) -> bool:
     return column is None
 
 
+def _readable(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if is_readable(row)]
+
+
 async def fetch_readable(
     db: Database,
     first: Callable[[int], Any],
     limit: int,
-    readable: Callable[[Row], bool] = is_readable,
-) -> list[Row]:
+    read: Callable[[Sequence[Any]], list[Any]] = _readable,
+) -> list[Any]:
     """Return the first rows of a query that can be read; `first` is it for so many rows."""
     most = limit
     while True:
-        rows: list[Row] = await db.fetch_all(first(most))
-        found = [row for row in rows if readable(row)]
+        rows = await db.fetch_all(first(most))
+        found = read(rows)
         if len(found) >= limit or len(rows) < most:
             return found[:limit]
         most *= GROWTH_FACTOR

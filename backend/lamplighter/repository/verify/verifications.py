@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from lamplighter.domain.memory.memory import OPERATIONAL, MemoryId, Trust
 from lamplighter.domain.verify.verdict import VerdictState
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import Contains
+from lamplighter.repository.store.dialect import text_contains
 from lamplighter.repository.store.session_tables import verification_position, verifications
 from lamplighter.repository.store.tables import events, memories
 
@@ -155,7 +155,9 @@ async def naming(
     db: Database, service: str | None, names: Sequence[str], *, limit: int
 ) -> list[int]:
     """Return active memories of a service, or whose text contains one of these names."""
-    texts: list[sa.ColumnElement[Any]] = [Contains(memories.c.observation, each) for each in names]
+    texts: list[sa.ColumnElement[Any]] = [
+        text_contains(memories.c.observation, each) for each in names
+    ]
     if service is not None:
         texts.append(memories.c.service == service)
     if not texts:

@@ -1,5 +1,6 @@
 """Push checks: when a run is missed, and that only stored times decide."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -109,12 +110,31 @@ def test_a_changed_schedule_counts_from_now() -> None:
         (datetime(2026, 1, 1, 12, tzinfo=UTC), datetime(2026, 1, 2, 1, 30, tzinfo=UTC)),
         (datetime(2026, 7, 1, 12, tzinfo=UTC), datetime(2026, 7, 2, 0, 30, tzinfo=UTC)),
         (datetime(2026, 3, 28, 12, tzinfo=UTC), datetime(2026, 3, 29, 1, 0, tzinfo=UTC)),
+        (datetime(2026, 10, 25, 0, 15, tzinfo=UTC), datetime(2026, 10, 25, 0, 30, tzinfo=UTC)),
+        (datetime(2026, 10, 25, 1, 15, tzinfo=UTC), datetime(2026, 10, 26, 1, 30, tzinfo=UTC)),
     ],
 )
 def test_a_cron_expression_follows_the_clock_of_its_zone(
     after: datetime, expected: datetime
 ) -> None:
     assert next_expected(NIGHTLY, after) == expected
+
+
+def test_a_job_that_ends_in_the_repeated_hour_of_autumn_is_not_expected_again_that_night() -> None:
+    began = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+    ended = replace(signal(0), at=began + timedelta(minutes=45))
+
+    found = evaluate(
+        NIGHTLY,
+        state_of(NIGHTLY, began - timedelta(days=1)),
+        [ended],
+        now=began + timedelta(hours=9),
+    )
+
+    assert [(run.at, run.state.value) for run in found.runs] == [
+        (began + timedelta(minutes=5), "failed"),
+        (ended.at, "passed"),
+    ]
 
 
 @pytest.mark.parametrize("expression", ["", "x", "* * * *", "61 * * * *", "0 0 31 2 *"])

@@ -34,12 +34,23 @@ def paused(until: datetime | None = None, ended: datetime | None = None) -> Serv
         (datetime(2026, 1, 2, 3, 29, tzinfo=UTC), datetime(2026, 1, 2, 3, 30, tzinfo=UTC)),
         (datetime(2026, 1, 2, 3, 30, tzinfo=UTC), None),
         (datetime(2026, 7, 2, 0, 30, tzinfo=UTC), datetime(2026, 7, 2, 2, 30, tzinfo=UTC)),
+        (datetime(2026, 10, 25, 2, 29, tzinfo=UTC), datetime(2026, 10, 25, 2, 30, tzinfo=UTC)),
+        (datetime(2026, 10, 25, 3, 15, tzinfo=UTC), None),  # the clock showed 02:15 twice
     ],
 )
 def test_a_recurring_window_opens_by_the_clock_of_its_zone(
     at: datetime, until: datetime | None
 ) -> None:
     assert NIGHTLY.open_until(at) == until
+
+
+def test_a_window_in_the_repeated_hour_of_autumn_opens_once() -> None:
+    night = datetime(2026, 10, 25, tzinfo=UTC)
+    opened = (night + HOUR / 2, night + 2.5 * HOUR)
+
+    for minutes in range(0, 150, 5):
+        assert NIGHTLY.times(night + minutes * HOUR / 60, night + 5 * HOUR) == [opened]
+    assert NIGHTLY.times(night + 3.25 * HOUR, night + 5 * HOUR) == []
 
 
 def test_a_window_of_one_time_closes_at_its_end() -> None:

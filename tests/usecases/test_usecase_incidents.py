@@ -14,7 +14,7 @@ from contexts import context
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Invalid, NotFound
 from lamplighter.domain.services.alert import Alert, AlertState
-from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.check import PushCheck, TcpCheck
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
@@ -980,4 +980,25 @@ async def test_no_session_begins_for_a_member_that_was_not_checked_since_its_roo
     assert found.request_id == first.request_id
     await checked(db, FAILED, NOON + 6 * MINUTE, "Web")
     [found] = await incidents.live(db)
+    assert found.request_id != first.request_id
+
+
+async def test_a_job_that_reports_no_further_run_is_investigated_once_its_root_recovers(
+    db: Database,
+) -> None:
+    job = Service(name="backup", checks=(PushCheck(name="nightly"),), depends_on=("db",))
+    declared = Services((*SERVICES, job))
+    first = await failing(db, "db")
+    at = NOON + SECOND
+    run = CheckRun(
+        service="backup", check="nightly", kind="push", at=at, state=FAILED, detail="exit status 1"
+    )
+    await check_runs.record(context(db, at), [run], declared)
+    for second in (1, 2, 60):
+        passed = CheckRun(
+            service="db", check="tcp", kind="tcp", at=at + second * SECOND, state=PASSED
+        )
+        await check_runs.record(context(db, passed.at), [passed], declared)
+
+    [found] = [each for each in await incidents.live(db) if "backup" in each.services]
     assert found.request_id != first.request_id

@@ -1,17 +1,17 @@
 """The push check: a job reports each of its runs, and a run that is not reported fails."""
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
 from lamplighter.domain.services.check import PushCheck
+from lamplighter.domain.services.checks.silence import cron_times
 from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.text import head_and_tail, one_line
 
@@ -123,8 +123,7 @@ def next_expected(check: PushCheck, after: datetime) -> datetime:
     """Return when the first run after a moment is expected."""
     if check.cron is None:
         return after + timedelta(seconds=check.every)
-    times: Iterator[datetime] = CronSim(check.cron, after.astimezone(ZoneInfo(check.zone)))
-    return next(times, datetime.max.replace(tzinfo=UTC)).astimezone(UTC)
+    return next(cron_times(check.cron, check.zone, after), datetime.max.replace(tzinfo=UTC))
 
 
 def evaluate(

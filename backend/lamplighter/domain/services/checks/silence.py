@@ -1,10 +1,10 @@
 """Silence: times in which the failures of a service are recorded and start nothing."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from itertools import islice, takewhile
+from itertools import dropwhile, islice, takewhile
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -13,6 +13,16 @@ from cronsim import CronSim
 MAX_REASON_CHARS: Final = 300
 MAX_TIMES: Final = 100
 """How many openings of one window are listed."""
+
+
+def cron_times(cron: str, zone: str, after: datetime) -> Iterator[datetime]:
+    """Return the times of a cron expression after a moment.
+
+    A time within the hour that a zone repeats in autumn comes once: CronSim returns it also for
+    a moment after it.
+    """
+    times = (each.astimezone(UTC) for each in CronSim(cron, after.astimezone(ZoneInfo(zone))))
+    return dropwhile(lambda each: each <= after, times)
 
 
 class SilenceKind(StrEnum):
@@ -40,11 +50,8 @@ class MaintenanceWindow:
         if self.cron is None:
             return None
         length = timedelta(seconds=self.seconds)
-        before = (at - length).astimezone(ZoneInfo(self.zone))
-        began = next(CronSim(self.cron, before), None)
-        if began is None or began.astimezone(UTC) > at:
-            return None
-        return began.astimezone(UTC) + length
+        began = next(cron_times(self.cron, self.zone, at - length), None)
+        return None if began is None or began > at else began + length
 
     def times(self, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
         """Return when the window opened and closed between two moments, at most `MAX_TIMES`."""
@@ -53,8 +60,7 @@ class MaintenanceWindow:
         if self.cron is None:
             return []
         length = timedelta(seconds=self.seconds)
-        found = CronSim(self.cron, (start - length).astimezone(ZoneInfo(self.zone)))
-        began = (each.astimezone(UTC) for each in islice(found, MAX_TIMES))
+        began = islice(cron_times(self.cron, self.zone, start - length), MAX_TIMES)
         return [(each, each + length) for each in takewhile(lambda each: each < end, began)]
 
 

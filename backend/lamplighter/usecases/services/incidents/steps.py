@@ -7,6 +7,7 @@ from typing import Any, Final
 from lamplighter.domain.learning.advice import ActionEvidence, configuration_key
 from lamplighter.domain.learning.signature import LATER, is_own_fault
 from lamplighter.domain.limits import MAX_TIER
+from lamplighter.domain.services.check import PushCheck
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
     FLAPS,
@@ -242,7 +243,8 @@ async def _failed_since_recovery(
 ) -> list[str]:
     """Return the services that failed since another member of the incident passes again.
 
-    The others may be well too: their next results decide.
+    The others may be healthy too: their next results decide. A job that pings may run once a
+    day: its last result counts.
     """
     passing = [
         each.changed_at
@@ -253,7 +255,10 @@ async def _failed_since_recovery(
     return [
         name
         for name in names
-        if any(each.checked_at and each.checked_at >= last for each in failing[name])
+        if any(
+            each.kind == PushCheck.kind or (each.checked_at and each.checked_at >= last)
+            for each in failing[name]
+        )
     ]
 
 

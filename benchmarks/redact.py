@@ -16,8 +16,8 @@ from lamplighter.domain.secrets.redact import Redactor
 LINES: Final = sized(20_000, short=1_000)
 BY_LINE_LIMIT: Final = 3.0
 TEMPLATE: Final = (
-    'Nov 23 10:{n}:07 nas nginx[{big}]: 10.0.0.{n} "GET http://nas/items/{big} HTTP/1.1" 200'
-    " tokens: {big}, Failed password for admin\n"
+    'Nov 23 10:{n}:07 nas nginx[{big}]: 10.0.0.{n} "GET http://nas:8096/items/{big}" 200'
+    " tokens: {big}, Failed password for invalid user admin\n"
 )
 SECRET: Final = b" DB_PASSWORD=benchmark-7-secret\n"
 """Ends every twentieth line, to be masked."""

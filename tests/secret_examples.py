@@ -82,6 +82,8 @@ _PREFIXED: Final = {
     "posthog-key": ("phx_", _made(43)),
     "jwt": ("eyJ", f"{_made(20)}.eyJ{_made(30)}.{_made(40)}"),
     "docker-swarm-token": ("SWMTKN-1-", f"{_hex(50)}-{_hex(25)}"),
+    "ntfy-token": ("tk_", _made(29, string.ascii_lowercase + string.digits)),
+    "uptime-kuma-key": ("uk1_", _made(40)),
     "crypt-hash": ("$6$", f"{_made(12)}${_made(60)}"),
     "ldap-hash": ("{SSHA}", _made(32)),
 }
@@ -94,6 +96,9 @@ _BESIDE: Final = {
     "bearer": ("Bearer ", _made(30)),
     "authorization": ("Authorization: Basic ", _made(24)),
     "mysql-option": ("mysql -u root -p", _made(12)),
+    "directive": ("bindpw ", _made(14)),
+    "php-constant": ("define( 'DB_PASSWORD', '", _made(20), "' );"),
+    "sql-password": ("CREATE USER app WITH PASSWORD '", _made(14), "'"),
     "url-password": ("postgres://app:", _made(12), "@db/app"),
 }
 EXAMPLES: Final = {kind: ("", prefix + rest, "") for kind, (prefix, rest) in _PREFIXED.items()} | {

@@ -54,6 +54,7 @@ NAMES = [
     "client-key-data",
     "requirepass",
     "psk",
+    "X-Gotify-Key",
 ]
 HARMLESS_NAMES = [
     "POSTGRES_PASSWORD_FILE",
@@ -97,6 +98,7 @@ FORMS = [
     "<{name}>{value}</{name}>",
     "- name: {name}\n  value: {value}",
     '{{"name": "{name}", "value": "{value}"}}',
+    '<add key="{name}" value="{value}"/>',
     "https://example.org/?{name}={value}&page=2",
     'Env:["{name}={value}","PATH=/bin"]',
 ]
@@ -112,6 +114,7 @@ OTHERS = [
     "machine nas login admin password {value}",
     "ALTER ROLE app WITH PASSWORD '{value}';",
     "requirepass {value}",
+    "define('SECURE_AUTH_SALT',  '{value}');",
     "the password is {value}",
 ]
 HARMLESS = """\

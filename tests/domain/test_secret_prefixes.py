@@ -30,6 +30,7 @@ from secret_patterns import Maker
             r"\b[a-z][a-z+.]{1,20}://[^/]{0,100}:x",
             Prefix("://[^/]{0,100}:x", r"\b[a-z][a-z+.]{1,20}", 21),
         ),
+        (r"://[^/]{0,100}:([^/@]{1,200})@", Prefix(r"://[^/]{0,100}:([^/@]+)@")),
     ],
 )
 def test_a_prefix_ends_before_what_is_long(pattern: str, expected: Prefix) -> None:
@@ -70,6 +71,20 @@ def test_the_search_backwards_fits_in_its_memory_with_room() -> None:
     scan = secret_search.re2.compile(secret_search._scan_pattern().pattern, options)
 
     assert scan.reverseprogramsize > 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GET http://127.0.0.1:8096/health answered 200",
+        "Failed password for invalid user admin from 10.0.0.7 port 4711 ssh2",
+        "Started session-3.scope - Session 3 of User root, with the role operator.",
+        "dial tcp: failed to connect to https://nas.lan:8443/api",
+    ],
+)
+def test_ordinary_lines_are_not_looked_at_closely(line: str) -> None:
+    """A closer look costs as much as the search of several kilobytes."""
+    assert secret_search._scan_pattern().search(line.encode()) is None
 
 
 def test_the_search_is_a_small_program() -> None:

@@ -98,6 +98,21 @@ def test_what_every_user_may_change_is_named(sound: Home, name: str) -> None:
     assert looked(sound) == (0, {})
 
 
+def test_a_link_to_what_every_user_may_replace_is_named(sound: Home, tmp_path: Path) -> None:
+    everyones = tmp_path / "everyones"
+    (everyones / "mine").mkdir(parents=True)
+    link, file = sound.path / "services.yaml", everyones / "mine" / "services.yaml"
+    file.write_bytes(link.read_bytes())
+    link.unlink()
+    link.symlink_to(file)
+    everyones.chmod(0o777)
+
+    status, bad = looked(sound)
+
+    assert status == 1
+    assert [each.rpartition("chmod o-w ")[2] for each in bad.values()] == [str(everyones)]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs as root")
 def test_running_as_root_is_a_warning(sound: Home) -> None:
     told = sound.run("doctor").stdout

@@ -19,7 +19,6 @@ from homes import NO_SERVICES, Home
 import direct_writes
 from lamplighter.domain.notebook.index import RESTORED_START
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 from postgres_server import PostgresServer
 from restore_drill import backed_up, database, drill
@@ -251,25 +250,22 @@ def test_what_a_session_printed_is_masked_in_a_backup_before_the_session_ends(
     assert other.run("restore", str(path)).returncode == 0, "the hashes are those of the copies"
 
 
-def test_a_backup_of_an_older_version_is_migrated(home: Home, tmp_path: Path) -> None:
-    home.engine("lines", *SIX)
-    url = sqlite_url(home.path / "lamplighter.db")
-    (home.path / "lamplighter.db").unlink()
-    migrate.upgrade(url, target="0028")
+def test_a_backup_of_an_older_version_is_migrated(fresh: Fresh, tmp_path: Path) -> None:
+    home, other = fresh("older"), fresh("newer")
+    migrate.upgrade(database(home), target="0028")
     direct_writes.run(
-        url,
+        database(home),
         "INSERT INTO sessions (id, status, started_at, ended_at, log_offset)"
         " VALUES (7, 'completed', '2026-01-01T12:00:00.000000Z', '2026-01-01T12:01:00.000000Z', 9)",
     )
     path = backed_up(home, str(tmp_path / "kept"))
-    assert migrate.revision(home.path / "lamplighter.db") == "0028", "a backup migrates nothing"
-    other = Home(tmp_path / "other", {**home.env, "LAMPLIGHTER_HOME": str(tmp_path / "other")})
+    assert migrate.revision_of(database(home)) == "0028", "a backup migrates nothing"
 
     assert other.run("restore", str(path)).returncode == 0
 
-    assert migrate.revision(other.path / "lamplighter.db") == migrate.newest_revision()
+    assert migrate.revision_of(database(other)) == migrate.newest_revision()
     ran(other, 1)
-    assert other.rows(MARKERS) == [(8, 6)]
+    assert direct_writes.run(database(other), MARKERS) == [(8, 6)]
 
 
 def test_a_home_without_a_database_has_nothing_to_back_up(home: Home) -> None:

@@ -78,6 +78,7 @@ def test_the_output_of_a_killed_leader_is_ingested_when_its_home_is_back(
             f"The supervisor stopped while the session ran. Its output is on {running['host']},"
             " not ingested yet."
         )
+        assert f"Session 1: interrupted. {interrupted['reason']}" in (home.path / "log").read_text()
         assert rows(home, MARKERS)[0][0] < printed(other), "or nothing was left to ingest"
 
         other.env["LAMPLIGHTER_ENGINE"] = "probe"

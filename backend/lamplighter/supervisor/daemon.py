@@ -139,7 +139,7 @@ class Supervisor:
         await halt.record_file(self.db, self.context.halt_control, now=self.context.now())
         found = await recovery.recover(self.context, self._services, former)
         for session in found.ended:
-            logger.warning("Session %s was interrupted; its output was ingested.", session.id)
+            logger.warning("Session %s: %s. %s", session.id, session.status, session.reason)
         self._going_on = [*found.going_on]
 
     async def step(self) -> bool:

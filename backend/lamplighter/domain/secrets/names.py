@@ -27,6 +27,7 @@ _KEYS: Final = (
     *("api", "access", "private", "secret", "auth", "account", "encryption", "signing", "master"),
     *("shared", "app", "application", "license", "storage", "preshared", "unseal", "recovery"),
     *("service", "consumer", "client", "deploy", "session", "cipher", "crypt", "hmac", "root"),
+    "gotify",
 )
 """Words that make a secret of the word "key" behind them."""
 

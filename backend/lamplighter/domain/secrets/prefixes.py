@@ -20,6 +20,7 @@ _PART: Final = re.compile(r"\\x[0-9a-f]{2}|\\.|\[(?:\\.|[^\]\\])+\]|.")
 _COUNT: Final = re.compile(r"\{(\d+)(,?)(\d*)\}|[?*+]")
 _LEAD: Final = re.compile(r"\\b(?:\[[^\]]+\](?:\{(?:\d+,)?\d+\})?)+")
 _LEAD_PART: Final = re.compile(r"\](?:\{(?:\d+,)?(\d+)\})?")
+_END: Final = re.compile(r"\)?(@)")
 _GROUP: Final = re.compile(r"\(\?i?:(.*)\)", re.DOTALL)
 _NOT_LITERAL: Final = ("[", ".", "^", ")", r"\b", r"\s", r"\S")
 
@@ -60,6 +61,9 @@ def _shorten_lead(pattern: str) -> str:
         part, count = pattern[at:end], _COUNT.match(pattern, end)
         low = min(LONGEST_COUNT, _least(count)) if part[0] != "(" else 0
         if literals >= SELECTIVE - (low >= LONG_REPEAT) and _is_long(part, count):
+            sign = _END.match(pattern, count.end()) if count and low else None
+            if sign and sign[1] in part and part.startswith("[^"):
+                return f"{pattern[:at]}{part}+{sign[0]}"  # of all that has a port, few have it
             return pattern[:at] + (f"{part}{{{low}}}" if low else "") + group
         group = "" if part == ")" else group
         literals += _literals(part) if _least(count) else 0

@@ -27,7 +27,7 @@ MAX_MEMORY_BYTES: Final = 12 << 20
 """The memory limit of RE2 for a pattern and its states; RE2 drops the states when it is full."""
 _QUOTES: Final = r"(?:\\{0,7}[\"']){0,1}"
 _VALUE_KEY: Final = (
-    rf"{_QUOTES},?(?:\s|\\{{1,3}}n){{0,40}}{_QUOTES}(?i:value){_QUOTES}[ \t]{{0,8}}:[ \t]{{0,8}}"
+    rf"{_QUOTES},?(?:\s|\\{{1,3}}n){{0,40}}{_QUOTES}(?i:value){_QUOTES}[ \t]{{0,8}}[:=][ \t]{{0,8}}"
 )
 _ASSIGN: Final = rf"(?:{_QUOTES}\]?[ \t]{{0,20}}(?::=|=>|=|:)[ \t]{{0,20}}|>|{_VALUE_KEY})"
 _NAMED: Final = rf"{UNCOUNTED}[A-Za-z0-9_.-]{{0,40}}{_ASSIGN}"

@@ -252,6 +252,8 @@ SHAPES: Final = (
     ("clickhouse-key", r"\b4b1d[A-Za-z0-9]{38}\b"),
     ("okta-token", r"\bSSWS\s{1,4}(00[A-Za-z0-9_-]{38,42})"),
     ("yandex-access-key", r"\bYC[A-Za-z0-9_-]{38}\b"),
+    ("ntfy-token", r"\btk_[a-z0-9]{29}\b"),
+    ("uptime-kuma-key", r"\buk[0-9]{1,4}_[A-Za-z0-9_-]{40}"),
     ("gitlab-session", r"\b_gitlab_session=([0-9a-z]{32,})"),
     ("ubidots-token", r"\bBBFF-[0-9A-Za-z]{30,}"),
     ("ramp-secret", r"\bramp_sec_[A-Za-z0-9]{40,}"),
@@ -301,8 +303,16 @@ SHAPES: Final = (
         r"(?i:identified)\s{1,4}(?i:(?:with\s{1,4}[a-z0-9_'\x22]{1,40}\s{1,4})?(?:by|as))\s{1,4}'"
         r"([^'\n]{1,200})'",
     ),
-    ("sql-password", r"(?i:role|user)\s[^\n;]{1,100}\s(?i:password)\s{1,4}'([^'\n]{1,200})'"),
-    ("redis-directive", r"\b(?:requirepass|masterauth)[ \t]{1,4}\\{0,3}\x22?([^\s\x22'\\]{3,200})"),
+    ("sql-password", r"\b(?i:password)\s{1,4}'([^'\n]{1,200})'"),
+    (
+        "directive",
+        r"\b(?:requirepass|masterauth|bindpw|rootpw)[ \t]{1,4}\\{0,3}\x22?([^\s\x22'\\]{3,200})",
+    ),
+    (
+        "php-constant",
+        r"\bdefine\([ \t]{0,4}['\x22][A-Z_]{0,40}(?:PASSWORD|SECRET|TOKEN|SALT|KEY)['\x22]"
+        r"[ \t]{0,4},[ \t]{0,8}['\x22]([^'\x22\n]{3,200})",
+    ),
     (
         "mysql-option",
         r"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump|mariadb-admin)\b(?:\s[^\n"

@@ -77,7 +77,8 @@ def permissions(settings: Settings) -> Iterator[VitalSign]:
     for path, name in found.items():
         if not path.exists():
             continue
-        writable = [each for each in (path, path.parent) if _is_open(each)]
+        places = (path, *path.parents, path.resolve(), *path.resolve().parents)
+        writable = [each for each in places if _is_open(each)]
         if writable:
             words = f"Any user of this machine can change {path}: {writable[0]} is world-writable"
             advice = (

@@ -54,8 +54,7 @@ async def page(
 ) -> Page[Relationship]:
     """Return one page of relationships, the newest first."""
     query = sa.select(relationships).where(*_conditions(selection))
-    found = await newest_first(db, query, _ROW.id, limit=limit, position=position)
-    return Page([relationship_of(row) for row in found.items], found.position)
+    return await newest_first(db, query, _ROW.id, relationship_of, limit=limit, position=position)
 
 
 async def count(db: Database, selection: RelationshipFilter) -> int:

@@ -5,11 +5,8 @@ A part that may be long comes last in its pattern: this keeps the search linear.
 counts: what is more special comes before what is more general.
 """
 
-from importlib.resources import files
 from typing import Final
 
-_TABLE: Final = files(__package__).joinpath("shapes.txt").read_text(encoding="utf-8")
+from lamplighter.domain.tables import read_table
 
-SHAPES: Final = tuple(
-    (kind, pattern) for kind, _, pattern in (line.partition(" ") for line in _TABLE.splitlines())
-)
+SHAPES: Final = read_table(__package__, "shapes.txt")

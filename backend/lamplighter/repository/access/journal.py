@@ -81,13 +81,13 @@ class JournalEntry:
     actor: str
     created_at: datetime
     value: float | None = None
-    undoes: int | None = None
     memory_id: int | None = None
     review_id: int | None = None
     service: str | None = None
     changed: int | None = None
-    subject: str | None = None
+    undoes: int | None = None
     undone_by: int | None = None
+    subject: str | None = None
 
 
 async def insert(db: Database, action: str, *, now: datetime, **about: Any) -> int:

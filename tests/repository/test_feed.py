@@ -14,8 +14,7 @@ from gates import until
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import signals
-from lamplighter.repository.feed.file_writes import FileWrites
-from lamplighter.repository.feed.signals import ChangeNotifier, Listener
+from lamplighter.repository.feed.signals import ChangeNotifier, FileWrites, Listener
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, sqlite_url
 from lamplighter.serve.local import run_directory

@@ -24,10 +24,14 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.access import devices
 from lamplighter.repository.services import notices
 from lamplighter.serve.outbox import AppriseTransport
-from lamplighter.serve.push.client import PushClient
-from lamplighter.serve.push.encryption import MAX_PLAIN_BYTES, encrypt
 from lamplighter.serve.push.keys import FILE, PushKey
-from lamplighter.serve.push.transport import DeviceTransport, NoticeOutlets
+from lamplighter.serve.push.transport import (
+    MAX_PLAIN_BYTES,
+    DeviceTransport,
+    NoticeOutlets,
+    PushClient,
+    encrypt,
+)
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases.services import notify
 

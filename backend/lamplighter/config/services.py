@@ -209,75 +209,10 @@ def _reject_cycles(sheet: YamlSheet, graph: dict[str, dict[str, yaml.Node]]) -> 
     return None
 
 
-_STARTER: Final = """\
-# What Lamplighter watches. It reads this file only; nothing it learns changes it.
-# A mistake in here is named with its line when Lamplighter starts.
-#
-# Each key by example (take the "# " away to use it):
-#
-# commands: [df]                         # the programs that checks may run, as they are written
-# shell:                                 # what a session may run beside what only looks,
-#   - [nginx, -t]                        # where LAMPLIGHTER_SHELL_TIERS lets it give commands
-#   - [pct, status, "*"]                 # a star is any word, "**" at the end all that follow
-# services:
-#   jellyfin:                            # a name: letters, digits, - and _
-#     description: Films and music       # a line for people
-#     depends_on: [postgres]             # services that must be healthy first
-#     group: media                       # for filters; `groups` at the top may declare it
-#     tags: [home]                       # for filters
-#     paused: false                      # true: failures are recorded and start nothing
-#     maintenance:                       # times in which failures start nothing
-#       - {{cron: "0 3 * * sun", for: 2h, zone: Europe/Berlin}}
-#     notify: [ops]                      # targets of LAMPLIGHTER_NOTIFY; left out: all
-#     approve: never                     # or first, always: a person is asked before an action
-#     checks:                            # at least one
-#       - http: http://127.0.0.1:8096/health
-#         name: health                   # left out: http, then http-2, ...
-#         method: GET                    # GET, HEAD, OPTIONS or POST
-#         status: 200                    # or [200, 302] or 200-299; left out: any from 200 to 399
-#         body: "Healthy"                # a pattern (RE2) that the answer has
-#         json: "status == 'ok'"         # a query (JMESPath) that is true of the answer
-#         latency: 800ms                 # slower is a warning; 500ms, 2s, 1m or seconds
-#         redirects: false               # true follows up to five; else a 302 is an answer
-#         headers: {{Accept: text/plain}}  # sent with the request
-#         timeout: 5s                    # for one try, all in all
-#         retries: 2                     # tries after the first one failed
-#         interval: 30s                  # how often it runs; left out: LAMPLIGHTER_CHECK_INTERVAL
-#         verify_tls: true               # false takes any certificate
-#       - postgres: 127.0.0.1:5432       # accepts sessions; no login
-#       - redis: 127.0.0.1:6379          # answers PING
-#       - ping: 10.0.0.1                 # answers an ICMP echo request
-#       - systemd: jellyfin.service      # the unit is active
-#       - dns: films.example.org         # a name; addresses: [...] are those it should have
-#       - tls: films.example.org:443     # the certificate; expires: 14d, less is a warning
-#       - process: jellyfin              # it runs; count: 1-4, memory: 2GB
-#       - disk: /srv/media               # free: 5% (a failure), warn: 10% (a warning), or 20GB
-#       - command: [df, -h]              # exit: 0, output: a pattern; never through a shell
-#       - docker: jellyfin               # the container runs; restarts: 3, more is a warning
-#       - push: {{every: 1d, grace: 1h}}   # a job reports its runs; or cron: "0 3 * * *", zone: ...
-#     actions:                           # what may be done to it, when you allow that
-#       - restart: [docker, restart, jellyfin]
-#         timeout: 60s                   # 1s to 30m; name and directory as well
-#         for: [no-answer]               # what it repairs: this, or names or kinds of checks
-#       - redeployment: [docker, compose, up, --force-recreate, --detach]
-#         directory: /srv/media
-#         approve: always                # of this action, instead of what the service says
-#   postgres:
-#     checks:
-#       - tcp: 127.0.0.1:5432            # the port is open; name, timeout and retries as above
-
-services:
-  lamplighter:
-    description: Lamplighter itself
-    checks:
-      - http: http://127.0.0.1:{port}/readyz
-      - tcp: 127.0.0.1:{port}
-"""
-
-
 def starter(port: int) -> str:
     """Return the file to begin with: each key explained, and Lamplighter itself watched."""
-    return _STARTER.format(port=port)
+    text = Path(__file__).with_name("starter.yaml").read_text(encoding="utf-8")
+    return text.replace("{port}", str(port))
 
 
 def _read_actions(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> tuple[Action, ...]:

@@ -146,13 +146,7 @@ def as_json(each: AuditedMemory) -> dict[str, Any]:
     }
 
 
-def _outcome(each: AuditOutcome) -> dict[str, Any]:
-    return {
-        "state": each.state,
-        "checked_at": serialize.format_moment(each.checked_at),
-        "evidence": list(each.evidence),
-        "untested": list(each.untested),
-    }
+_outcome: Final = serialize.Writer[AuditOutcome]()
 
 
 def _tally(each: AuditTally) -> dict[str, Any]:

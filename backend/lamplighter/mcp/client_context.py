@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from lamplighter.domain.access.access import Caller
 from lamplighter.domain.actions.policy import quote_name
@@ -9,13 +10,53 @@ from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import NotFound, Unavailable
-from lamplighter.domain.search.search import SemanticIndex
+from lamplighter.domain.memory.knowledge import SavedKnowledge
+from lamplighter.domain.memory.memory import Candidate, Memory
+from lamplighter.domain.search.search import SearchRequest, SearchResults, SemanticIndex
 from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.session import Session
 from lamplighter.formats.tools.table import ClientInput
-from lamplighter.mcp.knowledge import KnowledgeStore
+from lamplighter.usecases.clients.agent_context import ContextBlock
 from lamplighter.usecases.clients.speakers import check_project, speaker_of
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.verify.batch import VerificationAccess
+
+
+class KnowledgeStore(Protocol):
+    """Keeps and finds the knowledge of one speaker; each may raise a LamplighterError.
+
+    `project` is always the one that the speaker is bound to, or has chosen.
+    """
+
+    async def save(self, candidate: Candidate, *, session_id: str | None) -> SavedKnowledge:
+        """Keep a piece of knowledge, in the open session unless another is named."""
+
+    async def search(self, request: SearchRequest) -> SearchResults:
+        """Find what is kept in the project that is wanted, and the global of all."""
+
+    async def context(
+        self, project: str, query: str, *, limit: int, budget: int | None = None
+    ) -> ContextBlock:
+        """Return the context of an agent: the best for its query, then the newest.
+
+        With a `budget` of tokens each text is whole while there is room.
+        """
+
+    async def read(self, project: str, memory_id: int) -> Memory:
+        """Return one memory whole; raises NotFound."""
+
+    async def page(self, project: str, path: str) -> str:
+        """Return a page of the notebook, as far as the project reads it; raises NotFound."""
+
+    async def start(self, project: str, session_id: str, directory: str | None) -> Session:
+        """Begin a session; begun twice it is the same one."""
+
+    async def summarize(self, project: str, session_id: str | None, summary: str) -> Session:
+        """Write down what a session did, the open one unless another is named."""
+
+    async def end(self, project: str, session_id: str | None, summary: str) -> Session:
+        """End a session, the open one unless another is named; ended again it stays as it is."""
+
 
 OpenRemote = Callable[[Agent], KnowledgeStore]
 """Returns what keeps the knowledge of an agent that has a memory service of its own."""

@@ -10,7 +10,7 @@ import pytest
 from messages_sessions import Desk, Session
 
 from lamplighter.domain.sessions.transcript import Partial, Text
-from lamplighter.engines.messages.live import Live
+from lamplighter.engines.messages.turns import Live
 from messages_api import Error, MessagesApi, Turn, says, uses
 
 THOUGHT = {"type": "thinking", "thinking": "Caddy is dôwn – 🔥.", "signature": "c2lnbmVk"}

@@ -1,6 +1,6 @@
 """The journal of operator acts: listed, and undone."""
 
-from typing import Any, Final
+from typing import Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -34,6 +34,10 @@ UNDO_SCOPES: Final = {
 }
 """The scope that undoing an act takes, where it is another one than that of memories."""
 
+_act: Final = serialize.Writer[JournalEntry](
+    subject=("final", lambda act: acts.IRREVERSIBLE.get(act.action))
+)
+
 
 @operation(
     "GET",
@@ -51,7 +55,7 @@ async def index(request: Request) -> Response:
         found = await journal.page(here.db, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
     named = caller_of(request).may(ADMIN)
-    items = [_act_out(each, named=named) for each in found.items]
+    items = [_act(each) if named else {**_act(each), "subject": None} for each in found.items]
     return page(request, items, found.position, seq)
 
 
@@ -85,7 +89,7 @@ async def undo(request: Request) -> Response:
     return answer(
         {
             "act": done.act,
-            "undoes": _act_out(done.undoes),
+            "undoes": _act(done.undoes),
             "changed": done.rows,
             "left": done.left,
             "seq": await changes.last_seq(here.db),
@@ -101,21 +105,3 @@ async def _undo_edit(request: Request, number: int) -> acts.RevertResult:
     by = actor_name(caller)
     act, undone = await configuration.revert(here, here.configuration, number, by=by)
     return acts.RevertResult(act=act, undoes=undone, rows=1)
-
-
-def _act_out(act: JournalEntry, *, named: bool = True) -> dict[str, Any]:
-    return {
-        "id": act.id,
-        "action": act.action,
-        "actor": act.actor,
-        "created_at": serialize.format_moment(act.created_at),
-        "value": act.value,
-        "memory_id": act.memory_id,
-        "review_id": act.review_id,
-        "service": act.service,
-        "changed": act.changed,
-        "undoes": act.undoes,
-        "undone_by": act.undone_by,
-        "subject": act.subject if named else None,
-        "final": acts.IRREVERSIBLE.get(act.action),
-    }

@@ -7,7 +7,7 @@ end one, so that negations, guesses and reported speech do not match.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from lamplighter.domain.graph.entity import (
     RATIONALE,
@@ -29,6 +29,7 @@ from lamplighter.domain.graph.mentions import (
 from lamplighter.domain.graph.names import abbreviates, fold_name
 from lamplighter.domain.memory.memory import OPERATIONS, Category
 from lamplighter.domain.sentences import split_at
+from lamplighter.domain.tables import read_table
 from lamplighter.domain.text import one_line, shorten
 
 MAX_CHARS: Final = 4_000
@@ -56,129 +57,36 @@ _WHY: Final = re.compile(r",? (?:because(?: of)?|since|so that|due to|in order t
 _CLAUSE_END: Final = re.compile(r"[.!]+$")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A pattern over a masked sentence, with the kind that it states.
 
-    The groups `x` and `y` are lists of names: the source and the target. `actor` says that the
-    source is a person or an organization. Without `x` the source is the service or the project
-    that the text is about.
+    The groups `x` and `y` are lists of names: the source and the target. Without `x` the source
+    is the service or the project that the text is about.
     """
 
     kind: RelationshipKind
     pattern: re.Pattern[str]
-    actor: bool = False
-
-
-def _rule(kind: RelationshipKind, pattern: str, *, actor: bool = False) -> Rule:
-    for name, part in (
-        ("{X}", rf"{_START}(?P<x>{_LIST}){_ADVERB}"),
-        ("{x}", rf"(?P<x>{_LIST})"),
-        ("{Y}", rf"(?P<y>{_LIST}){_END}"),
-        ("{y}", rf"{_START}(?P<y>{_LIST}){_ADVERB}"),
-    ):
-        pattern = pattern.replace(name, part)
-    return Rule(kind, re.compile(pattern), actor)
 
 
 _K = RelationshipKind
-RULES: Final = (
-    _rule(_K.DEPENDS_ON, r"{X} (?:depends? (?:up)?on|relies on|requires|needs|waits for) {Y}"),
-    _rule(_K.DEPENDS_ON, r"{X} (?:cannot|can't|does not|doesn't) (?:start|run|work) without {Y}"),
-    _rule(_K.DEPENDS_ON, r"{X} (?:must|should|has to) (?:be started|start) after {Y}"),
-    _rule(_K.DEPENDS_ON, rf"{{y}} must be (?:{_READY}) before {{x}} (?:starts?|can start|runs)"),
-    _rule(
-        _K.DEPENDS_ON,
-        r"{X} (?:fails|breaks|crashes|stops) (?:when|if|while) (?P<y>"
-        + NAME_SIGN
-        + r") is (?:down|unavailable|unreachable|offline|not (?:up|running))",
-    ),
-    _rule(_K.DEPENDS_ON, r"{y} is required by (?P<x>" + _LIST + ")" + _END),
-    _rule(_K.DEPENDS_ON, r"{y} is an? (?:hard |soft )?dependency of (?P<x>" + _LIST + ")" + _END),
-    _rule(_K.DEPENDS_ON, r"^Without (?P<y>" + _LIST + r"), {x} (?:does not|cannot) (?:start|run)"),
-    _rule(
-        _K.DEPENDS_ON,
-        r"^(?:Also )?(?:[Dd]epends on|[Rr]elies on|[Nn]eeds|[Rr]equires"
-        r"|[Ww]aits for|[Cc]annot start without|[Mm]ust start after) {Y}",
-    ),
-    _rule(_K.USES, r"{X} (?:uses|is using|is powered by|is based on|is backed by) {Y}"),
-    _rule(_K.USES, r"{X} (?:is (?:built (?:with|on)|written in|deployed (?:with|to|on))) {Y}"),
-    _rule(_K.USES, r"{X} runs on {Y}"),
-    _rule(_K.USES, r"{X} authenticates (?:against|with|via) {Y}"),
-    _rule(_K.USES, r"{X} (?:stores|caches|keeps)(?: \w+){1,3} in {Y}"),
-    _rule(_K.USES, r"{X} sends(?: \w+){1,3} (?:through|via) {Y}"),
-    _rule(_K.USES, r"{y} is used (?:by|in) (?P<x>" + _LIST + ")" + _END),
-    _rule(_K.USES, r"^(?:We use|(?:Our (?:stack|project|app)|This project|The project) uses) {Y}"),
-    _rule(_K.USES, r"^(?:We (?:chose|picked)) (?P<y>" + NAME_SIGN + ") over "),
-    _rule(_K.USES, r"^(?:Uses|Is written in|Is built with) {Y}"),
-    _rule(
-        _K.WORKS_ON,
-        r"{X} (?:works|is working|contributes|is on call) (?:on|to|for) {Y}",
-        actor=True,
-    ),
-    _rule(
-        _K.WORKS_ON,
-        r"{X} (?:maintains|owns|leads|develops|looks after|is in charge of"
-        r"|is responsible for) {Y}",
-        actor=True,
-    ),
-    _rule(
-        _K.WORKS_ON,
-        r"{X} is the (?:tech |technical |project |product )?"
-        r"(?:lead|owner|maintainer|manager) (?:of|for) {Y}",
-        actor=True,
-    ),
-    _rule(
-        _K.WORKS_ON,
-        r"{y} is (?:maintained|owned|led|developed) by (?P<x>" + _LIST + ")" + _END,
-        actor=True,
-    ),
-    _rule(
-        _K.CREATED,
-        r"{X} (?:created|wrote|built|designed|founded|developed|authored) {Y}",
-        actor=True,
-    ),
-    _rule(
-        _K.CREATED,
-        r"{y} was (?:created|written|built|designed|founded|developed) by (?P<x>"
-        + _LIST
-        + ")"
-        + _END,
-        actor=True,
-    ),
-    _rule(_K.REPLACES, r"{X} (?:replaced|replaces|supersedes|superseded|has replaced) {Y}"),
-    _rule(_K.REPLACES, r"{y} was replaced (?:by|with) (?P<x>" + _LIST + ")" + _END),
-    _rule(
-        _K.REPLACES,
-        r"(?:^| )[Ww]e (?:switched|migrated|moved|changed) from (?P<y>"
-        + NAME_SIGN
-        + ") to (?P<x>"
-        + NAME_SIGN
-        + ")"
-        + _END,
-    ),
-    _rule(
-        _K.REPLACES,
-        r"^(?:Moved|Migrated|Switched)(?: \w+){0,3} from (?P<y>"
-        + NAME_SIGN
-        + ") to (?P<x>"
-        + NAME_SIGN
-        + ")"
-        + _END,
-    ),
-    _rule(
-        _K.REPLACES,
-        r"(?:^Use| uses?) (?P<x>" + NAME_SIGN + ") instead of (?P<y>" + NAME_SIGN + ")" + _END,
-    ),
-    _rule(
-        _K.REPLACES,
-        r"^We (?:chose|picked) (?P<x>" + NAME_SIGN + ") over (?P<y>" + NAME_SIGN + ")" + _END,
-    ),
-    _rule(
-        _K.REPLACES,
-        r"^We dropped (?P<y>" + NAME_SIGN + ") in favou?r of (?P<x>" + NAME_SIGN + ")" + _END,
-    ),
-    _rule(_K.CONTRADICTS, r"{X} (?:contradicts|conflicts with|is in conflict with) {Y}"),
+_BY_ACTORS: Final = (_K.WORKS_ON, _K.CREATED)
+"""Relationships whose source is a person or an organization."""
+
+_PARTS: Final = {
+    "X": rf"{_START}(?P<x>{_LIST}){_ADVERB}",
+    "x": rf"(?P<x>{_LIST})",
+    "x_end": rf"(?P<x>{_LIST}){_END}",
+    "one_x": rf"(?P<x>{NAME_SIGN})",
+    "Y": rf"(?P<y>{_LIST}){_END}",
+    "y": rf"{_START}(?P<y>{_LIST}){_ADVERB}",
+    "ys": rf"(?P<y>{_LIST})",
+    "one_y": rf"(?P<y>{NAME_SIGN})",
+    "end": _END,
+    "ready": _READY,
+}
+RULES: Final = tuple(
+    Rule(RelationshipKind(kind), re.compile(pattern))
+    for kind, pattern in read_table(__package__, "rules.txt", **_PARTS)
 )
 
 _DECISIONS: Final = tuple(
@@ -303,7 +211,7 @@ def _claims(
         sources = [] if subject is None else [subject]
     else:
         named = masked.at(groups["x"])
-        if rule.actor and not all(each.may_act for each in named):
+        if rule.kind in _BY_ACTORS and not all(each.may_act for each in named):
             return
         sources = [_named(each, _SOURCE_KINDS.get(rule.kind)) for each in named]
     if rule.kind is _K.WORKS_ON and any(fold_name(each.name) in PLATFORMS for each in targets):

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Final
 
 from lamplighter.domain.memory.memory import Category
+from lamplighter.domain.tables import read_table
 from lamplighter.domain.text import one_line
 
 
@@ -58,79 +59,26 @@ def _any_of(words: str) -> str:
     return f"(?:{'|'.join(words.split()).replace('_', ' ')})"
 
 
-_REPORTED_SPEECH = _any_of("mind knew thought said seen saw had been got again") + r"\b"
-_HABITS: Final = _any_of(
-    "use want write put commit merge push run deploy do mock log keep name add"
+_PARTS: Final = {
+    "reported": "mind knew thought said seen saw had been got again",
+    "habits": "use want write put commit merge push run deploy do mock log keep name add",
+    "dropped": "use using do have support write run commit deploy mock need allow want store log",
+    "own": "we our_\\w+ this_project the_project the_repo this_repo",
+    "gerunds": "adding using writing making doing putting creating saying asking committing",
+    "asides": "problem worries thanks thank need idea rush hurry can could what why how is are "
+    "does do_you",
+    "things": "you code comments? tests? commits? names? files?",
+}
+_PATTERNS: Final = read_table(
+    __package__, "corrections.txt", **{name: _any_of(choices) for name, choices in _PARTS.items()}
 )
-_DROPPED_VERBS: Final = _any_of(
-    "use using do have support write run commit deploy mock need allow want store log"
-)
-_OWN_SUBJECTS: Final = _any_of("we our_\\w+ this_project the_project the_repo this_repo")
-_GERUNDS: Final = _any_of(
-    "adding using writing making doing putting creating saying asking committing"
-)
-_ASIDES: Final = _any_of(
-    "problem worries thanks thank need idea rush hurry can could what why how is are does do_you"
-)
-_THINGS: Final = _any_of("you code comments? tests? commits? names? files?")
 _RULES: Final = tuple(
-    (tone, re.compile("|".join(patterns), re.IGNORECASE))
-    for tone, patterns in (
-        (
-            CorrectionTone.REMEMBER,
-            (
-                r"(?:remember|note|keep in mind|bear in mind|don'?t forget|make a note|take note)"
-                r"(?::\s*|,?\s+(?:that|to (?:always|never)|we|the fact|this:)\b)",
-                r"for (?:future reference|the record|next time)\b",
-            ),
-        ),
-        (
-            CorrectionTone.DECISION,
-            (
-                r"(?:we|i)(?:'ve| have)? (?:just )?(?:decided|agreed)(?: to| on| that| not)?\s",
-                r"(?:(?:the )?decision(?: is)?:|decided:|agreed:)\s",
-                r"let'?s (?:go with|stick (?:with|to)|settle on|standardi[sz]e on|commit to)\b",
-                r"(?:let'?s use|we(?:'ll| will|'re going to| are going to| should) "
-                r"(?:use|go with|keep|stick (?:to|with)))\b.{1,120}"
-                r"\b(?:instead(?: of)?|rather than|for now on|from now on|over)\b",
-                r"we(?:'re| are) (?:going with|dropping|(?:switching|moving) (?:\w+ )?to)\b",
-            ),
-        ),
-        (
-            CorrectionTone.PREFERENCE,
-            (
-                r"(?:you (?:should|must|can) )?(?:always|never)\s+"
-                rf"(?!{_REPORTED_SPEECH}|\w+ed\b|\w+s\b(?! to\b))[a-z]+",
-                r"(?:from now on|going forward|in (?:the )?future|as a rule|by default)\b,? ",
-                r"(?:i|we) (?:always|never|usually|generally|strongly|really|would)?\s*prefer\b",
-                r"i(?:'d| would) (?:rather|prefer)\b",
-                rf"(?:i|we) (?:always|never) {_HABITS}\b",
-                r"i (?:don'?t|do not|hate|dislike) (?:like|want|it when|when)\b"
-                rf".{{0,80}}\b{_THINGS}\b",
-                r"don'?t (?:ever|you ever)\b",
-                rf"(?:stop|quit|avoid) {_GERUNDS}\b",
-                r"(?:in this (?:project|repo|repository|codebase|team)|here|around here),? we\b",
-            ),
-        ),
-        (
-            CorrectionTone.CORRECTION,
-            (
-                rf"no+(?:pe)?[,.!:;—–-]+\s*(?!{_ASIDES}\b)\S",
-                r"(?:that|this|it)(?:'s| is| was) "
-                r"(?:wrong|incorrect|not (?:right|correct|true|what i|how))\b",
-                r"you(?:'re| are) wrong\b",
-                r"i (?:said|meant|told you|already (?:said|told))\b",
-                r"not [\w./@-]+(?: [\w./@-]+){0,3}[,;—–-]+ ?(?:but |use |it'?s |we )\S",
-                rf"{_OWN_SUBJECTS} (?:uses?|runs?|deploys?|writes?|is|are) .{{1,100}}"
-                r"(?:,? (?:and )?not\b|\binstead of\b|\brather than\b)",
-                rf"we (?:don'?t|do not|no longer|stopped) {_DROPPED_VERBS}\b",
-                r"(?:use|it'?s|its|that'?s) [^,;?]{1,60}, not\b",
-                r"don'?t use\b",
-                r"actually,? (?:we|it'?s|the|that'?s|our|this)\b",
-                r"you (?:should(?:n'?t| not)|must(?:n'?t| not))\b",
-                r"you keep (?:using|adding|forgetting|doing)\b",
-            ),
-        ),
+    (tone, re.compile("|".join(pattern for kind, pattern in _PATTERNS if kind == tone), re.I))
+    for tone in (
+        CorrectionTone.REMEMBER,
+        CorrectionTone.DECISION,
+        CorrectionTone.PREFERENCE,
+        CorrectionTone.CORRECTION,
     )
 )
 _QUESTION_START: Final = re.compile(

@@ -102,9 +102,9 @@ def find_price(model: str, own: Prices | None = None) -> Price | None:
     return (own or {}).get(model) or every.get(family)
 
 
-def request_cost(model: str, usage: Usage, own: Prices | None = None) -> float | None:
+def request_cost(model: str, usage: Usage) -> float | None:
     """Return what one request to a model cost in dollars; None where its price is not known."""
-    price = find_price(model, own)
+    price = find_price(model)
     return None if price is None else price.of(usage)
 
 

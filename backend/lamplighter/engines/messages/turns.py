@@ -15,10 +15,40 @@ from lamplighter.engines.messages import checkpoint, cuts, lines, retries, windo
 from lamplighter.engines.messages.asking import GateClient
 from lamplighter.engines.messages.checkpoint import Checkpoint
 from lamplighter.engines.messages.lines import Line
-from lamplighter.engines.messages.live import Live
 from lamplighter.engines.messages.model import Model, Reply
 from lamplighter.engines.messages.request import MessagesRequest
 from lamplighter.engines.messages.retries import RequestFailed
+
+PAUSE_SECONDS: Final = 0.25
+_KEY_BEGINS: Final = "-----BEGIN "
+_KEY_ENDS: Final = "-----END "
+
+
+@dataclass(slots=True)
+class Live:
+    """Passes on whole lines of an answer while it comes, a few times a second at most.
+
+    A secret is masked line by line, so no line is written in two parts, and no private key
+    before its end.
+    """
+
+    write: Callable[[str], None]
+    clock: Callable[[], float] = monotonic
+    _text: str = ""
+    _last: float = field(default=float("-inf"))
+
+    def take(self, text: str) -> None:
+        """Take more text in, and pass on what is whole of it."""
+        self._text += text
+        if "\n" not in text or self.clock() - self._last < PAUSE_SECONDS:
+            return
+        whole, _, rest = self._text.rpartition("\n")
+        if whole.rfind(_KEY_BEGINS) > whole.rfind(_KEY_ENDS):
+            return
+        self._text, self._last = rest, self.clock()
+        if whole.strip():
+            self.write(whole)
+
 
 QUERY_CHARS: Final = 500
 RESULT_CHARS: Final = 40_000

@@ -81,13 +81,13 @@ class JournalEntry:
     actor: str
     created_at: datetime
     value: float | None = None
-    undoes: int | None = None
     memory_id: int | None = None
     review_id: int | None = None
     service: str | None = None
     changed: int | None = None
-    subject: str | None = None
+    undoes: int | None = None
     undone_by: int | None = None
+    subject: str | None = None
 
 
 async def insert(db: Database, action: str, *, now: datetime, **about: Any) -> int:
@@ -121,8 +121,7 @@ async def page(
 ) -> Page[JournalEntry]:
     """Return one page of the journal, newest first; of one action, where it is given."""
     query = _query() if action is None else _query().where(acts.c.action == action)
-    found = await newest_first(db, query, acts.c.id, limit=limit, position=position)
-    return Page([_entry(row) for row in found.items], found.position)
+    return await newest_first(db, query, acts.c.id, _entry, limit=limit, position=position)
 
 
 async def later(db: Database, act: JournalEntry, subject: str) -> list[JournalEntry]:

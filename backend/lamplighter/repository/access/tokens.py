@@ -61,8 +61,7 @@ async def get_with_hash(db: Database, token_id: int) -> tuple[Token, str] | None
 async def page(db: Database, *, limit: int, position: Sequence[Any] | None = None) -> Page[Token]:
     """Return one page of the tokens that were made for programs, newest first."""
     query = sa.select(*_COLUMNS).where(tokens.c.session_id.is_(None))
-    found = await newest_first(db, query, tokens.c.id, limit=limit, position=position)
-    return Page([_token(row) for row in found.items], found.position)
+    return await newest_first(db, query, tokens.c.id, _token, limit=limit, position=position)
 
 
 async def revoke(db: Database, token_id: int, *, now: datetime) -> Token | None:

@@ -73,8 +73,7 @@ async def page(
 ) -> Page[Entity]:
     """Return one page of entities, the newest first."""
     query = sa.select(entities).where(*_conditions(selection))
-    found = await newest_first(db, query, entities.c.id, limit=limit, position=position)
-    return Page([entity_of(row) for row in found.items], found.position)
+    return await newest_first(db, query, entities.c.id, entity_of, limit=limit, position=position)
 
 
 async def count(db: Database, selection: EntityFilter) -> int:

@@ -54,8 +54,7 @@ async def page(
 ) -> Page[Relationship]:
     """Return one page of relationships, the newest first."""
     query = sa.select(relationships).where(*_conditions(selection))
-    found = await newest_first(db, query, _ROW.id, limit=limit, position=position)
-    return Page([relationship_of(row) for row in found.items], found.position)
+    return await newest_first(db, query, _ROW.id, relationship_of, limit=limit, position=position)
 
 
 async def count(db: Database, selection: RelationshipFilter) -> int:
@@ -136,16 +135,11 @@ async def insert(
 
 
 async def of_entities(
-    db: Database,
-    ids: Collection[int],
-    reach: Reach | None = None,
-    *,
-    limit: int,
-    current: bool = True,
+    db: Database, ids: Collection[int], reach: Reach | None = None, *, limit: int
 ) -> list[Relationship]:
-    """Return the relationships that begin or end at some entities, the surest first."""
+    """Return the current relationships that begin or end at some entities, the surest first."""
     ends = _ROW.source_id.in_(ids) | _ROW.target_id.in_(ids)
-    return await _fetch(db, [ends], reach, limit=limit, current=current)
+    return await _fetch(db, [ends], reach, limit=limit)
 
 
 async def among(
@@ -153,14 +147,13 @@ async def among(
 ) -> list[Relationship]:
     """Return the current relationships between some entities, the surest first."""
     both = [_ROW.source_id.in_(ids), _ROW.target_id.in_(ids)]
-    return await _fetch(db, both, reach, limit=limit, current=True)
+    return await _fetch(db, both, reach, limit=limit)
 
 
 async def _fetch(
-    db: Database, conditions: Sequence[Any], reach: Reach | None, *, limit: int, current: bool
+    db: Database, conditions: Sequence[Any], reach: Reach | None, *, limit: int
 ) -> list[Relationship]:
-    now = is_current(_ROW) if current else [_ROW.deleted_at.is_(None)]
-    query = sa.select(relationships).where(*conditions, *now, *within(reach, _ROW))
+    query = sa.select(relationships).where(*conditions, *is_current(_ROW), *within(reach, _ROW))
     query = query.order_by(_ROW.confidence.desc(), _ROW.id).limit(limit)
     return [relationship_of(row) for row in await db.fetch_all(query)]
 

@@ -105,8 +105,7 @@ async def of_memory(
 ) -> Page[HistoryRecord]:
     """Return the changes of a memory, newest first."""
     query = sa.select(history).where(history.c.memory_id == memory_id)
-    found = await newest_first(db, query, history.c.id, limit=limit, position=position)
-    return Page([_entry(row) for row in found.items], found.position)
+    return await newest_first(db, query, history.c.id, _entry, limit=limit, position=position)
 
 
 async def newest_at(db: Database) -> datetime | None:

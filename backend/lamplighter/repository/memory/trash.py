@@ -196,8 +196,9 @@ async def page(
 ) -> Page[TrashedMemory]:
     """Return one page of the trash, the highest number first."""
     query = sa.select(trash).where(*_matching(q))
-    found = await newest_first(db, query, trash.c.id, limit=limit, position=position)
-    return Page([_trashed_memory(row) for row in found.items], found.position)
+    return await newest_first(
+        db, query, trash.c.id, _trashed_memory, limit=limit, position=position
+    )
 
 
 async def count(db: Database, *, q: str = "") -> int:

@@ -87,10 +87,8 @@ async def page(
     db: Database, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[OrganizerRun]:
     """Return one page of the runs, newest first."""
-    found = await newest_first(
-        db, sa.select(organizer_runs), organizer_runs.c.id, limit=limit, position=position
-    )
-    return Page([_run(row) for row in found.items], found.position)
+    query = sa.select(organizer_runs)
+    return await newest_first(db, query, organizer_runs.c.id, _run, limit=limit, position=position)
 
 
 async def take_over(db: Database, run: OrganizerRun, owner: str, *, now: datetime) -> None:

@@ -23,22 +23,17 @@ _SET_HASH: Final = Statement(
 )
 
 
-async def index_pending(
-    db: Database,
-    layers: Sequence[SearchLayer] = tuple(SearchLayer),
-    *,
-    most: int = indexing.BATCH_SIZE,
-) -> int:
+async def index_pending(db: Database, layers: Sequence[SearchLayer] = tuple(SearchLayer)) -> int:
     """Index the newest of what waits; call it within `writing`. Returns how many."""
     count = 0
     for layer in layers:
         query = sa.select(unindexed.c.id).where(in_layers([layer])).order_by(unindexed.c.id.desc())
-        waiting = await db.fetch_all(query.limit(most - count))
+        waiting = await db.fetch_all(query.limit(indexing.BATCH_SIZE - count))
         ids = [row["id"] - BASES[layer] for row in waiting]
         if ids:
             await _index_rows(db, layer, ids)
             count += len(ids)
-        if count >= most:
+        if count >= indexing.BATCH_SIZE:
             break
     return count
 

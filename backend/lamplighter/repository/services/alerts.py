@@ -137,8 +137,7 @@ async def page(
         query = query.where(alerts.c.source == selection.source)
     if selection.service is not None:
         query = query.where(alerts.c.service == selection.service)
-    found = await newest_first(db, query, alerts.c.id, limit=limit, position=position)
-    return Page([_from_row(row) for row in found.items], found.position)
+    return await newest_first(db, query, alerts.c.id, _from_row, limit=limit, position=position)
 
 
 async def _update(

@@ -222,8 +222,7 @@ async def page(
 ) -> Page[CheckResult]:
     """Return one page of a service's results, newest first."""
     query = sa.select(checks).where(checks.c.service == service)
-    found = await newest_first(db, query, checks.c.id, limit=limit, position=position)
-    return Page([_check_result(row) for row in found.items], found.position)
+    return await newest_first(db, query, checks.c.id, _check_result, limit=limit, position=position)
 
 
 _DAYS: Final = Statement(

@@ -274,8 +274,7 @@ async def page(
         query = query.where(cooldowns.c.service == selection.service)
     if selection.action is not None:
         query = query.where(cooldowns.c.action == selection.action)
-    found = await newest_first(db, query, cooldowns.c.id, limit=limit, position=position)
-    return Page([_use(row) for row in found.items], found.position)
+    return await newest_first(db, query, cooldowns.c.id, _use, limit=limit, position=position)
 
 
 async def _spellings(db: Database, service: str) -> list[str]:

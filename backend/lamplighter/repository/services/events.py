@@ -138,8 +138,7 @@ async def page(
 ) -> Page[Event]:
     """Return one page of events, newest first."""
     query = sa.select(events).where(*conditions(selection))
-    found = await newest_first(db, query, events.c.id, limit=limit, position=position)
-    return Page([from_row(row) for row in found.items], found.position)
+    return await newest_first(db, query, events.c.id, from_row, limit=limit, position=position)
 
 
 def conditions(selection: EventSelection, columns: Any = events.c) -> list[sa.ColumnElement[bool]]:

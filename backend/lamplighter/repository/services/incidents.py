@@ -189,8 +189,7 @@ async def page(
         query = query.where(incidents.c.id.in_(_of_service(chosen.service)))
     if chosen.detected_after is not None:
         query = query.where(incidents.c.detected_at >= chosen.detected_after)
-    found = await newest_first(db, query, incidents.c.id, limit=limit, position=position)
-    return Page([_incident(row) for row in found.items], found.position)
+    return await newest_first(db, query, incidents.c.id, _incident, limit=limit, position=position)
 
 
 async def count_since(db: Database, service: str, start: datetime) -> int:

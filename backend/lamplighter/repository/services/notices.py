@@ -240,8 +240,7 @@ async def page(
     query = sa.select(notices)
     if state is not None:
         query = query.where(notices.c.state == state)
-    found = await newest_first(db, query, notices.c.id, limit=limit, position=position)
-    return Page([_notice(row) for row in found.items], found.position)
+    return await newest_first(db, query, notices.c.id, _notice, limit=limit, position=position)
 
 
 async def _last_recovery(db: Database, service: str) -> int:

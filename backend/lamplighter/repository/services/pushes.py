@@ -139,8 +139,7 @@ async def page(
 ) -> Page[PushSignal]:
     """Return one page of the signals of a check, newest first."""
     query = sa.select(push_signals).where(_sent(service, check))
-    found = await newest_first(db, query, push_signals.c.id, limit=limit, position=position)
-    return Page([_signal(row) for row in found.items], found.position)
+    return await newest_first(db, query, push_signals.c.id, _signal, limit=limit, position=position)
 
 
 def _of(service: str, check: str) -> sa.ColumnElement[bool]:

@@ -116,8 +116,8 @@ async def page(
     query = sa.select(requests)
     if state is not None:
         query = query.where(requests.c.state == state)
-    found = await newest_first(db, query, requests.c.id, limit=limit, position=position)
-    return Page([await _with_position(db, _request(row)) for row in found.items], found.position)
+    found = await newest_first(db, query, requests.c.id, _request, limit=limit, position=position)
+    return Page([await _with_position(db, each) for each in found.items], found.position)
 
 
 async def _with_position(db: Database, request: SessionRequest) -> SessionRequest:

@@ -288,8 +288,7 @@ async def page(
 ) -> Page[Session]:
     """Return one page of sessions, newest first."""
     query = sa.select(sessions).where(*_conditions(selection))
-    found = await newest_first(db, query, sessions.c.id, limit=limit, position=position)
-    return Page([from_row(row) for row in found.items], found.position)
+    return await newest_first(db, query, sessions.c.id, from_row, limit=limit, position=position)
 
 
 async def chain_members(db: Database, items: Sequence[Session]) -> list[Session]:

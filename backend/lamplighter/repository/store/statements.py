@@ -289,13 +289,14 @@ async def newest_first(
     db: "Database",
     query: sa.Select[Any],
     number: sa.Column[Any],
+    read: Callable[[Any], T],
     *,
     limit: int,
     position: Sequence[Any] | None,
-) -> Page[Any]:
-    """Return one page of a query's rows, the highest `number` first."""
+) -> Page[T]:
+    """Return one page of a query's rows, each as a value, the highest `number` first."""
     if position is not None:
         query = query.where(after([Key(number, descending=True)], position))
     rows = await db.fetch_all(query.order_by(number.desc()).limit(limit + 1))
     behind = [rows[limit - 1][number.name]] if len(rows) > limit else None
-    return Page(list(rows[:limit]), behind)
+    return Page([read(row) for row in rows[:limit]], behind)

@@ -228,7 +228,7 @@ async def page(
 ) -> Page[ConfidenceChange]:
     """Return one page of the changes of memories by some causes, newest first."""
     query = _changes(causes, start)
-    found = await newest_first(db, query, history.c.id, limit=limit, position=position)
+    found = await newest_first(db, query, history.c.id, dict, limit=limit, position=position)
     return Page(await _with_memories(db, found.items), found.position)
 
 

@@ -27,33 +27,7 @@ STARTING_SECONDS: Final = 120.0
 Services = Callable[[], Awaitable[Mapping[str, Mapping[str, Any]]]]
 """Asks Lamplighter for the status of each service, by name; empty while it cannot answer."""
 
-_SERVICES: Final = """\
-# Three small services on loopback. Lamplighter watches them every few seconds.
-services:
-  {archive}:
-    description: Takes a few seconds to start; the demo keeps stopping it
-    checks:
-      - http: http://127.0.0.1:{ports[archive]}/
-        retries: 1
-    actions:
-      - restart: {restart[archive]}
-        timeout: 20s
-        wait: {wait:g}s
-  {courier}:
-    description: Crashes again after each start
-    checks:
-      - http: http://127.0.0.1:{ports[courier]}/
-        retries: 1
-    actions:
-      - restart: {restart[courier]}
-        timeout: 20s
-  {shop}:
-    description: Sells items from the archive
-    depends_on: [{archive}]
-    checks:
-      - http: http://127.0.0.1:{ports[shop]}/
-        retries: 1
-"""
+_SERVICES: Final = Path(__file__).with_name("services.yaml").read_text(encoding="utf-8")
 
 
 @dataclass(slots=True)

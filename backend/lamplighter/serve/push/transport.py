@@ -1,16 +1,21 @@
 """The notification targets of this home: the addresses of its settings, and its devices."""
 
+import asyncio
+import ipaddress
 import json
 import logging
-from collections.abc import Callable
+import os
+import socket
+import ssl
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.access.access import Device
-from lamplighter.domain.access.device import ROUTE, decode_key
+from lamplighter.domain.access.device import ROUTE, decode_key, is_push_service
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.services.notice import ABANDON_AFTER, NoticeMessage, NoticeTarget
 from lamplighter.domain.text import shorten
@@ -18,9 +23,108 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.access import devices
 from lamplighter.repository.store.driver import Error
 from lamplighter.serve.outbox import AppriseTransport
-from lamplighter.serve.push.client import PushClient
-from lamplighter.serve.push.encryption import MAX_PLAIN_BYTES, encrypt
 from lamplighter.serve.push.keys import PushKey
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+
+SEND_SECONDS: Final = 20.0
+NOT_PUBLIC: Final = "has an address that is not public"
+
+
+@dataclass(frozen=True, slots=True)
+class PushClient:
+    """Posts messages over HTTPS without redirects; `trusted` hosts may have any address.
+
+    The address of a push service comes from a browser. It is therefore resolved here, and the
+    connection goes to the address that was checked.
+    """
+
+    trusted: Callable[[str], bool] = is_push_service
+    tls: ssl.SSLContext | None = None
+
+    async def post(
+        self, endpoint: str, host: str, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[int, str]:
+        """Post a message; return the status, or 0 with the reason why there is none."""
+        import httpx2
+
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                url = httpx2.URL(endpoint)
+                address = await self._resolve(host, url.port or 443)
+                if not address:
+                    return 0, NOT_PUBLIC
+                verify = self.tls or ssl.create_default_context()
+                async with httpx2.AsyncClient(verify=verify, trust_env=False) as client:
+                    request = client.build_request(
+                        "POST",
+                        url.copy_with(host=address),
+                        content=body,
+                        headers={**headers, "Host": url.netloc.decode()},
+                        extensions={"sni_hostname": host},
+                    )
+                    answer = await client.send(request, stream=True, follow_redirects=False)
+                    await answer.aclose()
+                    return answer.status_code, ""
+        except TimeoutError:
+            return 0, f"did not answer within {SEND_SECONDS:.0f} s"
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+            return 0, f"could not be reached ({type(error).__name__})"
+
+    async def _resolve(self, host: str, port: int) -> str:
+        """Return an address of a host; empty where one of them is not public."""
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = [str(each[4][0]) for each in found]
+        public = all(ipaddress.ip_address(each.split("%")[0]).is_global for each in addresses)
+        return addresses[0] if addresses and (public or self.trusted(host)) else ""
+
+
+RECORD_BYTES: Final = 4_096
+MAX_PLAIN_BYTES: Final = 3_900
+"""Push services take 4,096 bytes; the header, the tag and the delimiter are 103 of them."""
+
+_SALT_BYTES: Final = 16
+_LAST_RECORD: Final = b"\x02"
+
+
+def encrypt(
+    plaintext: bytes,
+    *,
+    public: bytes,
+    auth: bytes,
+    private: "EllipticCurvePrivateKey | None" = None,
+    salt: bytes = b"",
+) -> bytes:
+    """Return a message that only the browser with the key of `public` can read.
+
+    It is one record of RFC 8188, as RFC 8291 has it.
+    `private` and `salt` are new for each message, but for the example of the RFC.
+    """
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    private = private or ec.generate_private_key(ec.SECP256R1())
+    salt = salt or os.urandom(_SALT_BYTES)
+    own = private.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    theirs = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), public)
+    shared = private.exchange(ec.ECDH(), theirs)
+    keying = _derive(shared, auth, b"WebPush: info\0" + public + own, 32)
+    key = _derive(keying, salt, b"Content-Encoding: aes128gcm\0", 16)
+    nonce = _derive(keying, salt, b"Content-Encoding: nonce\0", 12)
+    sealed = AESGCM(key).encrypt(nonce, plaintext + _LAST_RECORD, None)
+    return salt + RECORD_BYTES.to_bytes(4) + bytes([len(own)]) + own + sealed
+
+
+def _derive(material: bytes, salt: bytes, info: bytes, size: int) -> bytes:
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    return HKDF(hashes.SHA256(), size, salt, info).derive(material)
+
 
 logger = logging.getLogger(__name__)
 

@@ -38,10 +38,9 @@ class Manifests:
     ports: defaultdict[str, list[Declared]] = field(default_factory=lambda: defaultdict(list))
     settings: dict[str, Path] = field(default_factory=dict)
 
-    def add_version(self, name: object, version: object, file: Path, *, exact: str = "") -> None:
+    def add_version(self, name: object, version: object, file: Path) -> None:
         """Add a version where the manifest names exactly one; ranges say nothing."""
-        text = f"{exact}{version}" if isinstance(version, str) else ""
-        match = _EXACT.fullmatch(text)
+        match = _EXACT.fullmatch(version) if isinstance(version, str) else None
         if isinstance(name, str) and match is not None:
             self.versions[fold(name)].append(Declared(match[1], file))
 

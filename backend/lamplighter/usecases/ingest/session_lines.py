@@ -8,6 +8,7 @@ from typing import Final
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import MAX_OBSERVATION_CHARS, Candidate
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.service import GENERAL, ActionKind
 from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
 from lamplighter.domain.sessions.transcript import (
     AnswerCut,
@@ -22,10 +23,10 @@ from lamplighter.domain.sessions.transcript import (
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.formats.tools import BLIND
 from lamplighter.repository import writing
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.sessions import marker_results, sessions
 from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.ingest.context import IngestContext, IngestResult
-from lamplighter.usecases.ingest.duplicates import DUPLICATE_REASON, is_duplicate
 from lamplighter.usecases.ingest.marker_acts import (
     EVENT_CHARS,
     SUPERVISOR,
@@ -33,7 +34,7 @@ from lamplighter.usecases.ingest.marker_acts import (
     record_event,
 )
 from lamplighter.usecases.ingest.steps import IngestStep, StepQueue
-from lamplighter.usecases.services import check_results
+from lamplighter.usecases.services import act, check_results
 
 logger = logging.getLogger(__name__)
 
@@ -243,3 +244,22 @@ def _shortcomings(notice: EngineStarted | AnswerCut | UnreadableLine) -> Iterato
             yield CUT_OFF
         case UnreadableLine(problem):
             yield problem
+
+
+DUPLICATE_REASON: Final = "repeated in this session"
+
+
+async def is_duplicate(ingest: IngestContext, marker: Marker, text: str) -> bool:
+    """Whether a session of a model had a marker of these words taken already.
+
+    A model that is cut off, or asked again, repeats its lines.
+    Of an action that ran twice it may say the same twice.
+    """
+    session = ingest.session
+    if not session.model or not await marker_results.was_ingested(ingest.db, session.id, text):
+        return False
+    if marker.what is not MarkerKind.COOLDOWN:
+        return True
+    service = await service_name(ingest.db, marker.service, ingest.services.names) or GENERAL
+    action = ActionKind(marker.category or "")
+    return await act.unmarked(ingest.db, session, service, action) is None

@@ -2,14 +2,26 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
 
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.notebook.page import NotebookPage, PageText, line_of, merge
+from lamplighter.domain.notebook.place import INDEX, PagePlace, owner_of, place_from, place_of
+from lamplighter.domain.search.search import NotebookText
+from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.git import GitError, GitHistory
+from lamplighter.notebook.tree import digest_of
+from lamplighter.repository import writing
+from lamplighter.repository.notebook import pages, texts
+from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 from lamplighter.usecases.notebook.edits import read_edits
 from lamplighter.usecases.notebook.following import follow
-from lamplighter.usecases.notebook.pages import write_pages
+from lamplighter.usecases.notebook.index import plan_index, write_index
 
 logger = logging.getLogger(__name__)
 
@@ -63,3 +75,129 @@ async def locked(here: NotebookContext) -> AsyncIterator[None]:
         yield
     finally:
         await asyncio.to_thread(lock.__exit__, None, None, None)
+
+
+PAGES_AT_ONCE: Final = 100
+_TAGS: Final = {
+    "services": "service",
+    "projects": "project",
+    "contacts": "contact",
+    "infrastructure": "infrastructure",
+    "decisions": "decision",
+}
+
+
+async def write_pages(here: NotebookContext, result: SyncResult) -> None:
+    """Write the pending pages as their memories are now, and with the last of them the index."""
+    after, more = "", True
+    while more:
+        found = await pages.pending(here.db, after=after, limit=PAGES_AT_ONCE)
+        index = found.pop(INDEX, StoredPage(path=INDEX))
+        more = len(found) >= PAGES_AT_ONCE
+        after = list(found)[-1] if found else after
+        some = [page for path, page in found.items() if path not in result.for_review]
+        is_next = not more and INDEX not in result.for_review
+        if some or (is_next and index.pending):
+            await _write_some(here, some, result, index if is_next else None)
+
+
+async def _write_some(
+    here: NotebookContext,
+    some: Sequence[StoredPage],
+    result: SyncResult,
+    index: StoredPage | None,
+) -> None:
+    """Write some pages; that the index is to be written is stored with them."""
+    done = await _write_files(here, some, result) if some else []
+    gone = [page.path for page, text in done if text is None]
+    async with writing(here.db):
+        await pages.save(here.db, [page for page, _ in done if page.text])
+        await pages.forget(here.db, gone)
+        planned = await plan_index(here, index) if index is not None else None
+        found = [text for _, text in done if text is not None]
+        if planned is not None:
+            gone.append(INDEX)  # unless it has notes
+            found += planned.notes
+        await texts.replace_texts(here.db, found, gone)
+        if done and index is None:
+            await pages.mark_pending(here.db, [INDEX])
+    if planned is not None:
+        await write_index(here, planned, result)
+
+
+async def _write_files(
+    here: NotebookContext, some: Sequence[StoredPage], result: SyncResult
+) -> list[tuple[StoredPage, NotebookText | None]]:
+    """Write files, but for those that hold an edit that was not read yet."""
+    rows = await pages.memories_on(here.db, [page.path for page in some])
+    done = await asyncio.to_thread(
+        lambda: [_write(here, page, rows[page.path], result) for page in some]
+    )
+    return [each for each in done if each is not None]
+
+
+def _write(
+    here: NotebookContext, page: StoredPage, rows: Sequence[Memory], result: SyncResult
+) -> tuple[StoredPage, NotebookText | None] | None:
+    """Write one file, and return what is stored of it: its state, and what people wrote on it.
+
+    None where it holds an edit that was not read yet.
+    """
+    now = here.now()
+    merged = _merged(page, rows)
+    if merged is None:
+        if not here.tree.remove(page.path, page.digest):
+            return None
+        if page.digest:
+            result.removed.append(page.path)
+        return page.replaced("", "", now=now), None
+    text = markdown.render(merged)
+    page_text = _text_of(page.path, merged, now)
+    digest = digest_of(text.encode("utf-8", "surrogatepass"))
+    if digest == page.digest:
+        return replace(page, text=text, pending=False), page_text
+    if not here.tree.write(page.path, text, page.digest):
+        return None
+    result.written.append(page.path)
+    return page.replaced(text, digest, now=now), page_text
+
+
+def _merged(page: StoredPage, rows: Sequence[Memory]) -> NotebookPage | None:
+    """Return a page as the memories are now; None for one that has nothing to say."""
+    found = markdown.parse(page.text) if page.text else _new_page(rows)
+    merged = merge(found, [line_of(each) for each in rows])
+    empty = not rows and (not page.text or _is_empty(page.path, merged))
+    return None if empty or not markdown.render(merged) else merged
+
+
+def _text_of(path: str, page: NotebookPage, now: datetime) -> NotebookText:
+    """Return what the search finds of a page."""
+    place = place_from(path, page.name)
+    return NotebookText(
+        id=0,
+        path=path,
+        title=place.name if place else path,
+        text=markdown.prose(page),
+        project=owner_of(path, page.name),
+        updated_at=now,
+    )
+
+
+def _is_empty(path: str, page: NotebookPage) -> bool:
+    """Whether a page has only what every new page has: its front matter and its heading."""
+    place = place_from(path, page.name)
+    text = markdown.render(page)
+    return place is None or text.strip() == "".join(_opening(place)).strip()
+
+
+def _new_page(rows: Sequence[Memory]) -> NotebookPage:
+    if not rows:
+        return NotebookPage()
+    place = place_of(rows[0])
+    return NotebookPage(tuple(PageText(each) for each in _opening(place)), place.name, place.name)
+
+
+def _opening(place: PagePlace) -> Iterator[str]:
+    values: dict[str, Any] = {"id": place.path, "title": place.name, "name": place.name}
+    yield markdown.front_matter({**values, "tags": [_TAGS[place.section]]}).source
+    yield f"\n# {place.name}\n\n[[{INDEX}]]\n\n"

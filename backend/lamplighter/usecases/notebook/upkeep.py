@@ -1,7 +1,6 @@
 """Upkeep: the notebook is kept in step; a disk that refuses is reported once, and nothing stops."""
 
 import logging
-from collections.abc import Collection
 from datetime import timedelta
 from typing import Final
 
@@ -23,12 +22,10 @@ UNWRITABLE: Final = "The notebook cannot be written: {}. Memories are stored as 
 WRITABLE: Final = "The notebook can be written again."
 
 
-async def keep_in_step(
-    here: NotebookContext, *, by_person: Collection[str] = (), quiet: float = 0.0
-) -> bool:
+async def keep_in_step(here: NotebookContext, *, quiet: float = 0.0) -> bool:
     """Read edits and write pages; say whether that worked. It raises nothing."""
     try:
-        await sync(here, by_person=by_person, quiet=quiet)
+        await sync(here, quiet=quiet)
     except OSError as error:
         await _report(here, error.strerror or str(error))
         return False

@@ -1,8 +1,8 @@
 """Results of verification as JSON, the same in every interface."""
 
-from typing import Any
+from typing import Any, Final
 
-from lamplighter.formats.serialize import format_moment
+from lamplighter.formats.serialize import Writer, format_moment
 from lamplighter.repository.verify.verifications import Verification
 from lamplighter.usecases.verify.verify import VerificationResult
 
@@ -19,24 +19,10 @@ def result_as_json(result: VerificationResult) -> dict[str, Any]:
         "evidence": [each.as_json() for each in verdict.findings],
         "untested": list(verdict.untested),
         "reviews": list(result.reviews),
-        "verified_at": _moment(result.memory.verified_at),
+        "verified_at": format_moment(result.memory.verified_at),
         "confidence": result.memory.confidence,
     }
 
 
-def outcome_as_json(outcome: Verification) -> dict[str, Any]:
-    """Return the stored outcome of a memory."""
-    return {
-        "memory_id": outcome.memory_id,
-        "state": outcome.state.value,
-        "version": outcome.version,
-        "evidence": list(outcome.evidence),
-        "untested": list(outcome.untested),
-        "checked_at": _moment(outcome.checked_at),
-        "marked_at": _moment(outcome.marked_at),
-        "mark": outcome.mark,
-    }
-
-
-def _moment(at: Any) -> str | None:
-    return None if at is None else format_moment(at)
+outcome_as_json: Final = Writer[Verification]()
+"""Return the stored outcome of a memory."""

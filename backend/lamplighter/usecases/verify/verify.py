@@ -62,21 +62,15 @@ class VerificationResult:
 
 
 async def verify_memories(
-    here: Context,
-    sources: Sources,
-    ids: Sequence[int],
-    *,
-    dry_run: bool = False,
-    by_person: bool = False,
+    here: Context, sources: Sources, ids: Sequence[int], *, dry_run: bool = False
 ) -> list[VerificationResult]:
     """Verify memories in their order; those that are gone are left out.
 
     Each is a short transaction of its own: what was done stays done when the process ends.
-    `by_person` records each change as an act of an operator, which can be undone.
     """
     found = []
     for number in ids:
-        result = await _verify(here, sources, number, dry_run=dry_run, by_person=by_person)
+        result = await _verify(here, sources, number, dry_run=dry_run, by_person=False)
         if result is not None:
             found.append(result)
     return found

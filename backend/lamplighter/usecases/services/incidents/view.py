@@ -32,9 +32,9 @@ class TimelineItem:
 
     at: datetime
     kind: str
-    text: str
-    service: str | None = None
     level: str = "info"
+    service: str | None = None
+    text: str
     session_id: int | None = None
     ref: int | None = None
 
@@ -212,13 +212,4 @@ def _brief(number: int, text: str, memory: Memory | None) -> dict[str, Any]:
     }
 
 
-def _item_json(each: TimelineItem) -> dict[str, Any]:
-    return {
-        "at": serialize.format_moment(each.at),
-        "kind": each.kind,
-        "level": each.level,
-        "service": each.service,
-        "text": each.text,
-        "session_id": each.session_id,
-        "ref": each.ref,
-    }
+_item_json: Final = serialize.Writer[TimelineItem]()

@@ -15,6 +15,7 @@ from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Invalid, NotFound
 from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.domain.services.check import PushCheck, TcpCheck
+from lamplighter.domain.services.checks.silence import MaintenanceWindow
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
@@ -1002,3 +1003,21 @@ async def test_a_job_that_reports_no_further_run_is_investigated_once_its_root_r
 
     [found] = [each for each in await incidents.live(db) if "backup" in each.services]
     assert found.request_id != first.request_id
+
+
+async def test_a_failure_within_a_window_opens_no_incident_before_its_next_result(
+    db: Database,
+) -> None:
+    window = MaintenanceWindow(start=NOON - MINUTE, end=NOON + MINUTE)
+    declared = Services(
+        (Service(name="db", checks=PORT, maintenance=(window,)), Service(name="mail", checks=PORT))
+    )
+
+    async def result(name: str, state: PointState, at: datetime) -> list[Incident]:
+        run = CheckRun(service=name, check="tcp", kind="tcp", at=at, state=state, detail="refused")
+        await check_runs.record(context(db, at), [run], declared)
+        return await incidents.live(db)
+
+    assert not await result("db", FAILED, NOON + 58 * SECOND)
+    assert not await result("mail", PASSED, NOON + 61 * SECOND)
+    assert len(await result("db", FAILED, NOON + 62 * SECOND)) == 1

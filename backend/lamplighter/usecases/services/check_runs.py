@@ -355,7 +355,9 @@ def _declared(
     }
     failing: dict[str, list[CheckSeries]] = {}
     for each in failing_series:
-        if each.check in names.get(each.service, ()):
+        if each.check in names.get(each.service, ()) and not (
+            each.silent and each.kind != PushCheck.kind
+        ):
             failing.setdefault(each.service, []).append(each)
     return failing
 

@@ -103,7 +103,9 @@ def test_an_ignored_marker_is_taken_from_the_rail_and_led_to_by_its_line(
     rail.get_by_role("button", name="Ingest").click()
 
     expect(rail.get_by_role("button", name="2 learned")).to_be_visible()
-    memory = rail.get_by_role("link", name=re.compile(r"memory \d+")).first.get_attribute("href")
+    links = rail.get_by_role("link", name=re.compile(r"memory \d+"))
+    expect(links).to_have_count(2)
+    memory = links.first.get_attribute("href")
     assert memory is not None
     page.goto(f"{app.url}/sessions/1#memory-{memory.rsplit('/', 1)[-1]}")
     expect(page.locator(".line[data-chosen]")).to_contain_text("Takes 3s to start")

@@ -979,6 +979,8 @@ async def test_no_session_begins_for_a_member_that_was_not_checked_since_its_roo
     [found] = await incidents.live(db)
     assert (found.id, found.services) == (first.id, ("db", "Web"))
     assert found.request_id == first.request_id
+    now = NOON + 6 * MINUTE
+    assert await check_runs.record(context(db, now), (), SERVICES) == {"Web"}, "checked at once"
     await checked(db, FAILED, NOON + 6 * MINUTE, "Web")
     [found] = await incidents.live(db)
     assert found.request_id != first.request_id

@@ -151,8 +151,8 @@ async def _detect(
         now=now,
     )
     plan = replace(plan, investigate=_due(plan.investigate, flapped, failing_series, now=now))
-    await incident_steps.apply(db, plan, ready, services, flaps=flapping, repairs=repairs, now=now)
-    return set().union(*awaited.values())
+    more = await incident_steps.apply(db, plan, ready, services, flapping, repairs=repairs, now=now)
+    return more.union(*awaited.values())
 
 
 def _watched(live: Sequence[Incident], members: Mapping[int, Sequence[IncidentMember]]) -> set[str]:

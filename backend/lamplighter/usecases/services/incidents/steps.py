@@ -46,16 +46,18 @@ async def apply(
     plan: IncidentPlan,
     failing: FailingChecks,
     services: Services,
-    *,
     flaps: Mapping[str, Flaps] | None = None,
+    *,
     repairs: bool = False,
     now: datetime,
-) -> None:
+) -> set[str]:
     """Do what a plan says, in the transaction of the results that it is made of.
 
     `repairs` says that a session of tier 3 may begin where the repair is known. Of a root that
-    flaps, a person is notified, and no session begins.
+    flaps, a person is notified, and no session begins. Return the services to check now: whether
+    they need an investigation shows in their next result.
     """
+    awaited: set[str] = set()
     for group in plan.open:
         flapped = (flaps or {}).get(group[0])
         await _open(db, group, failing, services, flapped=flapped, repairs=repairs, now=now)
@@ -78,9 +80,26 @@ async def apply(
         await recover(db, incident, plan.recovered & set(incident.services), now=now)
         gone = await _separate_faults(db, incident, failing, services, repairs=repairs, now=now)
         due = [name for name in plan.investigate.get(incident.id, ()) if name not in gone]
-        if due and (due := await _failed_since_recovery(db, incident, due, failing)):
-            incident = await _call_person(db, incident, failing, services, now=now)
-            await _investigate(db, incident, due, failing, now=now)
+        if due:
+            awaited |= await _investigate_failed(db, incident, due, failing, services, now=now)
+    return awaited
+
+
+async def _investigate_failed(
+    db: Database,
+    incident: Incident,
+    names: Sequence[str],
+    failing: FailingChecks,
+    services: Services,
+    *,
+    now: datetime,
+) -> set[str]:
+    """Request an investigation of those that failed since the recovery; return the others."""
+    failed = await _failed_since_recovery(db, incident, names, failing)
+    if failed:
+        incident = await _call_person(db, incident, failing, services, now=now)
+        await _investigate(db, incident, failed, failing, now=now)
+    return set(names) - set(failed)
 
 
 async def open_warning(

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 from gates import until
 
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import IncidentOutcome, IncidentSource
 from lamplighter.domain.services.notice import (
     DEDUPLICATE_FOR,
     GAP,
@@ -21,11 +23,14 @@ from lamplighter.domain.services.notice import (
 )
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import events, notices
+from lamplighter.repository.services import events, incidents, notices
 from lamplighter.repository.store import changes
 from lamplighter.supervisor import sender as sender_module
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases.services import notify
+from lamplighter.usecases.services.incidents import closing
+from lamplighter.usecases.services.incidents.merge import merge
+from lamplighter.usecases.services.incidents.steps import open_incident
 from lamplighter.usecases.sessions import halt
 from lamplighter.usecases.sessions.halt import HaltControl
 
@@ -38,10 +43,12 @@ class People:
 
     addresses: int = 1
     away: set[int] = field(default_factory=set)
+    names: tuple[str, ...] = ()
     got: list[tuple[int, str, str]] = field(default_factory=list)
 
     async def targets(self) -> list[NoticeTarget]:
-        return [NoticeTarget(str(number)) for number in range(self.addresses)]
+        names = [*self.names, *([""] * self.addresses)]
+        return [NoticeTarget(str(number), names[number]) for number in range(self.addresses)]
 
     async def send(self, target: NoticeTarget, message: NoticeMessage) -> str:
         address = int(target.key)
@@ -231,6 +238,57 @@ async def test_a_recipient_that_accepted_gets_no_repeat(db: Database, clock: Wat
     assert [each.state for each in await all_of(db)] == [NoticeState.SENT]
 
 
+async def test_a_new_sender_repeats_nothing_to_a_recipient_that_accepted(
+    db: Database, clock: Watch
+) -> None:
+    people = People(addresses=3, away={2})
+    await notify.enqueue_test(db, now=NOON)
+    await Sender(db, people, clock.now).step()
+    sender, clock.at = Sender(db, people, clock.now), NOON + timedelta(seconds=15)
+    await sender.begin()
+    people.away.clear()
+    await sender.step()
+
+    assert [address for address, _, _ in people.got] == [0, 1, 2]
+    assert [each.state for each in await all_of(db)] == [NoticeState.SENT]
+
+
+async def test_the_end_of_an_incident_reaches_those_who_know_of_it(
+    db: Database, clock: Watch
+) -> None:
+    """Its root cause, the incident that it is part of, and the routes may change meanwhile."""
+    routes = {"films": "family", "nas": "ops", "web": "team"}
+    services = [
+        Services(tuple(Service(name=name, notify=(to,)) for name, to in routes.items())),
+        Services(tuple(Service(name=name, notify=("team",)) for name in routes)),
+    ]
+    people = People(addresses=3, names=("family", "ops", "team"))
+    sender = Sender(db, people, clock.now, services=lambda: services[0])
+    async with writing(db):
+        opened = [
+            await open_incident(
+                db, IncidentSource.CHECK, name, {name: "x"}, title=name, started_at=NOON, now=NOON
+            )
+            for name in ("films", "nas")
+        ]
+        await closing.notify(db, opened[0], Level.CRITICAL, "films fails", now=NOON)
+    clock.at = NOON + SETTLE
+    await sender.step()
+    services.pop(0)
+    async with writing(db):
+        root = await incidents.add_members(db, opened[1], {"web": "x"}, root="web", now=NOON)
+        await merge(db, opened[0], root, now=NOON)
+        await closing.close(db, root, IncidentOutcome.RECOVERED, now=NOON)
+    clock.at += GAP
+    await sender.step()
+
+    assert [(number, text.splitlines()[0]) for number, _, text in people.got] == [
+        (0, "films fails"),
+        (0, "- INFO films: The incident of films is part of incident 2"),
+    ]
+    assert "- INFO web: web is healthy again after" in people.got[1][2]
+
+
 async def test_only_what_was_under_way_is_sent_again_after_a_kill(
     db: Database, clock: Watch
 ) -> None:
@@ -302,3 +360,32 @@ async def test_without_a_number_of_commits_a_sender_polls(
         await until(lambda: people.got)
     finally:
         running.cancel()
+
+
+async def test_a_notice_in_transit_as_the_database_failed_is_settled_later_and_not_sent_twice(
+    db: Database, clock: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Outage(People):
+        async def send(self, target: NoticeTarget, message: NoticeMessage) -> str:
+            answer = await super().send(target, message)
+            if len(self.got) == 1:
+                async with writing(db):
+                    await db.execute(sa.text("ALTER TABLE notices RENAME TO away"))
+            return answer
+
+    monkeypatch.setattr(sender_module, "POLL_SECONDS", 0.01)
+    people = Outage(addresses=2)
+    await notify.enqueue_test(db, now=NOON)
+    running = asyncio.create_task(Sender(db, people, clock.now).run())
+    try:
+        await until(lambda: people.got)
+        await asyncio.sleep(0.1)
+        async with writing(db):
+            await db.execute(sa.text("ALTER TABLE away RENAME TO notices"))
+        await until(lambda: len(people.got) == 2)
+        await asyncio.sleep(0.5)
+    finally:
+        running.cancel()
+
+    assert [address for address, _, _ in people.got] == [0, 1]
+    assert [each.state for each in await all_of(db)] == [NoticeState.SENT]

@@ -548,6 +548,20 @@ async def test_an_alert_of_its_own_is_an_incident_until_it_is_resolved(db: Datab
     assert (await now_of(db, incident)).outcome is IncidentOutcome.RECOVERED
 
 
+@pytest.mark.parametrize(
+    ("severities", "now"),
+    [(("info", "warning"), Level.WARNING), (("critical", "info"), Level.CRITICAL)],
+)
+async def test_an_incident_of_alerts_is_as_severe_as_the_worst_of_them(
+    db: Database, severities: tuple[str, str], now: Level
+) -> None:
+    for number, severity in enumerate(severities):
+        one = replace(DOWN, fingerprint=str(number), severity=severity)
+        await alert.ingest_delivery(alarmed(db), "kuma", [one])
+
+    assert [each.severity for each in await incidents.live(db)] == [now]
+
+
 async def test_a_person_acknowledges_notes_and_resolves(db: Database) -> None:
     incident = await failing(db, "mail")
     here = context(db, NOON + MINUTE)

@@ -2,18 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
 
-from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import (
     ABANDON_AFTER,
     GAP,
     GATHERED_KINDS,
+    OPEN_STATES,
     Notice,
-    NoticeKind,
     NoticeMessage,
     NoticeState,
     NoticeTarget,
@@ -60,7 +59,7 @@ class Sender:
     _reached: dict[int, set[str]] = field(default_factory=dict)
 
     async def run(self) -> None:
-        """Send until cancelled; what was under way when another sender died is sent again."""
+        """Send until cancelled; what was under way when a sender or the database died is due."""
         begun = False
         while True:
             version = self.version()
@@ -73,7 +72,7 @@ class Sender:
             except (Error, TimeoutError) as error:
                 words = "Notifications are not available now: %s"
                 logger.log(severity(error), words, error)
-                worked, waiting = False, True
+                worked, waiting, begun = False, True, False
             if not worked:
                 await self._rest(version, waiting=waiting)
 
@@ -99,8 +98,9 @@ class Sender:
             claimed = await notices.claim(self.db, limit=AT_ONCE, now=now)
             found = await self._without_silent(claimed, now=now)
         targets = await self.post.targets()
-        problem = await self._send(found, targets)
-        await self._settle(found, problem, targets)
+        recipients = await self._recipients(found, targets)
+        problem = await self._send(found, targets, recipients)
+        await self._settle(found, problem, targets, recipients)
         return bool(claimed)
 
     async def _without_silent(self, claimed: Sequence[Notice], *, now: datetime) -> list[Notice]:
@@ -114,40 +114,94 @@ class Sender:
             for each in claimed
             if each.kind not in GATHERED_KINDS
             or each.service not in silent
-            or (each.kind is NoticeKind.INCIDENT and each.level is Level.INFO)
+            or each.ended_incident is not None
         ]
         ids = [each.id for each in claimed if each not in left]
         values = {"next_at": None, "problem": SILENT}
         await notices.settle(self.db, ids, NoticeState.SUPPRESSED, now=now, **values)
         return left
 
-    async def _send(self, found: Sequence[Notice], targets: Sequence[NoticeTarget]) -> str:
-        """Send to each target what it has not taken yet; say what went wrong last."""
+    async def _recipients(
+        self, batch: Sequence[Notice], targets: Sequence[NoticeTarget]
+    ) -> dict[int, set[str]]:
+        """Return the targets of each notice; the end of an incident reaches all who know of it.
+
+        Its routes may be others than those of its beginning.
+        """
+        recipients: dict[int, set[str]] = {}
+        for each in batch:
+            self._reached.setdefault(each.id, set()).update(each.reached)
+            recipients[each.id] = await self._informed(each, targets) or self._routed(each, targets)
+        return recipients
+
+    async def _informed(self, notice: Notice, targets: Sequence[NoticeTarget]) -> set[str]:
+        """Return the targets that got, or are about to get, what the end of an incident ends."""
+        if not notice.ended_incident:
+            return set()
+        earlier = await notices.of_incident(self.db, notice.ended_incident, before=notice.id)
+        marks = {mark for each in earlier for mark in each.reached}
+        waiting = (
+            self._routed(each, targets)
+            for each in earlier
+            if each.state in OPEN_STATES and each.ended_incident is None
+        )
+        return {each.key for each in targets if each.mark in marks}.union(*waiting)
+
+    def _routed(self, notice: Notice, targets: Sequence[NoticeTarget]) -> set[str]:
+        service = self.services().find(notice.service) if notice.service else None
+        return targets_for(service.notify if service else (), targets)
+
+    async def _send(
+        self,
+        batch: Sequence[Notice],
+        targets: Sequence[NoticeTarget],
+        recipients: Mapping[int, Set[str]],
+    ) -> str:
+        """Send to each target what it has not accepted yet; say what went wrong last."""
         problem = "" if targets else NOBODY
         for target in targets:
-            new = [each for each in found if target.key in self._missing(each, targets)]
+            new = [
+                each
+                for each in batch
+                if target.key in recipients[each.id] and not self._has(target, each)
+            ]
             if not new:
                 continue
             why_not = await self.post.send(target, compose_message(new, url=self.url))
             problem = why_not or problem
             if not why_not:
-                for each in new:
-                    self._reached.setdefault(each.id, set()).add(target.key)
+                await self._note_reached(new, target)
         return problem
 
-    def _missing(self, notice: Notice, targets: Sequence[NoticeTarget]) -> set[str]:
-        """Return the targets that have not taken a notice yet."""
-        service = self.services().find(notice.service) if notice.service else None
-        wanted = targets_for(service.notify if service else (), targets)
-        return wanted - self._reached.get(notice.id, set())
+    def _has(self, target: NoticeTarget, notice: Notice) -> bool:
+        return target.mark in self._reached[notice.id]
+
+    async def _note_reached(self, sent: Sequence[Notice], target: NoticeTarget) -> None:
+        """Store at once who accepted notices: a sender that is killed repeats none of them."""
+        by_marks: dict[frozenset[str], list[int]] = {}
+        for each in sent:
+            self._reached[each.id].add(target.mark)
+            by_marks.setdefault(frozenset(self._reached[each.id]), []).append(each.id)
+        async with writing(self.db):
+            for marks, ids in by_marks.items():
+                await notices.set_reached(self.db, ids, marks)
 
     async def _settle(
-        self, batch: Sequence[Notice], problem: str, targets: Sequence[NoticeTarget]
+        self,
+        batch: Sequence[Notice],
+        problem: str,
+        targets: Sequence[NoticeTarget],
+        recipients: Mapping[int, Set[str]],
     ) -> None:
         """Keep what became of each; this is tried until it is kept, or it would be sent again."""
         every = bool(targets)
-        sent = [each for each in batch if every and not self._missing(each, targets)]
-        left = [each for each in batch if each not in sent]
+        left = [
+            each
+            for each in batch
+            if not every
+            or any(t.key in recipients[each.id] and not self._has(t, each) for t in targets)
+        ]
+        sent = [each for each in batch if each not in left]
         now = self.now()
         over = [each for each in left if not every or now - each.created_at > ABANDON_AFTER]
         async with writing(self.db):

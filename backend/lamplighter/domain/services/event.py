@@ -16,6 +16,11 @@ class Level(StrEnum):
     WARNING = "warning"
     CRITICAL = "critical"
 
+    @property
+    def rank(self) -> int:
+        """Return its place among all, the most severe last."""
+        return list(Level).index(self)
+
 
 _WARNING: Final = frozenset({"warning", "warn", "degraded", "caution"})
 _CRITICAL: Final = frozenset(

@@ -1,11 +1,14 @@
 """The notice: a message to people outside of the app, and when it is sent."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from functools import cache
+from typing import Annotated, Final
 
+from lamplighter.domain.fields import Field
 from lamplighter.domain.services.event import Level
 
 DEDUPLICATE_FOR: Final = timedelta(hours=1)
@@ -22,8 +25,8 @@ FIRST_PAUSE: Final = timedelta(seconds=15)
 LONGEST_PAUSE: Final = timedelta(hours=1)
 LISTED_NOTICES: Final = 20
 MAX_TITLE_CHARS: Final = 300
+INCIDENT_LINK: Final = "/incidents/"
 MAX_BODY_CHARS: Final = 4_000
-_ORDER: Final = (Level.INFO, Level.WARNING, Level.CRITICAL)
 
 
 class NoticeKind(StrEnum):
@@ -50,6 +53,10 @@ class NoticeState(StrEnum):
     SUPPRESSED = "suppressed"
 
 
+OPEN_STATES: Final = (NoticeState.WAITING, NoticeState.SENDING)
+"""States of a notice that some target has not accepted yet."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
     """One notice as it is kept; `problem` says why it was not taken the last time."""
@@ -71,10 +78,21 @@ class Notice:
     link: str = ""
     """The page of the app that shows more; empty for its first page."""
 
+    reached: Annotated[tuple[str, ...], Field(public=False)] = ()
+    """The marks of the targets that accepted it."""
+
     @property
     def urgent(self) -> bool:
         """Whether it waits for no other."""
         return self.kind not in GATHERED_KINDS
+
+    @property
+    def ended_incident(self) -> int | None:
+        """Return the incident whose end it reports."""
+        if self.kind is not NoticeKind.INCIDENT or self.level is not Level.INFO:
+            return None
+        number = self.link.removeprefix(INCIDENT_LINK)
+        return int(number) if number.isdigit() else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +106,7 @@ class NoticePolicy:
 
     def tells(self, level: Level) -> bool:
         """Return whether an event of this level sends a notice."""
-        return _ORDER.index(level) >= _ORDER.index(self.level)
+        return level.rank >= self.level.rank
 
     def due(self, kind: NoticeKind, *, now: datetime) -> datetime:
         """Return when a notice is to go out."""
@@ -101,6 +119,19 @@ class NoticeTarget:
 
     key: str
     name: str = ""
+
+    @property
+    def mark(self) -> str:
+        """Return what a row may name it by: its key is a secret."""
+        return _mark(self.key)
+
+
+@cache
+def _mark(key: str) -> str:
+    """Return a hash that takes 10 ms to guess once: an address may hold a weak password."""
+    return hashlib.scrypt(
+        key.encode(), salt=b"notification target", n=4096, r=8, p=1, dklen=8
+    ).hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +170,7 @@ def retry_delay(attempts: int) -> timedelta:
 
 def compose_message(notices: Sequence[Notice], *, url: str = "") -> NoticeMessage:
     """Return one message for all of these notices; it opens the page of the worst."""
-    worst = max(notices, key=lambda each: (each.urgent, _ORDER.index(each.level), -each.id))
+    worst = max(notices, key=lambda each: (each.urgent, each.level.rank, -each.id))
     urgent = worst.urgent or worst.level is Level.CRITICAL
     title, body = worst.title, worst.body or worst.title
     if len(notices) > 1:
@@ -148,7 +179,7 @@ def compose_message(notices: Sequence[Notice], *, url: str = "") -> NoticeMessag
 
 
 def _listed(found: Sequence[Notice]) -> str:
-    listed = sorted(found, key=lambda each: (not each.urgent, -_ORDER.index(each.level), each.id))
+    listed = sorted(found, key=lambda each: (not each.urgent, -each.level.rank, each.id))
     lines = [line for each in listed[:LISTED_NOTICES] for line in _lines(each)]
     if len(listed) > LISTED_NOTICES:
         lines.append(f"and {len(listed) - LISTED_NOTICES:,} more")

@@ -1,6 +1,6 @@
 """Queries on notices: written in the transaction of the event that they report."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -12,8 +12,10 @@ from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.notice import (
     DEDUPLICATE_FOR,
     GATHERED_KINDS,
+    INCIDENT_LINK,
     MAX_BODY_CHARS,
     MAX_TITLE_CHARS,
+    OPEN_STATES,
     Notice,
     NoticeKind,
     NoticePolicy,
@@ -36,8 +38,6 @@ ENTITY: Final = "notice"
 BY_INCIDENT: Final = "The incident of the service notifies."
 OF_SESSIONS: Final = ("marker", "supervisor", "alert")
 """Sources of events that an incident of their service covers."""
-
-_OPEN: Final = (NoticeState.WAITING, NoticeState.SENDING)
 
 
 async def policy(db: Database) -> NoticePolicy | None:
@@ -217,8 +217,33 @@ async def settle(
     db: Database, ids: Sequence[int], state: NoticeState, *, now: datetime, **values: Any
 ) -> list[Notice]:
     """Say what became of notices that were under way."""
-    conditions = notices.c.id.in_(ids) & notices.c.state.in_(_OPEN)
+    conditions = notices.c.id.in_(ids) & notices.c.state.in_(OPEN_STATES)
     return await _change(db, conditions, {"state": state, **values}, now=now)
+
+
+async def set_reached(db: Database, ids: Sequence[int], marks: Collection[str]) -> None:
+    """Store which targets accepted some notices; nobody follows that, so it is no change."""
+    changed = sa.update(notices).where(notices.c.id.in_(ids)).values(reached=sorted(marks))
+    await db.execute(changed)
+
+
+async def of_incident(db: Database, incident_id: int, *, before: int | None = None) -> list[Notice]:
+    """Return what people were notified of an incident, and of those that are part of it."""
+    links = [f"{INCIDENT_LINK}{each}" for each in await _with_merged(db, incident_id)]
+    query = sa.select(notices).where(notices.c.link.in_(links))
+    if before is not None:
+        query = query.where(notices.c.id < before)
+    rows = await db.fetch_all(query.where(notices.c.state != NoticeState.SUPPRESSED))
+    return [_notice(row) for row in rows]
+
+
+async def _with_merged(db: Database, incident_id: int) -> set[int]:
+    found, new = set[int](), {incident_id}
+    while new:
+        found |= new
+        query = sa.select(incidents.c.id).where(incidents.c.merged_into.in_(new))
+        new = {row["id"] for row in await db.fetch_all(query)} - found
+    return found
 
 
 async def count_undelivered(db: Database, *, since: datetime) -> tuple[int, int]:

@@ -199,7 +199,7 @@ async def _join_incident(
             now=now,
         )
         await incidents.update_members(db, covered.id, [stored.service], investigated=True)
-    elif level is Level.CRITICAL and covered.severity is not level:
+    elif level.rank > covered.severity.rank:
         await incidents.update(db, covered.id, severity=level, now=now)
     await incidents.add_entry(
         db, covered.id, EntryKind.ALERT, text, service=stored.service, now=now

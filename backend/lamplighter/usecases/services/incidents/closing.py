@@ -17,7 +17,7 @@ from lamplighter.domain.services.incident import (
     outcome_of,
     resolved_words,
 )
-from lamplighter.domain.services.notice import NoticeKind
+from lamplighter.domain.services.notice import INCIDENT_LINK, NoticeKind
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.session import RequestState
 from lamplighter.repository import Database
@@ -96,8 +96,8 @@ async def close(
 
 
 async def _is_notified_of(db: Database, incident: Incident) -> bool:
-    """Whether people know of an incident: by its notifications, or by an event before it."""
-    if incident.notified_at or incident.person_notified_at:
+    """Whether people know of an incident, or of one that is part of it, or of an event before."""
+    if incident.notified_at or await notices.of_incident(db, incident.id):
         return True
     ids = await incidents.session_ids(db, incident.id)
     return await notices.was_alarmed(db, incident.services, ids, start=incident.started_at)
@@ -108,7 +108,7 @@ async def notify(
 ) -> None:
     """Put a notice of an incident into the outbox."""
     if await notices.policy(db) is not None:
-        about = {"service": incident.service, "link": f"/incidents/{incident.id}"}
+        about = {"service": incident.service, "link": f"{INCIDENT_LINK}{incident.id}"}
         await notices.insert(db, NoticeKind.INCIDENT, level, text, now=now, **about)
 
 

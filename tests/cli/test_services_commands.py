@@ -115,7 +115,28 @@ def test_a_push_key_is_printed_as_an_address(run, home: Path) -> None:  # type: 
     assert second["url"].endswith(f"/push/{second['key']}")
     assert second["key"] not in first
     assert "films has no push check 'tcp'" in run("services", "push-key", "films/tcp").output
-    assert "is not SERVICE/CHECK" in run("services", "push-key", "backup").output
+    assert re.fullmatch(
+        r"http://\S+/push/[\w-]{24}\n", run("services", "push-key", "backup").output
+    )
+    assert "films has no push check" in run("services", "push-key", "films").output
+
+
+def test_the_list_names_a_mistake_in_the_file(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text("services: {nas: {checks: [{tcp: x}]}}")
+
+    output = run("services", "list").output
+
+    assert "services.yaml:1:" in output
+    assert "No services match." not in output
+
+
+def test_one_of_several_push_checks_is_named(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    more = "{push: {every: 1d}, name: nightly}, {push: {every: 7d}, name: weekly}"
+    (home / "services.yaml").write_text(f"services: {{backup: {{checks: [{more}]}}}}")
+
+    refused = run("services", "push-key", "backup").output
+
+    assert "Name one: backup/nightly, backup/weekly." in refused
 
 
 def test_the_signals_of_a_job_are_listed(run, home: Path) -> None:  # type: ignore[no-untyped-def]

@@ -104,3 +104,8 @@ def _span(span: dict[str, Any]) -> str:
 
 def _time(stamp: str) -> str:
     return f"{stamp[:10]} {stamp[11:19]}"
+
+
+def describe_problem(problem: Mapping[str, Any]) -> str:
+    """Return a mistake in services.yaml with its place."""
+    return f"{problem['path']}:{problem['line']}:{problem['column']}: {problem['message']}"

@@ -7,12 +7,11 @@ import click
 from lamplighter.cli.common import (
     JSON,
     CliGroup,
-    exit_with_error,
     load_settings,
     print_json,
     read,
 )
-from lamplighter.cli.services import describe_silence, parse_span
+from lamplighter.cli.services import describe_problem, describe_silence, parse_span
 from lamplighter.domain.text import escape_terminal
 
 
@@ -27,14 +26,17 @@ def services() -> None:
 @JSON
 def list_(group: str | None, tag: str | None, *, as_json: bool) -> None:
     """List the services with their states."""
-    items = read("services.list_services", group=group, tag=tag)["items"]
+    found = read("services.list_services", group=group, tag=tag)
+    items, problems = found["items"], found["problems"]
+    for each in problems:
+        click.echo(escape_terminal(describe_problem(each)), err=True)
     if as_json:
         print_json(items)
         return
     width = max((len(each["name"]) for each in items), default=0)
     for each in items:
         click.echo(escape_terminal(_line(each, width)))
-    if not items:
+    if not items and not problems:
         click.echo("No services match.")
 
 
@@ -63,16 +65,16 @@ def resume(service: str) -> None:
 
 
 @services.command("push-key")
-@click.argument("check", metavar="SERVICE/CHECK")
+@click.argument("check", metavar="SERVICE[/CHECK]")
 @JSON
 def push_key(check: str, *, as_json: bool) -> None:
     """Create the key of a push check. Copy the URL now: it won't be shown again.
 
-    An earlier key of the check ends.
+    The only push check of a service needs no name. An earlier key of the check ends.
     """
     from lamplighter.serve.commands import services as commands
 
-    service, name = _names(check)
+    service, _, name = check.partition("/")
     key, url = commands.create_push_key(load_settings(), service, name)
     if as_json:
         print_json({"key": key, "url": url})
@@ -81,12 +83,12 @@ def push_key(check: str, *, as_json: bool) -> None:
 
 
 @services.command()
-@click.argument("check", metavar="SERVICE/CHECK")
+@click.argument("check", metavar="SERVICE[/CHECK]")
 @click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True)
 @JSON
 def signals(check: str, limit: int, *, as_json: bool) -> None:
     """List the last signals of a push check with what the job sent, the newest first."""
-    service, name = _names(check)
+    service, _, name = check.partition("/")
     items = read("services.list_signals", service=service, check=name, limit=limit)["items"]
     if as_json:
         print_json(items)
@@ -98,13 +100,6 @@ def signals(check: str, limit: int, *, as_json: bool) -> None:
             click.echo(escape_terminal(f"  {line}"))
     if not items:
         click.echo("No signals yet. Create the URL with `lamplighter services push-key`.")
-
-
-def _names(check: str) -> tuple[str, str]:
-    service, _, name = check.partition("/")
-    if not service or not name:
-        exit_with_error(f"{check!r} is not SERVICE/CHECK, such as backup/nightly")
-    return service, name
 
 
 def _line(each: dict[str, Any], width: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from lamplighter.cli.common import JSON, CliCommand, CliGroup, load_settings, print_json, read
-from lamplighter.cli.services import describe_silence
+from lamplighter.cli.services import describe_problem, describe_silence
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNKNOWN
 from lamplighter.domain.text import escape_terminal, shorten
 
@@ -190,8 +190,7 @@ def _print_status(summary: Mapping[str, Any], code: int) -> None:
         _echo(f"Needs you: {each['service']}: {each['reason']}")
     used = "; its last valid version is used" if services else ""
     for each in summary["problems"]:
-        place = f"{each['path']}:{each['line']}:{each['column']}"
-        _echo(f"Needs you: {place}: {each['message']}{used}")
+        _echo(f"Needs you: {describe_problem(each)}{used}")
     if summary["approvals"]:
         click.echo(f"Approvals waiting: {summary['approvals']} (lamplighter approvals)")
     for each in services:

@@ -41,7 +41,8 @@ async def list_services(
     here: "QueryContext", *, group: str | None, tag: str | None
 ) -> dict[str, Any]:
     """Return the services with their states, of a group and with a tag."""
-    chosen = here.services().last_good().select(group=group, tag=tag)
+    file = here.services()
+    chosen = file.last_good().select(group=group, tag=tag)
     async with reading(here.db):
         conditions = await overview.service_conditions(here.db, chosen, now=clock.now())
     return {
@@ -56,7 +57,8 @@ async def list_services(
                 "silence": _silence(each),
             }
             for each in conditions
-        ]
+        ],
+        "problems": file.problems(),
     }
 
 

@@ -34,15 +34,23 @@ class TooManySignals(LamplighterError):
 
 
 def find_push_check(services: Services, service: str, check: str) -> tuple[Service, PushCheck]:
-    """Return a declared push check and its service; raises NotFound."""
+    """Return a declared push check and its service; raises NotFound.
+
+    The only one of a service needs no name.
+    """
     owner = services.find(service)
     if owner is None:
         raise NotFound(f"Service {service!r} not found.")
     name = normalize_service_name(check)
-    for each in owner.checks:
-        if normalize_service_name(each.name) == name and isinstance(each, PushCheck):
+    own = [each for each in owner.checks if isinstance(each, PushCheck)]
+    if not check and len(own) > 1:
+        names = ", ".join(f"{owner.name}/{each.name}" for each in own)
+        raise NotFound(f"{owner.name} has several push checks. Name one: {names}.")
+    for each in own:
+        if not check or normalize_service_name(each.name) == name:
             return owner, each
-    raise NotFound(f"{owner.name} has no push check {check!r}.")
+    missing = f"push check {check!r}" if check else "push check"
+    raise NotFound(f"{owner.name} has no {missing}.")
 
 
 async def create_key(here: Context, services: Services, service: str, check: str) -> str:

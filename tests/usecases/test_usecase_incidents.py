@@ -296,7 +296,13 @@ async def test_what_an_earlier_incident_asked_is_not_the_reason_of_the_next(db: 
 
     await checked(db, FAILED, NOON + 10 * MINUTE, "mail")
     await follow(db, SERVICES, now=NOON + 10 * MINUTE)
+    [second] = await incidents.live(db)
+    assert (second.state, await told(db)) == (IncidentState.OPEN, [])  # a repair may be found
 
+    await ended(db, await answered(db, second))
+    await follow(db, SERVICES, now=NOON + 10 * MINUTE)
+
+    assert (await now_of(db, second)).state is IncidentState.NEEDS_PERSON
     assert await told(db) == [
         (
             NoticeKind.INCIDENT,

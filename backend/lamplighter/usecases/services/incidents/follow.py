@@ -21,9 +21,10 @@ from lamplighter.domain.services.incident import (
 )
 from lamplighter.domain.services.service import GENERAL, Services, normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
+from lamplighter.domain.sessions.session import RequestState
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import alerts, checks, cooldowns, incidents, notices, series
-from lamplighter.repository.sessions import approvals, escalations, sessions
+from lamplighter.repository.sessions import approvals, escalations, requests, sessions
 from lamplighter.usecases.services.incidents import closing
 from lamplighter.usecases.services.incidents import steps as incident_steps
 
@@ -185,17 +186,24 @@ async def _follow_one(db: Database, incident: Incident, *, now: datetime) -> Non
 
 async def _work(db: Database, incident: Incident, ids: Sequence[int]) -> IncidentWork:
     running = [each for each in await sessions.running(db) if each.id in ids]
-    requests = [each for number in ids for each in await approvals.of_session(db, number)]
+    asked = [each for number in ids for each in await approvals.of_session(db, number)]
     uses = await cooldowns.of_sessions(db, ids)
-    people = await escalations.open_for_people(db)
     return IncidentWork(
         tiers=frozenset(each.tier for each in running),
         acting=any(use.outcome is UseOutcome.RESERVED for use in uses),
-        waiting=any(each.state is ApprovalState.OPEN for each in requests),
-        person=any(is_member(incident, each.service) for each in people)
-        or await _awaits_person(db, incident),
+        waiting=any(each.state is ApprovalState.OPEN for each in asked),
+        person=await _is_left_to_person(db, incident) or await _awaits_person(db, incident),
         handed_on=any(each.session_id in ids for each in await escalations.unfinished(db)),
     )
+
+
+async def _is_left_to_person(db: Database, incident: Incident) -> bool:
+    """Whether a person was asked; before this incident only counts once it was investigated."""
+    people = await escalations.open_for_people(db)
+    dates = [each.created_at for each in people if is_member(incident, each.service)]
+    request = await requests.get(db, incident.request_id) if incident.request_id else None
+    pending = request is not None and request.state in (RequestState.QUEUED, RequestState.RUNNING)
+    return any(not pending or at >= incident.started_at for at in dates)
 
 
 async def _awaits_person(db: Database, incident: Incident) -> bool:
@@ -263,14 +271,14 @@ async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: 
 
 async def _reason(db: Database, incident: Incident) -> str:
     """Return why a person was asked; a request that an earlier incident left has old words."""
-    requests = [
+    asked = [
         each
         for each in await escalations.open_for_people(db)
         if each.state is EscalationState.PERSON
         and is_member(incident, each.service)
         and each.created_at >= incident.started_at
     ]
-    if requests:
-        return requests[-1].reason
+    if asked:
+        return asked[-1].reason
     text = incident.title.removeprefix(f"{incident.service} ")
     return incident.title if text.startswith("fails: ") else text.removeprefix("warns: ")

@@ -1,6 +1,7 @@
 """A fake engine that asks its gate: `asks.py SERVICE…` wants each restarted, all at once.
 
-It says why in the words of a model, and ends with what it was told.
+It says why in the words of a model, and ends with the answers. A number among the services is
+how many memory markers it prints meanwhile.
 """
 
 import json
@@ -24,9 +25,17 @@ def asked(service: str) -> str:
     return f"{service}: {answer['words']}"
 
 
+def print_markers(count: int) -> None:
+    for number in range(count):
+        text = f"[MEMORY:behavior:svc{number}] Fact number {number}"
+        say(type="assistant", message={"content": [{"type": "text", "text": text}]})
+
+
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # threads that wait would not be woken
 given = json.load(sys.stdin)
 say(type="system", subtype="init")
 with ThreadPoolExecutor() as threads:
-    words = "; ".join(threads.map(asked, sys.argv[1:]))
+    threads.map(print_markers, [int(word) for word in sys.argv[1:] if word.isdigit()])
+    services = [word for word in sys.argv[1:] if not word.isdigit()]
+    words = "; ".join(threads.map(asked, services))
 say(type="result", subtype="success", is_error=False, num_turns=1, result=words)

@@ -1,8 +1,11 @@
-"""A session prints 20,000 markers: writes go on, and each way to halt ends it."""
+"""A session prints 20,000 markers: writes and approvals go on, and each way to halt ends it."""
 
+import json
+import shlex
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -14,6 +17,8 @@ from thorough import examples
 MARKERS = 20_000
 WRITES = 25
 HALTS = examples(3)
+ASKS = Path(__file__).parents[1] / "fakes" / "asks.py"
+TAKEN = "SELECT count(*) FROM markers"
 
 
 def press_the_button(home: Home, asking: httpx2.Client) -> None:
@@ -42,7 +47,7 @@ def test_a_flood_of_markers_starves_neither_writes_nor_the_halt(
     home.engine("numbered", str(MARKERS), "0")
     with serving(home) as server, client(server) as asking:
         supervisor = home.start("supervisor")
-        home.until(lambda: (home.value("SELECT count(*) FROM markers") or 0) >= 100)
+        home.until(lambda: int(str(home.value(TAKEN) or 0)) >= 100)
         took, answers = [], []
         for number in range(WRITES):
             began = time.monotonic()
@@ -53,7 +58,7 @@ def test_a_flood_of_markers_starves_neither_writes_nor_the_halt(
         halt(home, asking)
         home.until(lambda: home.value("SELECT status FROM sessions") != "running", 60)
         stopped = time.monotonic() - began
-        taken = home.value("SELECT count(*) FROM markers")
+        taken = home.value(TAKEN)
         printed = count_printed(home)
 
     assert answers == [201] * WRITES
@@ -63,3 +68,36 @@ def test_a_flood_of_markers_starves_neither_writes_nor_the_halt(
     assert home.value("SELECT markers_left FROM sessions") == printed - taken > 0
     figures = f"POST /events p95 {sorted(took)[-2]:.3f} s; ended {stopped:.1f} s after the halt"
     sys.stderr.write(f"{figures}\n")
+
+
+@pytest.mark.timeout(240)
+def test_an_approval_is_decided_and_carried_out_during_a_flood(home: Home) -> None:
+    restarted = home.path / "restarted"
+    web = {
+        "approve": "always",
+        "checks": [{"tcp": "127.0.0.1:9", "retries": 0}],
+        "actions": [{"restart": ["/usr/bin/touch", str(restarted)], "wait": "1s"}],
+    }
+    (home.path / "services.yaml").write_text(json.dumps({"services": {"web": web}}))
+    command = shlex.join([sys.executable, str(ASKS), str(MARKERS), "web"])
+    home.env |= {
+        "LAMPLIGHTER_MAX_MARKERS": str(MARKERS),
+        "LAMPLIGHTER_ENGINE": "exec",
+        "LAMPLIGHTER_EXEC_COMMAND": command,
+    }
+    with serving(home) as server, client(server) as asking:
+        home.start("run", "--tier", "3")
+        number = home.until(lambda: home.value("SELECT id FROM approvals WHERE state = 'open'"))
+        home.until(lambda: int(str(home.value(TAKEN) or 0)) >= 100)
+        began = time.monotonic()
+        decided = asking.put(f"/api/v1/approvals/{number}/decision", json={"decision": "approve"})
+        answered = time.monotonic() - began
+        home.until(restarted.exists)
+        carried_out = time.monotonic() - began
+        taken = home.value(TAKEN)
+        press_the_button(home, asking)
+        home.until(lambda: home.value("SELECT status FROM sessions") != "running")
+
+    assert decided.status_code == 200
+    assert 100 <= int(str(taken)) < MARKERS  # the flood was not over
+    sys.stderr.write(f"decided after {answered:.2f} s, carried out after {carried_out:.2f} s\n")

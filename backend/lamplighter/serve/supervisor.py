@@ -58,7 +58,6 @@ from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
-"""Where a container has secrets that no session may read."""
 
 Report = Callable[[str], None]
 

@@ -14,12 +14,13 @@ POLAR: Final = 0.5
 class Sense:
     """One meaning of a word; `sign` -1 is the other end of an axis of opposites.
 
-    `tells` -1 says that something is not so, or goes wrong.
+    `tells` -1 says that something is not so, or goes wrong. `thing` marks an axis of two things.
     """
 
     key: str
     sign: int = 1
     tells: int = 1
+    thing: bool = False
 
     @property
     def axis(self) -> bool:
@@ -81,7 +82,8 @@ class Clause:
     `often` is from never (0) to always (4); `first` and `then` are the words for what comes
     first and what comes then; `predicate` is where the verb stands, -1 when none is known.
     `links` are the kinds of its conditions with their places (outcome.py), `opener` is the kind of
-    the whole clause; `ordinals` say which of several things of a name is meant.
+    the whole clause; `ordinals` say which of several things of a name is meant; `several` are the
+    places of what is one of several values at a time: a cause, a condition, what is needed.
     """
 
     tokens: tuple[ClauseWord, ...]
@@ -102,6 +104,7 @@ class Clause:
     links: tuple[tuple[str, int], ...] = ()
     opener: str = ""
     also: bool = False
+    several: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

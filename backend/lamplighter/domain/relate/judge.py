@@ -26,6 +26,7 @@ from lamplighter.domain.relate.replaced import (
     find_replacements,
     is_subject,
     is_value,
+    leave_out_several,
     other_of_its_kind,
     says_how_long,
 )
@@ -157,6 +158,26 @@ def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> R
 
 
 def _judge_whole(
+    new: Analysis, existing: Analysis, whole: Match, by: Weights | None
+) -> RelationVerdict:
+    """Judge two texts; another one of several values at a time is no sure contradiction."""
+    verdict = _judge_claims(new, existing, whole, by)
+    if verdict.relation is not Relation.CONFLICTING:
+        return verdict
+    rest = leave_out_several(existing.clauses, new.clauses)
+    if rest is None:
+        return verdict
+    old, other = (
+        replace(each, clauses=part, slots=tuple(s for s in each.slots if s.kind != "source"))
+        for each, part in zip((existing, new), rest, strict=True)
+    )
+    again = _judge_claims(other, old, match(old.clauses, other.clauses), by)
+    if again.relation is Relation.CONFLICTING:
+        return verdict
+    return RelationVerdict(Relation.UNSURE, f"may conflict: {verdict.reason}", verdict.p)
+
+
+def _judge_claims(
     new: Analysis, existing: Analysis, whole: Match, by: Weights | None
 ) -> RelationVerdict:
     differing = differing_slots(existing.slots, new.slots)

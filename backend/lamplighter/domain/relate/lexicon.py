@@ -2,7 +2,7 @@
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -31,6 +31,7 @@ LISTS: Final = (
     "some",
     "single",
     "several",
+    "things",
     "conditions",
 )
 
@@ -65,6 +66,8 @@ class Lexicon:
     light: frozenset[str] = field(repr=False)
     single: frozenset[str] = field(repr=False)
     several: frozenset[str] = field(repr=False)
+    frames: frozenset[str] = field(repr=False)
+    things: frozenset[str] = field(repr=False)
     conditions: frozenset[str] = field(repr=False)
     longest: int = 1
 
@@ -194,7 +197,7 @@ _EXPECTED: Final = {
 
 
 def _build(
-    version: str, tables: Mapping[str, Mapping[str, Any]], lists: Mapping[str, Iterable[str]]
+    version: str, tables: Mapping[str, Mapping[str, Any]], lists: Mapping[str, Set[str]]
 ) -> Lexicon:
     forms = {
         form: form if form == word else stem(word)
@@ -219,7 +222,7 @@ def _build(
         phrases=phrases,
         forms=forms,
         heads=heads,
-        poles=_poles(tables["opposites"], root, set(lists["valence"])),
+        poles=_poles(tables["opposites"], root, lists),
         scales={root(word): scale for word, scale in tables["scales"].items()},
         bad=frozenset(map(root, lists["bad"])),
         good=roots("good") | frozenset(map(root, lists["good"])),
@@ -232,6 +235,8 @@ def _build(
         light=roots("light"),
         single=roots("single"),
         several=roots("several"),
+        frames=frozenset(map(root, lists["several"])),
+        things=frozenset(lists["things"]),
         conditions=frozenset(map(root, lists["conditions"])),
         longest=max(map(len, phrases), default=1),
     )
@@ -250,10 +255,12 @@ def _heads(synonyms: Mapping[str, str], root: Callable[[str], str]) -> dict[str,
 def _poles(
     opposites: Mapping[str, list[str]],
     root: Callable[[str], str],
-    valence: set[str],
+    lists: Mapping[str, Set[str]],
 ) -> dict[str, tuple[Pole, ...]]:
-    if unknown := sorted(valence - opposites.keys()):
-        raise ValueError(f"valence: {unknown[0]} is no axis of opposites")
+    for name in ("valence", "things"):
+        if unknown := sorted(lists[name] - opposites.keys()):
+            raise ValueError(f"{name}: {unknown[0]} is no axis of opposites")
+    valence = lists["valence"]
     poles: dict[str, tuple[Pole, ...]] = {}
     for axis, ends in opposites.items():
         for sign, words in zip((1, -1), ends, strict=True):

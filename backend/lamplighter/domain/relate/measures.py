@@ -14,7 +14,14 @@ QUANTITIES: Final = frozenset(
 # what a bare number may turn out to be beside the other text
 _LIKE: Final = frozenset(
     frozenset(pair.split())
-    for pair in ("number port", "number status", "number version", "number label", "port status")
+    for pair in (
+        "number port",
+        "number status",
+        "number version",
+        "number label",
+        "label status",
+        "port status",
+    )
 )
 # two of these in a schedule are never the same, but each tells when
 _APART: Final = (

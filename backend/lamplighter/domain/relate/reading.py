@@ -7,6 +7,7 @@ from typing import Final
 from lamplighter.domain.relate.analysis import LIGHT, POLAR, Clause, ClauseWord, Measure, Sense
 from lamplighter.domain.relate.lexicon import Lexicon
 from lamplighter.domain.relate.outcome import REVERSED, link_kind, opener_kind, read_outcome
+from lamplighter.domain.relate.slots import find_several
 from lamplighter.domain.relate.text import ORDINALS, TextItem
 from lamplighter.domain.stemming import stem, stems
 
@@ -21,6 +22,7 @@ _ONLY: Final = stems("only just merely solely")
 _ABSENCE: Final = frozenset(["available±", "exist±", "connected±", "connectedness±", "arriving±"])
 _PORTS: Final = stems("port tcp udp listen listener connector exporter socket")
 _ANSWERS: Final = stems("http status code reply redirect")
+_EXPLAINS: Final = stems("mean indicate signify signal imply denote come cause")
 _CODES: Final = stems("error code status errno signal exit")
 # HTTP codes that are no round numbers
 _STATUSES: Final = frozenset((*range(301, 309), *range(401, 432), *range(501, 512)))
@@ -125,6 +127,11 @@ class _ClauseReader:
         if root == "wait":
             self.waiting = self.waiting or self.place
         self.only = self.only or root in _ONLY
+        if root in _EXPLAINS:  # what is said of another code is said of another thing
+            self.measures = [
+                replace(each, kind="label") if each.kind == "status" else each
+                for each in self.measures
+            ]
         self.denied(root)
         if root in lexicon.all:
             self.amount = "all"
@@ -227,7 +234,8 @@ class _ClauseReader:
             poles = lexicon.poles.get(meaning, ())
             for pole in poles:
                 no = flipped != bad or (pole.tells and pole.sign < 0)
-                senses.append(Sense(f"{pole.axis}±", pole.sign * turned, -1 if no else 1))
+                thing = pole.axis in lexicon.things
+                senses.append(Sense(f"{pole.axis}±", pole.sign * turned, -1 if no else 1, thing))
             if not poles:
                 senses.append(Sense(meaning, turned, -1 if bad != flipped else 1))
         return tuple(senses)
@@ -338,6 +346,7 @@ def read_clause(
     """Read a clause that a conjunction opens; `own` are stems that say nothing here."""
     found = [lexicon.root(item.text) for item in row if item.kind == "word"]
     roots = frozenset(each for root in found for each in (root, *lexicon.meanings(root)))
+    kind = opener_kind(opener)
     reading = _ClauseReader(lexicon, own, roots)
     for at, item in enumerate(row):
         reading.take(item, row[at + 1].text if at + 1 < len(row) else "")
@@ -359,6 +368,7 @@ def read_clause(
         outcome=read_outcome(row, lexicon),
         ordinals=tuple(reading.ordinals),
         links=tuple(reading.links),
-        opener=opener_kind(opener),
+        opener=kind,
         also=reading.also,
+        several=find_several(row, lexicon, cause=kind == "because"),
     )

@@ -1,11 +1,15 @@
 """Whether two claims are one sentence with another word, condition, negation or conjunction."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import product
 from typing import Final
 
 from lamplighter.domain.relate.analysis import LIGHT, POLAR, Clause, ClauseWord, Measure
-from lamplighter.domain.relate.match import HEAVY, Match
+from lamplighter.domain.relate.features import is_flipped
+from lamplighter.domain.relate.match import HEAVY, Match, match
+from lamplighter.domain.relate.measures import QUANTITIES
+from lamplighter.domain.relate.outcome import Outcome
 
 _STARTS: Final = frozenset(["restart", "running±"])
 """A start is the usual condition of what follows it, and makes it no other claim."""
@@ -18,6 +22,9 @@ _SPANS: Final = frozenset(
 _LEAST_SUBJECT: Final = 0.8
 _OPPOSITE: Final = frozenset(["unless", "before"])
 """The kinds of conditions that hold while their event has not come."""
+
+_PLACES: Final = 200  # more than a clause has
+_LIMITS: Final = QUANTITIES | {"clock", "weekday"}
 
 Gap = tuple[list[ClauseWord], list[ClauseWord]]
 """The words in one position of the sentence, in the old and in the new text."""
@@ -237,3 +244,100 @@ def _flips(m: Match) -> int:
 def _tells(words: Sequence[ClauseWord]) -> int:
     """Count the words that say that something is not so."""
     return sum(word.senses[0].tells < 0 for word in words if word.weight >= POLAR)
+
+
+def leave_out_several(
+    old: Sequence[Clause], new: Sequence[Clause]
+) -> tuple[tuple[Clause, ...], tuple[Clause, ...]] | None:
+    """Leave out of two texts what has several values and is another one in each; None for none."""
+    left, right = list(old), list(new)
+    for at, one in enumerate(old):
+        nth = max(range(len(new)), key=lambda n: _likeness(one, new[n]), default=-1)
+        if nth < 0:
+            continue
+        also = one.also or new[nth].also
+        (value, frame), (other, same) = _parts(one, also=also), _parts(new[nth], also=also)
+        need = any(sense.key == "need±" for word in frame.tokens for sense in word.senses)
+        if _is_one_frame(frame, same) and _are_other_values(value, other, need=need):
+            left[at], right[nth] = frame, same
+    if left == list(old):
+        return None
+    return tuple(filter(_says, left)), tuple(filter(_says, right))
+
+
+def _says(clause: Clause) -> bool:
+    return bool(clause.tokens or clause.measures)
+
+
+def _likeness(one: Clause, two: Clause) -> tuple[bool, float]:
+    m = match((one,), (two,))
+    return one.opener == two.opener, m.cover[0] * m.cover[1] * m.size
+
+
+def _is_one_frame(one: Clause, two: Clause) -> bool:
+    """Whether two clauses are one sentence, but for what is left out of them."""
+    m = match((one,), (two,))
+    order = [pair.new.place for pair in sorted(m.pairs, key=lambda pair: pair.old.place)]
+    return order == sorted(order) and all(word.weight < POLAR for word in (*m.left, *m.right))
+
+
+def _parts(clause: Clause, *, also: bool) -> tuple[Clause, Clause]:
+    """Return what of a clause has several values at a time, and the rest.
+
+    Of two texts of which one says "also", each value is one of several.
+    """
+    places = set(clause.several)
+    if also:
+        places.update(range(clause.predicate + 1, _PLACES))
+    return _part(clause, places, inside=True), _part(clause, places, inside=False)
+
+
+def _part(clause: Clause, places: Set[int], *, inside: bool) -> Clause:
+    return replace(
+        clause,
+        tokens=tuple(w for w in clause.tokens if (w.place in places) == inside),
+        measures=tuple(m for m in clause.measures if (m.place in places) == inside),
+        denials=0 if inside else clause.denials,
+        denied_conditions=clause.denied_conditions if inside else 0,
+        outcome=clause.outcome if inside else Outcome(clause.outcome.sign),
+    )
+
+
+def _are_other_values(one: Clause, two: Clause, *, need: bool) -> bool:
+    """Whether two such values are of other things, and not opposite states or amounts of one."""
+    m = match((one,), (two,))
+    left, right = ([word for word in side if word.weight >= POLAR] for side in (m.left, m.right))
+    things = [pair for pair in m.pairs if pair.opposed and pair.one.thing]
+    if things or ((left or m.measures.left) and (right or m.measures.right)):
+        return True
+    unlike = m.measures.unlike
+    return (
+        bool(unlike)
+        and not is_flipped(m)
+        and all(_are_names(pair, one, two, need=need) for pair in unlike)
+    )
+
+
+def _are_names(pair: tuple[Measure, Measure], one: Clause, two: Clause, *, need: bool) -> bool:
+    """Whether two measures are names of two things: of ports, but not of the port of one thing."""
+    return not (
+        any(each.kind in _LIMITS or each.bound for each in pair)
+        or any(_belongs(*each, need=need) for each in zip(pair, (one, two), strict=True))
+    )
+
+
+def _belongs(measure: Measure, clause: Clause, *, need: bool) -> bool:
+    """Whether a measure is an attribute of a thing that is named before: "the API on port 80".
+
+    So are the version of what is needed, and one since which or until which something holds.
+    """
+    place = measure.place
+    before = {word.place: word for word in clause.tokens if word.place < place}
+    if measure.kind == "version" and any(
+        kind in ("before", "after") and at >= place - 2 for kind, at in clause.links if at < place
+    ):
+        return True
+    while not (need and measure.kind == "version") and place - 1 in before:
+        place -= 1
+        del before[place]
+    return any(word.weight >= POLAR for word in before.values())

@@ -1,14 +1,16 @@
-"""Attributes that hold one value: the primary, a place, a source, a user, a format, a policy.
+"""Attributes that hold one value, such as the primary, a place or a format; and those of several.
 
 A clause that is exactly one of these sentences fills a slot of its subject: "Chunks live in S3"
 and "S3 holds the chunks" fill one with the same value, "Chunks live on the local disk" does not.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
+from lamplighter.domain.relate.lexicon import Lexicon
+from lamplighter.domain.relate.text import TextItem
 from lamplighter.domain.stemming import stem, stems
 
 _S: Final = r"(?P<subject>[\w'-]+(?: [\w'-]+){0,2})"
@@ -77,6 +79,15 @@ _JOINTS: Final = frozenset(
 )
 _GENERIC: Final = stems("file folder directory drive disk bucket value topic")
 _LONGEST: Final = 80
+# what names a place or a limit, and no condition
+_NO_CONDITIONS: Final = stems("under behind")
+_FINITE: Final = ("is", "are", "was", "were")
+_PASSIVE: Final = (*_FINITE, "be", "been", "being", "get", "gets", "got")
+_PRONOUNS: Final = ("it", "they", "everything", "nothing")
+_DETERMINERS: Final = ("a", "an", "the", "its", "each", "every", "no")
+_ENDS_SUBJECT: Final = {*_FINITE, "in", "on", "at", "to", "from", "by", "via", "over", "as"}
+_TROUBLE: Final = ("trouble", "ill", "lost")
+_SOURCES: Final = {"from": stems("come"), "to": stems("due")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +149,76 @@ def agreeing_slot(
     return next(
         (two for one, two in pairs if one.subject == two.subject and one.value == two.value), None
     )
+
+
+def find_several(row: Sequence[TextItem], lexicon: Lexicon, *, cause: bool) -> frozenset[int]:
+    """Return the places of a clause that hold one of several values at a time.
+
+    These are a cause, a condition, and what is needed, remedied, exposed or supported. Of two
+    things that are opposites in the lexicon, the subject is such a value too: memory and disk.
+    """
+    roots = [lexicon.root(each.text) if each.kind == "word" else "" for each in row]
+    if cause:
+        return frozenset(range(1, len(row) + 1))
+    conditions = {
+        place
+        for at, root in enumerate(roots, 1)
+        if root in lexicon.conditions and root not in _NO_CONDITIONS
+        for place in range(at, _condition_end(row, at) + 1)
+    }
+    things = _subject_things(row, roots, lexicon)
+    return frozenset(conditions | things | _find_objects(row, roots, lexicon, conditions))
+
+
+def _find_objects(
+    row: Sequence[TextItem], roots: Sequence[str], lexicon: Lexicon, conditions: Set[int]
+) -> set[int]:
+    """Return the places of the objects of verbs that take several, of causes and of subjects."""
+    places, verb = set[int](), 0
+    for at, (item, root) in enumerate(zip(row, roots, strict=True), 1):
+        before = row[at - 2].text if at > 1 else ""
+        if at in conditions:
+            continue
+        if root in lexicon.frames and before in _PASSIVE:
+            places.update(range(1, at))
+        elif root in lexicon.frames and before not in _DETERMINERS:
+            verb = at if not verb or (item.raw or item.text).endswith("s") else verb
+        elif item.text in _FINITE or (root in lexicon.single and before != "to"):
+            verb = 0
+        elif _names_cause(item.text, roots[: at - 1], lexicon):
+            verb = at
+    return places | set(range(verb + 1, len(row) + 1) if verb else ())
+
+
+def _subject_things(row: Sequence[TextItem], roots: Sequence[str], lexicon: Lexicon) -> set[int]:
+    places = set[int]()
+    for at, (item, root) in enumerate(zip(row, roots, strict=True), 1):
+        if not _ENDS_SUBJECT.isdisjoint((item.raw or item.text).split()):
+            break
+        if any(pole.axis in lexicon.things for pole in lexicon.poles.get(root, ())):
+            places.add(at)
+        elif root in lexicon.frames | lexicon.single:
+            break
+    return places
+
+
+def _condition_end(row: Sequence[TextItem], at: int) -> int:
+    """Return the last place of a condition; of one that a clause begins with, 0 where unknown."""
+    ends = (n for n, each in enumerate(row[at:], at) if each.kind == "stop")
+    claims = (n for n, each in enumerate(row) if each.text in _PRONOUNS)
+    return next(ends, len(row) if at > 1 else next(claims, 0))
+
+
+def _names_cause(text: str, roots: Sequence[str], lexicon: Lexicon) -> bool:
+    """Whether a cause follows: "caused by", "due to", or what trouble comes from."""
+    last = roots[-1] if roots else ""
+    if text == "by":
+        return last in lexicon.frames
+    return last in _SOURCES.get(text, ()) and (
+        text == "to" or any(_is_trouble(root, lexicon) for root in roots)
+    )
+
+
+def _is_trouble(root: str, lexicon: Lexicon) -> bool:
+    keys = (root, lexicon.meanings(root)[0])
+    return any(lexicon.endings.get(key) in _TROUBLE or key in lexicon.bad for key in keys)

@@ -86,6 +86,7 @@ _EXCEPT: Final = re.compile(
     r"\b(?:with the exception of|except(?:ing)?(?: for| that)?(?! (?:when|if)\b)|excluding)\b"
 )
 _SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
+    (re.compile(r"\b(40[1-9]|429|499|50[1-9])s\b"), r"\1"),  # errors, and no seconds
     (re.compile(r"\bexcept (?:for )?(?:when|if)\b"), "unless"),
     (_EXCEPT, "besides"),
     (re.compile(r"\b((?:all|every|each|any|no|none|nothing|everything)(?: \w+){0,2}) but "

@@ -8,8 +8,9 @@ import sqlalchemy as sa
 
 from lamplighter.domain.graph.entity import EVERYWHERE, EvidenceSource
 from lamplighter.domain.graph.names import fold_name
+from lamplighter.repository.graph.entities import BY_IDS
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.tables import aliases, entities, graph_evidence
+from lamplighter.repository.store.tables import aliases, graph_evidence
 
 NAMES_AT_ONCE: Final = 5_000
 """Both databases limit how many values one statement has."""
@@ -25,7 +26,8 @@ class GraphCache:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._owners: dict[tuple[str, str], int | None] = {}
+        self._owners: dict[str, dict[str, int]] = {EVERYWHERE: {}}
+        self._read: dict[str, set[str]] = {}
         self._entities: dict[int, Any] = {}
         self._evidence: dict[tuple[str, int], list[Any]] = {}
 
@@ -34,36 +36,31 @@ class GraphCache:
         folded = dict.fromkeys(map(fold_name, names))
         folded.pop("", None)
         await self._load_names(folded, project)
-        found = {}
-        for name in folded:
-            number = self._owners[name, project] or self._owners[name, EVERYWHERE]
-            if number is not None:
-                found[name] = number
-        return found
+        own = self._owners.get(project, {})
+        known = {**self._owners[EVERYWHERE], **own} if own else self._owners[EVERYWHERE]
+        return {name: known[name] for name in folded if name in known}
 
     async def _load_names(self, folded: Iterable[str], project: str) -> None:
-        places = (project, EVERYWHERE)
-        unread = iter(
-            [each for each in folded if any((each, place) not in self._owners for place in places)]
-        )
+        read = self._read.setdefault(project, set())
+        unread = iter([each for each in folded if each not in read])
         while some := list(islice(unread, NAMES_AT_ONCE)):
-            self._owners |= {(name, place): None for name in some for place in places}
+            read.update(some)
             query = sa.select(aliases.c.folded, aliases.c.project, aliases.c.entity_id).where(
-                aliases.c.folded.in_(some), aliases.c.project.in_(places)
+                aliases.c.folded.in_(some), aliases.c.project.in_((project, EVERYWHERE))
             )
             for row in await self._db.fetch_all(query):
-                self._owners[row["folded"], row["project"]] = row["entity_id"]
+                self.add_name(row["folded"], row["project"], row["entity_id"])
 
     def add_name(self, name: str, project: str, entity_id: int) -> None:
         """Note a name that was just given to an entity."""
-        self._owners[fold_name(name), project] = entity_id
+        self._owners.setdefault(project, {})[fold_name(name)] = entity_id
 
     async def rows(self, ids: Collection[int]) -> dict[int, Any]:
         """Return the rows of entities, in the order of their numbers."""
         unread = [each for each in ids if each not in self._entities]
         if unread:
-            query = sa.select(entities).where(entities.c.id.in_(unread))
-            self._entities |= {row["id"]: row for row in await self._db.fetch_all(query)}
+            found = await self._db.fetch_all(BY_IDS(ids=str(unread)))
+            self._entities |= {row["id"]: row for row in found}
         return {each: self._entities[each] for each in sorted(ids) if each in self._entities}
 
     def put_row(self, row: Any) -> None:

@@ -1,7 +1,6 @@
 """What one transaction has read of the graph: each name, entity and source of evidence once."""
 
 from collections.abc import Collection, Iterable
-from itertools import islice
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -10,12 +9,22 @@ from lamplighter.domain.graph.entity import EVERYWHERE, EvidenceSource
 from lamplighter.domain.graph.names import fold_name
 from lamplighter.repository.graph.entities import BY_IDS
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import InIdList, InTextList, Json
+from lamplighter.repository.store.statements import Statement, one_of
 from lamplighter.repository.store.tables import aliases, graph_evidence
 
-NAMES_AT_ONCE: Final = 5_000
-"""Both databases limit how many values one statement has."""
-
 _EV: Final = graph_evidence.c
+_NAMES: Final = Statement(
+    sa.select(aliases.c.folded, aliases.c.project, aliases.c.entity_id)
+    .where(InTextList(aliases.c.folded, sa.bindparam("names", type_=sa.Text)))
+    .where(one_of(aliases.c.project, (sa.bindparam("place"), EVERYWHERE)))
+)
+_OF_SOURCES: Final = Statement(
+    sa.select(graph_evidence)
+    .where(_EV.source == sa.bindparam("of"))
+    .where(InIdList(_EV.source_id, sa.bindparam("ids", type_=sa.Text)))
+    .order_by(_EV.id)
+)
 
 
 class GraphCache:
@@ -42,13 +51,9 @@ class GraphCache:
 
     async def _load_names(self, folded: Iterable[str], project: str) -> None:
         read = self._read.setdefault(project, set())
-        unread = iter([each for each in folded if each not in read])
-        while some := list(islice(unread, NAMES_AT_ONCE)):
-            read.update(some)
-            query = sa.select(aliases.c.folded, aliases.c.project, aliases.c.entity_id).where(
-                aliases.c.folded.in_(some), aliases.c.project.in_((project, EVERYWHERE))
-            )
-            for row in await self._db.fetch_all(query):
+        if unread := [each for each in folded if each not in read]:
+            read.update(unread)
+            for row in await self._db.fetch_all(_NAMES(names=Json.written(unread), place=project)):
                 self.add_name(row["folded"], row["project"], row["entity_id"])
 
     def add_name(self, name: str, project: str, entity_id: int) -> None:
@@ -69,9 +74,8 @@ class GraphCache:
 
     async def load_evidence(self, source: EvidenceSource, ids: Collection[int]) -> None:
         """Read the evidence of several sources at once."""
-        query = sa.select(graph_evidence).where(_EV.source == source, _EV.source_id.in_(ids))
         self._evidence |= {(source, each): [] for each in ids}
-        for row in await self._db.fetch_all(query.order_by(_EV.id)):
+        for row in await self._db.fetch_all(_OF_SOURCES(of=source, ids=str(list(ids)))):
             self._evidence[source, row["source_id"]].append(row)
 
     async def evidence_of(self, source: EvidenceSource, number: int) -> list[Any]:

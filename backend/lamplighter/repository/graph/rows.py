@@ -68,7 +68,7 @@ async def update(
 
 @cache
 def _inserting(table: sa.Table, *names: str) -> Statement:
-    return prepare_insert(table, *names, returning=True)
+    return prepare_insert(table, *names, returning=table)
 
 
 @cache

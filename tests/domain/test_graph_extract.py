@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.graph.entity import RATIONALE, EntityKind, RelationshipKind
 from lamplighter.domain.graph.extract import (
+    PREFILTER,
+    RULES,
     TextContext,
     decision_title,
     extract,
     split_sentences,
 )
+from lamplighter.domain.graph.mentions import mask
 from lamplighter.domain.memory.memory import Category
 
 ABOUT = TextContext(project=PROJECT)
@@ -98,3 +101,22 @@ def test_a_memory_of_a_decision_is_one_as_a_whole() -> None:
     concerned = {each.target.name for each in found.claims if each.source == decision}
     assert concerned == {"PostgreSQL", "Redis"}
     assert decision_title(Category.PATTERN, "", text) is None
+
+
+def test_a_rule_passes_the_prefilter_with_words_in_any_letters() -> None:
+    text = "We like it. The checkout service stores große körbe in Redis."
+
+    [claim] = extract(text, TextContext()).claims
+
+    assert (claim.source.name, claim.kind) == ("checkout", RelationshipKind.USES)
+
+
+@pytest.mark.parametrize(
+    "text", [each.text for each in (*sentences("built"), *sentences("reported"))]
+)
+def test_the_prefilter_leaves_out_no_rule_that_matches(text: str) -> None:
+    for sentence in split_sentences(text):
+        masked = mask(sentence).text
+        matching = {at for at, rule in enumerate(RULES) if rule.pattern.search(masked)}
+
+        assert matching <= set(PREFILTER.Match(masked) or ())

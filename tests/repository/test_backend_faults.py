@@ -109,10 +109,11 @@ async def look(db: Database) -> None:
 
 
 async def fail(db: Database) -> None:
-    """Write and then fail, so that it is rolled back."""
+    """Write twice and then fail, so that it is rolled back."""
     with suppress(ZeroDivisionError):
         async with writing(db):
-            await db.execute(sa.update(COUNTER).values(n=1_000))
+            for _ in range(2):
+                await db.execute(sa.update(COUNTER).values(n=COUNTER.c.n + 1_000))
             raise ZeroDivisionError
 
 
@@ -160,6 +161,22 @@ def cancelled_at(work: Awaitable[None], at: int) -> Generator[Any, None, bool]:
             go_on = partial(next, steps)
         except BaseException as error:
             go_on = partial(steps.throw, error)
+
+
+async def test_cancelled_while_another_process_writes_all_is_whole(counting: Database) -> None:
+    other = driver.connect(str(file_of(str(counting.url))))
+    other.execute("BEGIN IMMEDIATE")
+    waiting = asyncio.create_task(add_two(counting))
+    await asyncio.sleep(0.02)
+
+    waiting.cancel()
+    with suppress(asyncio.CancelledError):
+        await waiting
+    other.close()
+
+    assert await settled(counting) == (1, READERS)
+    await add_two(counting)
+    assert await count(counting) == 2
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.__name__)

@@ -64,6 +64,20 @@ async def test_a_memory_states_relationships_with_itself_as_evidence(db: Databas
     assert (edge.project, edge.valid_from, edge.valid_to) == ("shop", NOON, None)
 
 
+async def test_a_fact_that_one_memory_leaves_and_a_later_one_states_stays(db: Database) -> None:
+    memory = await save(db, "The checkout service uses Redis.")
+    await catch_up(db)
+
+    edited = Edit(observation="The checkout service is slow.")
+    await curate.edit(context(db), memory.id, edited, version=None)
+    await save(db, "The checkout service uses Redis for carts.")
+    await catch_up(db)
+
+    assert await facts(db) == {FACT}
+    names = await entities.page(db, EntityFilter(), limit=100)
+    assert {each.name for each in names.items} == {"checkout", "Redis"}
+
+
 async def test_the_facts_of_a_memory_end_with_it_and_come_back(db: Database) -> None:
     memory = await save(db, "The checkout service uses Redis.")
     await catch_up(db)

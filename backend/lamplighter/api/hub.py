@@ -173,7 +173,7 @@ class Hub:
     async def _read(self) -> None:
         full = True
         while full:
-            batch = await changes.list_after(self._db, self.seq)
+            batch = await changes.list_encoded_after(self._db, self.seq)
             full = len(batch) == changes.PAGE  # else all was read: the next commit wakes again
             if not batch:
                 return

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+import re2
+
 from lamplighter.domain.graph.entity import (
     RATIONALE,
     Claim,
@@ -88,6 +90,19 @@ RULES: Final = tuple(
     Rule(RelationshipKind(kind), re.compile(pattern))
     for kind, pattern in read_table(__package__, "rules.txt", **_PARTS)
 )
+
+
+def _build_prefilter() -> re2.Set:
+    """Build what finds the rules that may match: it asks less of a text, of all rules at once."""
+    signs = {**dict.fromkeys(_PARTS, NAME_SIGN), "X": "", "y": "", "end": "", "ready": _READY}
+    found = re2.Set.SearchSet()
+    for _, pattern in read_table(__package__, "rules.txt", **signs):
+        found.Add(pattern.replace(r"\w", r"\S"))  # RE2 knows ASCII letters only
+    found.Compile()
+    return found
+
+
+PREFILTER: Final = _build_prefilter()
 
 _DECISIONS: Final = tuple(
     re.compile(pattern.replace("{x}", rf"(?P<x>{_LIST})"))
@@ -190,7 +205,8 @@ def decision_title(category: Category, title: str, text: str) -> str | None:
 
 
 def _stated(masked: MaskedSentence, about: TextContext) -> Iterator[Claim]:
-    for rule in RULES:
+    for number in sorted(PREFILTER.Match(masked.text) or ()):
+        rule = RULES[number]
         for match in rule.pattern.finditer(masked.text):
             if _is_sure(masked.text, match):
                 yield from _claims(rule, masked, match, about)

@@ -9,6 +9,7 @@ MAX_NAME_CHARS: Final = 200
 FOLDED_NAMES: Final = 4_096
 """How many names are kept with their folded form: one text has the same names several times."""
 
+_SIGNS: Final = frozenset(".+#")
 _KEPT_SIGN: Final = re.compile(r"(?<=\d)[.](?=\d)|(?<=[^\W_])[+#]+")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
@@ -21,6 +22,8 @@ def fold_name(name: str) -> str:
     `ClaudeCode` are one name. A dot between digits counts (`7.2` is not `72`),
     and so do the signs of `C++` and `C#`. Folding a folded name changes nothing.
     """
+    if name.isascii() and not _SIGNS.intersection(lower := name.lower()):
+        return "".join(filter(str.isalnum, lower))[:MAX_NAME_CHARS]
     folded = _fold_once(name)
     while (again := _fold_once(folded)) != folded:  # what a removed sign kept apart may compose
         folded = again

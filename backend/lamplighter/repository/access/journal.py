@@ -16,7 +16,7 @@ UNDO: Final = "undo"
 OPERATOR: Final = "operator"
 
 _ABOUT: Final = ("actor", "value", "undoes", "memory_id", "review_id", "service", "subject")
-_INSERT: Final = prepare_insert(acts, "action", "created_at", *_ABOUT, returning=True)
+_INSERT: Final = prepare_insert(acts, "action", "created_at", *_ABOUT, returning=acts.c.id)
 _CHANGES_OF_ACT: Final = Statement(
     sa.select(history.c.id, history.c.memory_id, history.c.cause)
     .where(history.c.act_id == sa.bindparam("act", type_=NUMBER))
@@ -96,8 +96,7 @@ async def insert(db: Database, action: str, *, now: datetime, **about: Any) -> i
     `about` are further columns: actor, value, undoes, memory_id, review_id, service, subject.
     """
     given = {**dict.fromkeys(_ABOUT), "actor": OPERATOR, **about}
-    row: Any = await db.fetch_one(_INSERT(action=action, created_at=now, **given))
-    return int(row["id"])
+    return int(await db.fetch_val(_INSERT(action=action, created_at=now, **given)))
 
 
 async def finish(db: Database, act_id: int, changed: int, *, memory_id: int | None = None) -> None:

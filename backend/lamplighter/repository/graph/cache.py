@@ -1,20 +1,30 @@
 """What one transaction has read of the graph: each name, entity and source of evidence once."""
 
 from collections.abc import Collection, Iterable
-from itertools import islice
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.graph.entity import EVERYWHERE, EvidenceSource
 from lamplighter.domain.graph.names import fold_name
+from lamplighter.repository.graph.entities import BY_IDS
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.tables import aliases, entities, graph_evidence
-
-NAMES_AT_ONCE: Final = 5_000
-"""Both databases limit how many values one statement has."""
+from lamplighter.repository.store.dialect import InIdList, InTextList, Json
+from lamplighter.repository.store.statements import Statement, one_of
+from lamplighter.repository.store.tables import aliases, graph_evidence
 
 _EV: Final = graph_evidence.c
+_NAMES: Final = Statement(
+    sa.select(aliases.c.folded, aliases.c.project, aliases.c.entity_id)
+    .where(InTextList(aliases.c.folded, sa.bindparam("names", type_=sa.Text)))
+    .where(one_of(aliases.c.project, (sa.bindparam("place"), EVERYWHERE)))
+)
+_OF_SOURCES: Final = Statement(
+    sa.select(graph_evidence)
+    .where(_EV.source == sa.bindparam("of"))
+    .where(InIdList(_EV.source_id, sa.bindparam("ids", type_=sa.Text)))
+    .order_by(_EV.id)
+)
 
 
 class GraphCache:
@@ -25,7 +35,8 @@ class GraphCache:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._owners: dict[tuple[str, str], int | None] = {}
+        self._owners: dict[str, dict[str, int]] = {EVERYWHERE: {}}
+        self._read: dict[str, set[str]] = {}
         self._entities: dict[int, Any] = {}
         self._evidence: dict[tuple[str, int], list[Any]] = {}
 
@@ -34,36 +45,27 @@ class GraphCache:
         folded = dict.fromkeys(map(fold_name, names))
         folded.pop("", None)
         await self._load_names(folded, project)
-        found = {}
-        for name in folded:
-            number = self._owners[name, project] or self._owners[name, EVERYWHERE]
-            if number is not None:
-                found[name] = number
-        return found
+        own = self._owners.get(project, {})
+        known = {**self._owners[EVERYWHERE], **own} if own else self._owners[EVERYWHERE]
+        return {name: known[name] for name in folded if name in known}
 
     async def _load_names(self, folded: Iterable[str], project: str) -> None:
-        places = (project, EVERYWHERE)
-        unread = iter(
-            [each for each in folded if any((each, place) not in self._owners for place in places)]
-        )
-        while some := list(islice(unread, NAMES_AT_ONCE)):
-            self._owners |= {(name, place): None for name in some for place in places}
-            query = sa.select(aliases.c.folded, aliases.c.project, aliases.c.entity_id).where(
-                aliases.c.folded.in_(some), aliases.c.project.in_(places)
-            )
-            for row in await self._db.fetch_all(query):
-                self._owners[row["folded"], row["project"]] = row["entity_id"]
+        read = self._read.setdefault(project, set())
+        if unread := [each for each in folded if each not in read]:
+            read.update(unread)
+            for row in await self._db.fetch_all(_NAMES(names=Json.written(unread), place=project)):
+                self.add_name(row["folded"], row["project"], row["entity_id"])
 
     def add_name(self, name: str, project: str, entity_id: int) -> None:
         """Note a name that was just given to an entity."""
-        self._owners[fold_name(name), project] = entity_id
+        self._owners.setdefault(project, {})[fold_name(name)] = entity_id
 
     async def rows(self, ids: Collection[int]) -> dict[int, Any]:
         """Return the rows of entities, in the order of their numbers."""
         unread = [each for each in ids if each not in self._entities]
         if unread:
-            query = sa.select(entities).where(entities.c.id.in_(unread))
-            self._entities |= {row["id"]: row for row in await self._db.fetch_all(query)}
+            found = await self._db.fetch_all(BY_IDS(ids=str(unread)))
+            self._entities |= {row["id"]: row for row in found}
         return {each: self._entities[each] for each in sorted(ids) if each in self._entities}
 
     def put_row(self, row: Any) -> None:
@@ -72,9 +74,8 @@ class GraphCache:
 
     async def load_evidence(self, source: EvidenceSource, ids: Collection[int]) -> None:
         """Read the evidence of several sources at once."""
-        query = sa.select(graph_evidence).where(_EV.source == source, _EV.source_id.in_(ids))
         self._evidence |= {(source, each): [] for each in ids}
-        for row in await self._db.fetch_all(query.order_by(_EV.id)):
+        for row in await self._db.fetch_all(_OF_SOURCES(of=source, ids=str(list(ids)))):
             self._evidence[source, row["source_id"]].append(row)
 
     async def evidence_of(self, source: EvidenceSource, number: int) -> list[Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -20,10 +20,25 @@ from lamplighter.domain.memory.reach import Reach
 from lamplighter.repository.graph import rows
 from lamplighter.repository.graph.rows import entity_of
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import Page, newest_first
+from lamplighter.repository.store.dialect import InIdList
+from lamplighter.repository.store.statements import Page, Statement, newest_first
 from lamplighter.repository.store.tables import aliases, entities, relationships
 
 MAX_MERGES = 100
+_IDS: Final = sa.bindparam("ids", type_=sa.Text)
+BY_IDS: Final = Statement(
+    sa.select(entities).where(InIdList(entities.c.id, _IDS)).order_by(entities.c.id)
+)
+_MERGED: Final = Statement(
+    sa.select(entities.c.id, entities.c.merged_into).where(
+        InIdList(entities.c.id, _IDS), entities.c.merged_into.is_not(None)
+    )
+)
+_HOLDER: Final = Statement(
+    sa.select(aliases.c.entity_id).where(
+        aliases.c.project == sa.bindparam("place"), aliases.c.folded == sa.bindparam("name")
+    )
+)
 
 
 class Place(NamedTuple):
@@ -64,8 +79,8 @@ async def get(db: Database, number: int, reach: Reach | None = None) -> Entity |
 
 async def by_ids(db: Database, ids: Collection[int]) -> dict[int, Entity]:
     """Return entities by their numbers."""
-    query = sa.select(entities).where(entities.c.id.in_(ids)).order_by(entities.c.id)
-    return {row["id"]: entity_of(row) for row in await db.fetch_all(query)} if ids else {}
+    rows_found = await db.fetch_all(BY_IDS(ids=str(list(ids)))) if ids else []
+    return {row["id"]: entity_of(row) for row in rows_found}
 
 
 async def page(
@@ -189,8 +204,7 @@ async def add_name(
     act: int | None = None,
 ) -> None:
     """Give an entity a further name; raises Conflict where it belongs to another one."""
-    query = sa.select(aliases.c.entity_id).where(aliases.c.project == entity.project)
-    holder = await db.fetch_val(query.where(aliases.c.folded == fold_name(name)))
+    holder = await db.fetch_val(_HOLDER(place=entity.project, name=fold_name(name)))
     if holder == entity.id:
         return
     if holder is not None:
@@ -210,11 +224,8 @@ async def roots_of(db: Database, ids: Collection[int]) -> dict[int, int]:
     """Return what each entity is merged into in the end: itself where it is not merged."""
     roots = dict.fromkeys(ids, 0) | {each: each for each in ids}
     for _ in range(MAX_MERGES):
-        query = sa.select(entities.c.id, entities.c.merged_into)
-        pointed = query.where(
-            entities.c.id.in_(set(roots.values())), entities.c.merged_into.is_not(None)
-        )
-        further = {row["id"]: row["merged_into"] for row in await db.fetch_all(pointed)}
+        pointed = await db.fetch_all(_MERGED(ids=str(list(set(roots.values())))))
+        further = {row["id"]: row["merged_into"] for row in pointed}
         if not further:
             break
         roots = {each: further.get(root, root) for each, root in roots.items()}

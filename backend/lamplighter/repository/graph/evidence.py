@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -21,6 +21,7 @@ from lamplighter.repository.graph import entities, relationships, rows
 from lamplighter.repository.graph.cache import GraphCache
 from lamplighter.repository.graph.entities import Place
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import prepare_insert
 from lamplighter.repository.store.tables import aliases, graph_evidence, graph_steps
 from lamplighter.repository.store.tables import entities as entities_table
 from lamplighter.repository.store.tables import relationships as relationships_table
@@ -32,8 +33,25 @@ OF_MEMORIES: Final = (EvidenceSource.MEMORY, EvidenceSource.MODEL)
 _EV: Final = graph_evidence.c
 _COLUMNS: Final = {"entity_id": entities_table, "relationship_id": relationships_table}
 
+_BEGIN: Final = prepare_insert(
+    graph_evidence, "source", "source_id", *_COLUMNS, "confidence", "created_at"
+)
+
 Target = tuple[str, int]
 """A row that has evidence: the column of the evidence that names it, and its number."""
+
+
+class _Stated(NamedTuple):
+    """A row that a source states, as it was before, and with which confidence."""
+
+    row: Any
+    confidence: float
+
+    @property
+    def is_current(self) -> bool:
+        """Whether more evidence of this confidence leaves the row as it is."""
+        confidence = self.row.get("confidence", self.confidence)
+        return self.row["valid_to"] is None and confidence == self.confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +89,12 @@ async def sync(
         if target not in stored or stored[target]["ended_at"] is not None
     ]
     for target in begun:
-        await _begin(db, origin, target, stored.get(target), targets[target], now=now)
+        await _begin(db, origin, target, stored.get(target), targets[target].confidence, now=now)
     if ended:
         ids = [stored[target]["id"] for target in ended]
         await db.execute(sa.update(graph_evidence).where(_EV.id.in_(ids)).values(ended_at=now))
-    await refresh(db, [*begun, *ended], now=now)
+    unbacked = [target for target in begun if not targets[target].is_current]
+    await _refresh(db, [*unbacked, *ended], cache, now=now)
 
 
 async def _begin(
@@ -85,24 +104,25 @@ async def _begin(
         again = {"ended_at": None, "confidence": confidence}
         await db.execute(sa.update(graph_evidence).where(_EV.id == held["id"]).values(**again))
         return
-    values = {"source": origin.source, "source_id": origin.id, target[0]: target[1]}
-    await db.execute(
-        sa.insert(graph_evidence).values(**values, confidence=confidence, created_at=now)
-    )
+    values = {**dict.fromkeys(_COLUMNS), target[0]: target[1], "confidence": confidence}
+    await db.execute(_BEGIN(source=origin.source, source_id=origin.id, created_at=now, **values))
 
 
 async def _targets(
     db: Database, origin: Origin, extraction: Extraction, cache: GraphCache, *, now: datetime
-) -> dict[Target, float]:
+) -> dict[Target, _Stated]:
     """Return the rows that a source states, created where they are new, with the confidence."""
     ends = [end for claim in extraction.claims for end in (claim.source, claim.target)]
     ids = await _entity_ids(db, origin, [*extraction.entities, *ends], cache, now=now)
     await _add_aliases(db, origin, extraction.aliases, cache, now=now)
-    found: dict[Target, float] = {("entity_id", number): MENTIONED for number in ids.values()}
+    held = await cache.rows(set(ids.values()))
+    found: dict[Target, _Stated] = {
+        ("entity_id", number): _Stated(held[number], MENTIONED) for number in ids.values()
+    }
     for claim in extraction.claims:
-        number = await _relationship(db, origin, claim, ids, now=now)
-        if number is not None:
-            found["relationship_id", number] = claim.confidence
+        row = await _relationship(db, origin, claim, ids, cache, now=now)
+        if row is not None:
+            found["relationship_id", row["id"]] = _Stated(row, claim.confidence)
     return found
 
 
@@ -160,16 +180,23 @@ async def _add_aliases(
 
 
 async def _relationship(
-    db: Database, origin: Origin, claim: Claim, ids: dict[str, int], *, now: datetime
-) -> int | None:
+    db: Database,
+    origin: Origin,
+    claim: Claim,
+    ids: dict[str, int],
+    cache: GraphCache,
+    *,
+    now: datetime,
+) -> Any:
+    """Return the row of a relationship; None where there can be none."""
     named = (ids[fold_name(claim.source.name)], ids[fold_name(claim.target.name)])
     if named[0] == named[1]:
         return None
     row = await relationships.find(db, origin.place.project, claim.kind, *named)
     if row is None:
         roots = await entities.roots_of(db, named)
-        ends = await entities.by_ids(db, {*named, *roots.values()})
-        if any(each.deleted_at is not None for each in ends.values()):
+        ends = await cache.rows({*named, *roots.values()})
+        if any(each["deleted_at"] is not None for each in ends.values()):
             return None  # an operator took the entity away
         row = await relationships.insert(
             db,
@@ -184,10 +211,12 @@ async def _relationship(
     elif row["source"] == EvidenceSource.MODEL:  # now it may be more than what a model found
         values = {"source": origin.source}
         row = await rows.update(db, relationships_table, row, values, now=now, act=None)
-    return int(row["id"])
+    return row
 
 
-async def refresh(db: Database, targets: Collection[Target], *, now: datetime) -> None:
+async def _refresh(
+    db: Database, targets: Collection[Target], cache: GraphCache, *, now: datetime
+) -> None:
     """End what has no evidence any more, and bring back what has some again.
 
     What an operator created needs none.
@@ -210,7 +239,9 @@ async def refresh(db: Database, targets: Collection[Target], *, now: datetime) -
                 continue
             if "confidence" in table.c and row["id"] in backed:
                 values["confidence"] = backed[row["id"]]
-            await rows.update(db, table, row, values, now=now, act=None)
+            after = await rows.update(db, table, row, values, now=now, act=None)
+            if table is entities_table:
+                cache.put_row(after)
 
 
 async def memories_of_models(db: Database, ids: Collection[int]) -> set[int]:

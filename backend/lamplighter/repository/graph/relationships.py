@@ -25,6 +25,14 @@ An entity that is reached by ways of different lengths takes one step for each l
 """
 
 _ROW: Final = relationships.c
+_FIND: Final = Statement(
+    sa.select(relationships).where(
+        _ROW.project == sa.bindparam("place"),
+        _ROW.kind == sa.bindparam("of"),
+        _ROW.named_source_id == sa.bindparam("source", type_=NUMBER),
+        _ROW.named_target_id == sa.bindparam("target", type_=NUMBER),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +105,9 @@ async def find(
     db: Database, project: str, kind: RelationshipKind, named_source: int, named_target: int
 ) -> Any:
     """Return the row of a relationship as its evidence names it, or None."""
-    query = sa.select(relationships).where(
-        _ROW.project == project,
-        _ROW.kind == kind,
-        _ROW.named_source_id == named_source,
-        _ROW.named_target_id == named_target,
+    return await db.fetch_one(
+        _FIND(place=project, of=kind, source=named_source, target=named_target)
     )
-    return await db.fetch_one(query)
 
 
 async def insert(

@@ -6,6 +6,7 @@ after.
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -15,7 +16,8 @@ from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.formats import serialize
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.store.dialect import NUMBER, stamp
+from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import (
     aliases,
     entities,
@@ -43,7 +45,7 @@ async def insert(
     """Insert a row and return it; call it within `writing`."""
     if table is not aliases:
         values = {"properties": {}, "created_at": now, "updated_at": now, "version": 1, **values}
-    row: Any = await db.fetch_one(sa.insert(table).values(**values).returning(table))
+    row: Any = await db.fetch_one(_inserting(table, *values)(**values))
     await _publish(db, table, row, ChangeOp.CREATED, now=now)
     await _record(db, act, table, row["id"], None, row)
     return row
@@ -56,14 +58,25 @@ async def update(
     changed = {name: value for name, value in values.items() if row[name] != value}
     if not changed:
         return row
-    statement = sa.update(table).where(table.c.id == row["id"]).values(**changed)
-    if table is not aliases:
-        statement = statement.values(version=table.c.version + 1, updated_at=now)
-    after: Any = await db.fetch_one(statement.returning(table))
+    fresh = changed if table is aliases else {**changed, "updated_at": now}
+    after: Any = await db.fetch_one(_updating(table, *fresh)(number=row["id"], **fresh))
     await _publish(db, table, after, ChangeOp.UPDATED, now=now)
     before = {name: row[name] for name in changed}
     await _record(db, act, table, row["id"], before, {name: after[name] for name in changed})
     return after
+
+
+@cache
+def _inserting(table: sa.Table, *names: str) -> Statement:
+    return prepare_insert(table, *names, returning=table)
+
+
+@cache
+def _updating(table: sa.Table, *names: str) -> Statement:
+    statement = sa.update(table).where(table.c.id == sa.bindparam("number", type_=NUMBER))
+    if table is not aliases:
+        statement = statement.values(version=table.c.version + sa.literal_column("1"))
+    return Statement(statement.returning(table), names)
 
 
 async def remove(db: Database, table: sa.Table, row: Any, *, now: datetime) -> None:

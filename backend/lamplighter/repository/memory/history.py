@@ -247,9 +247,7 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
 def _recorded(value: Any) -> Any:
     if isinstance(value, datetime):
         return stamp(value)
-    if isinstance(value, tuple | dict):  # as its column holds it
-        return Json.written(list(value) if isinstance(value, tuple) else value)
-    return value
+    return Json.written(value) if isinstance(value, tuple | dict) else value  # as its column has it
 
 
 async def fetch(db: Database, query: sa.Select[Any]) -> list[HistoryRecord]:

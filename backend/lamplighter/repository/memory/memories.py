@@ -205,7 +205,7 @@ ENTITY: Final = "memory"
 
 STORED: Final = tuple(name for name in MEMORY_FIELDS if name != "id")
 _UPDATED: Final = tuple(name for name, each in MEMORY_FIELDS.items() if not each.declared.constant)
-_INSERT: Final = prepare_insert(memories, *STORED, returning=True)
+_INSERT: Final = prepare_insert(memories, *STORED, returning=memories.c.id)
 _UPDATE: Final = Statement(
     sa.update(memories).where(memories.c.id == sa.bindparam("number", type_=NUMBER)),
     tuple(dict.fromkeys((*_UPDATED, "tags", "content_hash"))),

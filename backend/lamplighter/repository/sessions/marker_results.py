@@ -20,7 +20,7 @@ _INSERT: Final = prepare_insert(
     markers,
     *("session_id", "offset", "item", "line", "what", "state", "outcome", "reason", "text"),
     *("service", "category", "memory_id", "event_id", "created_at"),
-    returning=True,
+    returning=markers,
 )
 _COUNT: Final = Statement(
     sa.select(sa.func.count())

@@ -9,7 +9,7 @@ write: writers do so within `writing(db)`.
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -233,6 +233,14 @@ class PooledConnection(RowConnection):
         self._views = False
         if held is not None:
             self._pool.give_back(held, abandoned=self._abandoned)
+
+    async def complete(self, work: Coroutine[Any, Any, None]) -> None:
+        """Begin or end a transaction; a commit of the writer to the end even when cancelled.
+
+        All others run in the event loop. Of a rollback of a reader that is cancelled `release`
+        does the rest.
+        """
+        await (super().complete(work) if self._writes else work)
 
     async def begin(self, *, readonly: bool) -> None:
         """Begin: IMMEDIATE for the writer, which can wait for another process.

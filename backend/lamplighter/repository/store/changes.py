@@ -1,15 +1,16 @@
 """The change feed; each entry is written in the transaction of its change."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
+import msgspec
 import sqlalchemy as sa
 
 from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER
+from lamplighter.repository.store.dialect import NUMBER, Json
 from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import changes
 
@@ -53,7 +54,7 @@ async def append(
             entity_id=entity_id,
             op=op,
             version=version,
-            row=None if row is None else json.dumps(row, ensure_ascii=False, separators=(",", ":")),
+            row=None if row is None else Json.written(row),
             at=now,
         )
     )
@@ -63,6 +64,12 @@ async def append(
 async def list_after(db: Database, seq: int, *, limit: int = PAGE) -> list[Change]:
     """Return the changes after `seq`, oldest first."""
     return [_change(row) for row in await db.fetch_all(_AFTER(after=seq, most=limit))]
+
+
+async def list_encoded_after(db: Database, seq: int) -> list[Change]:
+    """Return the changes after `seq`, oldest first, each row as its JSON text."""
+    found = await db.fetch_all(_AFTER(after=seq, most=PAGE))
+    return [_change(row, lambda text: msgspec.Raw(text.encode())) for row in found]
 
 
 async def last_seq(db: Database) -> int:
@@ -115,8 +122,8 @@ async def prune(db: Database, *, before: datetime) -> int:
     return int(await db.execute(statement))
 
 
-def _change(row: Any) -> Change:
-    payload = None if row["row"] is None else json.loads(row["row"])
+def _change(row: Any, read: Callable[[str], Any] = json.loads) -> Change:
+    payload = None if row["row"] is None else read(row["row"])
     return Change(
         row["seq"],
         row["entity"],

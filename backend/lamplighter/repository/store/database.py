@@ -69,21 +69,16 @@ class RowConnection(ConnectionBackend):
         """Run a statement that waits for nothing; None where this one may, and was not run."""
         return None
 
+    async def complete(self, work: Coroutine[Any, Any, None]) -> None:
+        """Begin or end a transaction, to the end even when cancelled meanwhile."""
+        await run_to_completion(work)
+
     async def acquire(self) -> None:
         """Take nothing yet: what is needed shows with the first statement."""
 
     async def fetch_each(self, queries: Sequence[ClauseElement]) -> list[list[Row]]:
         """Return all rows of each of several queries."""
         return [await self.fetch_all(query) for query in queries]
-
-    async def fetch_one(self, query: ClauseElement) -> Row | None:  # type: ignore[override]
-        """Return the first row, or None."""
-        rows = await self.fetch_all(query)
-        return rows[0] if rows else None
-
-    async def fetch_val(self, query: ClauseElement, column: Any = 0) -> Any:
-        """Return one value of the first row, or None."""
-        return value_of(await self.fetch_all(query), column)
 
     def iterate(self, query: ClauseElement) -> AsyncGenerator[Row, None]:
         """Refuse: a cursor held open across awaits keeps what is old from being cleared away."""
@@ -126,12 +121,13 @@ class SafeTransaction(Transaction):
     async def start(self) -> "SafeTransaction":
         """Begin; a cancelled or failed begin leaves nothing taken."""
         connection: Connection = self._connection
-        transaction = connection._connection.transaction()
+        raw: Any = connection._connection
+        transaction = raw.transaction()
         async with connection._transaction_lock:
             is_root = not connection._transaction_stack
             await connection.__aenter__()
             try:
-                await run_to_completion(transaction.start(is_root, self._extra_options))
+                await raw.complete(transaction.start(is_root, self._extra_options))
             except BaseException:
                 await connection.__aexit__()
                 raise
@@ -154,11 +150,12 @@ class SafeTransaction(Transaction):
 
     async def _end(self, how: Callable[[], Coroutine[Any, Any, None]]) -> None:
         connection: Connection = self._connection
+        raw: Any = connection._connection
         async with connection._transaction_lock:
             assert connection._transaction_stack[-1] is self
             connection._transaction_stack.pop()
             try:
-                await run_to_completion(how())
+                await raw.complete(how())
             finally:
                 await connection.__aexit__()
                 self._transaction = None

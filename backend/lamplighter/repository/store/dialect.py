@@ -13,7 +13,6 @@ from sqlalchemy.types import TypeDecorator, UserDefinedType
 T = TypeVar("T")
 
 metadata: Final = sa.MetaData()
-TIME_FORM: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 # SQLite counts rows in an INTEGER of 64 bits, and compares text by its code points: so does
 # PostgreSQL when it is asked to, whatever language its machine speaks.
 NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -89,10 +88,8 @@ class Json(Stored[Any]):
     impl = sa.Text
     cache_ok = True
 
-    @staticmethod
-    def written(value: Any) -> str:
-        """Write a value as such a column holds it."""
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    written = staticmethod(json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode)
+    """Writes a value as such a column holds it."""
 
     def process_bind_param(self, value: Any, dialect: Any) -> str | None:
         """Write a value; None is NULL."""
@@ -149,7 +146,7 @@ def stamp(at: datetime) -> str:
     """Write a moment in the one text form we use everywhere."""
     if at.tzinfo is None:
         raise ValueError("a moment without a time zone")
-    return at.astimezone(UTC).strftime(TIME_FORM).rjust(len("0001-01-01T00:00:00.000000Z"), "0")
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def moment(text: str) -> datetime:
@@ -167,6 +164,13 @@ class InIdList(FunctionElement[Any]):
     """Whether a number is in a JSON list: one parameter, however many numbers there are."""
 
     type = NUMBER  # of a Boolean SQLAlchemy would ask `= 1`, which no index answers
+    inherit_cache = True
+
+
+class InTextList(FunctionElement[Any]):
+    """Whether a text is in a JSON list: one parameter, however many texts there are."""
+
+    type = NUMBER
     inherit_cache = True
 
 
@@ -263,8 +267,9 @@ class JsonValue(FunctionElement[Any]):
 
 
 @compiles(InIdList, "sqlite")
+@compiles(InTextList, "sqlite")
 @compiles(AmongIds, "sqlite")
-def _in_id_list(element: InIdList | AmongIds, compiler: Any, **how: Any) -> str:
+def _in_id_list(element: InIdList | InTextList | AmongIds, compiler: Any, **how: Any) -> str:
     column, given = element.clauses
     rows: Any = sa.select(sa.column("value")).select_from(sa.func.json_each(given))
     return _compile_operand(compiler, column.in_(rows), how)
@@ -275,6 +280,13 @@ def _in_id_array(element: InIdList, compiler: Any, **how: Any) -> str:
     """Of an array it takes the index even where it knows nothing of the table yet."""
     column, given = element.clauses
     return _compile_operand(compiler, column == sa.any_(_id_array(given)), how)
+
+
+@compiles(InTextList, "postgresql")
+def _in_text_array(element: InTextList, compiler: Any, **how: Any) -> str:
+    column, given = element.clauses
+    rows: Any = sa.select(sa.func.json_array_elements_text(sa.cast(given, sa.JSON)))
+    return _compile_operand(compiler, column.in_(rows), how)
 
 
 @compiles(AmongIds, "postgresql")

@@ -110,10 +110,12 @@ def fetch_list(query: Any, read: Callable[[Any], T]) -> Fetch[list[T]]:
     return Fetch([query], lambda found: [read(row) for row in found[0]])
 
 
-def prepare_insert(table: sa.Table, *names: str, returning: bool = False) -> Statement:
-    """Prepare an insert of these columns; `returning` gives the whole row back."""
+def prepare_insert(
+    table: sa.Table, *names: str, returning: sa.Table | sa.Column[Any] | None = None
+) -> Statement:
+    """Prepare an insert of these columns; `returning` gives the row or a column of it back."""
     statement: Any = sa.insert(table)
-    return Statement(statement.returning(table) if returning else statement, names)
+    return Statement(statement if returning is None else statement.returning(returning), names)
 
 
 def prepare_upsert(table: sa.Table) -> Statement:

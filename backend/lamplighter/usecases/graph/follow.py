@@ -5,9 +5,11 @@ withdrawn, deleted, restored or undone is read again, so its relationships end a
 with it, whichever path changed it.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from lamplighter.domain.change import Change, ChangeOp
@@ -41,7 +43,7 @@ from lamplighter.repository.memory.trash import TRASH
 from lamplighter.repository.services import events, incidents
 from lamplighter.repository.store import changes
 
-CHANGES_AT_ONCE: Final = 50
+CHANGES_AT_ONCE: Final = 100
 MEMORIES_AT_ONCE: Final = 25
 DECLARED: Final = 1.0
 EDITED: Final = "The memory was edited after a person had confirmed this"
@@ -106,10 +108,12 @@ async def _follow_memories(db: Database, ids: Sequence[int], *, now: datetime) -
     await cache.load_evidence(EvidenceSource.MEMORY, ids)
     names: dict[str, set[str]] = {}
     for memory in active.values():
-        names.setdefault(_place(memory).project, set()).update(_names(memory.observation))
+        some = names.setdefault(_place(memory).project, set())
+        some.update(_names(memory.observation), [memory.service or ""])
     for project, some in names.items():
         await cache.owners(some, project)
     for number in ids:
+        await asyncio.sleep(0)  # what is read here runs in the event loop: let requests pass
         place, found = OPS, Extraction()
         if (each := active.get(MemoryId(number))) is not None:
             place, found = _place(each), await read_memory(cache, each)
@@ -218,6 +222,7 @@ async def _follow_incident(
     await evidence.sync(db, origin, replace(found, entities=()), now=now)
 
 
+@lru_cache(2 * MEMORIES_AT_ONCE)
 def _names(text: str) -> list[str]:
     return text_names(text[:MAX_CHARS])
 

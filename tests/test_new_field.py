@@ -46,7 +46,9 @@ from lamplighter.api.memory.memories import _edit
 from lamplighter.api.memory.shapes import MemoryEdit, MemoryIn, MemoryOut
 from lamplighter.api.services.event_shapes import EventOut
 from lamplighter.domain.memory.memory import Candidate, Category, Edit
-from lamplighter.formats import native_export, serialize
+from lamplighter.domain.directory.values import candidate_from, values_of
+from lamplighter.domain.memory.admit import admit_candidate, admit_edit
+from lamplighter.formats import memory_files, native_export, serialize
 from lamplighter.repository import Database, writing
 from lamplighter.domain.services.event import Level
 from lamplighter.repository.memory import history, memories
@@ -87,6 +89,11 @@ async def main(url):
         record = native_export.parse_line(line)
         assert (memory.owner, record.whole.owner, record.candidate.owner) == ("ada",) * 3
         assert serialize.memory(memory)["owner"] == "ada"
+        stated = memory_files.parse(memory_files.render(values_of(memory)))
+        assert (stated["owner"], candidate_from(stated).owner) == ("ada", "ada")
+        redact = lambda text: text.replace("ada", "***")
+        assert admit_candidate(given, redact).owner == "***"
+        assert admit_edit(Edit(owner="ada"), given.category, redact).owner == "***"
         async with writing(db):
             event = await events.insert(db, Level.INFO, "Slow", source="operator", now=NOON)
         assert (event.owner, serialize.event(event)["owner"]) == ("", "")

@@ -1108,11 +1108,11 @@ export interface components {
          */
         OutcomeQuery: {
             /** @default null */
-            state?: ("failed" | "partial" | "passed" | "untested") | null;
-            /** @default null */
             cursor?: string | null;
             /** @default 50 */
             limit?: number;
+            /** @default null */
+            state?: ("failed" | "partial" | "passed" | "untested") | null;
         };
         /**
          * VerificationOverviewOut
@@ -1326,6 +1326,10 @@ export interface components {
          */
         EntityQuery: {
             /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
+            /** @default null */
             q?: string | null;
             /** @default null */
             kind?: components["schemas"]["EntityKind"] | null;
@@ -1336,10 +1340,6 @@ export interface components {
              * @enum {unknown}
              */
             state?: "all" | "current" | "past";
-            /** @default null */
-            cursor?: string | null;
-            /** @default 50 */
-            limit?: number;
         };
         /**
          * EntityKind
@@ -1523,6 +1523,10 @@ export interface components {
          */
         RelationshipQuery: {
             /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
+            /** @default null */
             entity?: number | null;
             /** @default null */
             kind?: components["schemas"]["RelationshipKind"] | null;
@@ -1533,10 +1537,6 @@ export interface components {
              * @enum {unknown}
              */
             state?: "all" | "current" | "past";
-            /** @default null */
-            cursor?: string | null;
-            /** @default 50 */
-            limit?: number;
         };
         /**
          * RelationshipPage
@@ -2187,11 +2187,11 @@ export interface components {
          */
         TrashQuery: {
             /** @default null */
-            q?: string | null;
-            /** @default null */
             cursor?: string | null;
             /** @default 50 */
             limit?: number;
+            /** @default null */
+            q?: string | null;
         };
         /**
          * TrashPage
@@ -2225,6 +2225,10 @@ export interface components {
          * @description Filters for reviews; open ones are sorted oldest first, all others newest first.
          */
         ReviewQuery: {
+            /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
             /**
              * @default open
              * @enum {unknown}
@@ -2236,10 +2240,6 @@ export interface components {
             kind?: ("conflict" | "fact" | "file" | "possible" | "relationship" | "verification") | null;
             /** @default null */
             session?: number | null;
-            /** @default null */
-            cursor?: string | null;
-            /** @default 50 */
-            limit?: number;
         };
         /**
          * ReviewPage
@@ -2337,6 +2337,10 @@ export interface components {
          * @description Filters for approvals; open ones are sorted oldest first, all others newest first.
          */
         ApprovalQuery: {
+            /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
             /**
              * @default open
              * @enum {unknown}
@@ -2344,10 +2348,6 @@ export interface components {
             state?: "all" | "approved" | "denied" | "expired" | "open" | "replaced" | "used" | "withdrawn";
             /** @default null */
             session?: number | null;
-            /** @default null */
-            cursor?: string | null;
-            /** @default 50 */
-            limit?: number;
         };
         /**
          * ApprovalPage
@@ -2777,11 +2777,11 @@ export interface components {
          */
         RequestQuery: {
             /** @default null */
-            state?: components["schemas"]["RequestState"] | null;
-            /** @default null */
             cursor?: string | null;
             /** @default 50 */
             limit?: number;
+            /** @default null */
+            state?: components["schemas"]["RequestState"] | null;
         };
         /**
          * RequestPage
@@ -3148,15 +3148,15 @@ export interface components {
          */
         AlertQuery: {
             /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
+            /** @default null */
             state?: ("firing" | "resolved") | null;
             /** @default null */
             source?: string | null;
             /** @default null */
             service?: string | null;
-            /** @default null */
-            cursor?: string | null;
-            /** @default 50 */
-            limit?: number;
         };
         /**
          * AlertPage
@@ -3195,11 +3195,11 @@ export interface components {
          */
         NoticeQuery: {
             /** @default null */
-            state?: ("failed" | "sending" | "sent" | "suppressed" | "waiting") | null;
-            /** @default null */
             cursor?: string | null;
             /** @default 50 */
             limit?: number;
+            /** @default null */
+            state?: ("failed" | "sending" | "sent" | "suppressed" | "waiting") | null;
         };
         /**
          * NoticePage
@@ -3724,13 +3724,13 @@ export interface components {
          */
         UseQuery: {
             /** @default null */
-            service?: string | null;
-            /** @default null */
-            action?: components["schemas"]["ActionKind"] | null;
-            /** @default null */
             cursor?: string | null;
             /** @default 50 */
             limit?: number;
+            /** @default null */
+            service?: string | null;
+            /** @default null */
+            action?: components["schemas"]["ActionKind"] | null;
         };
         /**
          * UsePage

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.services.check import HttpCheck, TcpCheck
+from lamplighter.domain.services.check import HttpCheck, PostgresCheck, TcpCheck
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.verify.claims import TextClaim, claims_of
 from lamplighter.domain.verify.verdict import Answer, AnswerState
@@ -27,6 +27,7 @@ SERVICES = Services(
             checks=(TcpCheck(name="tcp", host="localhost", port=8000),),
             depends_on=("media",),
         ),
+        Service(name="store", checks=(PostgresCheck(name="sql", host="localhost", port=5434),)),
     ),
     path="services.yaml",
 )
@@ -117,6 +118,7 @@ async def state(source: GroundTruth, text: str, project: str = "ops") -> AnswerS
         ("media listens on port 8096", CONFIRMED),
         ("media listens on port 8097", REFUTED),
         ("media also listens on port 8920", None),
+        ("store listens on port 5434", CONFIRMED),
         ("db listens on port 5432", CONFIRMED),
         ("mail listens on port 25", None),
         ("blog depends on media", CONFIRMED),

@@ -16,7 +16,15 @@ from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows
 
 from contexts import WINDOW, context
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source, Trust
+from lamplighter.domain.memory.memory import (
+    Candidate,
+    Category,
+    Edit,
+    Memory,
+    Source,
+    Trust,
+    new_memory,
+)
 from lamplighter.domain.sessions.summary import Message
 from lamplighter.formats import native_export, third_party_export
 from lamplighter.formats.json_items import JsonItemReader
@@ -493,6 +501,16 @@ async def test_secrets_and_private_parts_stay_out(db: Database) -> None:
     words = str(await rows(db, "memories"))
     assert "sk-abc123" not in words
     assert "hunter2-" not in words
+
+
+async def test_secrets_in_the_metadata_of_our_own_export_stay_out(db: Database) -> None:
+    own = replace(new_memory(POOL, now=NOON), id=7, metadata={"login": "hunter2-hunter2"})
+    record = native_export.parse_line(native_export.memory_line(own, None, "elsewhere:1"))
+    assert record is not None
+
+    await take(db, [LocatedRecord("line 2", record)], redact=SECRETIVE)
+
+    assert "hunter2" not in str(await rows(db, "memories"))
 
 
 async def test_imports_are_short_writes_with_one_change_each(db: Database) -> None:

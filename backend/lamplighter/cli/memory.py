@@ -23,6 +23,7 @@ from lamplighter.cli.common import (
 )
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.memory.memory import (
+    EDITABLE_FIELDS,
     GENERAL,
     INITIAL_CONFIDENCE,
     NEVER,
@@ -44,19 +45,7 @@ if TYPE_CHECKING:
 
 LEAST_WIDTH: Final = 20
 WHERE_CHARS: Final = 16
-CHANGE_FIELDS: Final = (
-    "confidence",
-    "active",
-    "pinned",
-    "category",
-    "service",
-    "title",
-    "tags",
-    "scope",
-    "topic_key",
-    "metadata",
-    "expires_at",
-)
+CHANGE_FIELDS: Final = tuple(name for name in EDITABLE_FIELDS if name != "observation")
 CATEGORIES: Final = OneOf(Category)
 KINDS: Final = OneOf(MemoryKind)
 SCOPES: Final = click.Choice(["project", "global"])

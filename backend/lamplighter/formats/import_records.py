@@ -11,16 +11,19 @@ from typing import Any, Final
 from lamplighter.domain.memory.knowledge import revise, with_source_trust
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
+    CANDIDATE_FIELDS,
+    EDITABLE_FIELDS,
     Candidate,
     InactiveReason,
     Memory,
-    MemoryId,
+    new_memory,
 )
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 
 TEXT_FIELDS: Final = ("category", "title", "observation", "tags", "scope", "topic_key")
 STATUS_FIELDS: Final = ("confidence", "active", "inactive_reason", "pinned", "trust", "kind")
+_ADMITTED: Final = ("source_ref", *(set(EDITABLE_FIELDS) & set(CANDIDATE_FIELDS) - {"confidence"}))
 MANUAL: Final = "lamplighter"
 """The session that an export names for what no client's session kept."""
 
@@ -88,40 +91,23 @@ class MemoryRecord:
         """Return the record with the words that may be kept of it."""
         if self.whole is None:
             return replace(self, candidate=with_source_trust(candidate))
-        words = {name: getattr(candidate, name) for name in (*TEXT_FIELDS, "service")}
-        whole = replace(
-            self.whole,
-            **words,
-            project=candidate.project,
-            content_hash=content_hash(candidate.observation),
-        )
+        words = {name: getattr(candidate, name) for name in _ADMITTED}
+        hashed = content_hash(candidate.observation)
+        whole = replace(self.whole, **words, content_hash=hashed)
         return replace(self, candidate=candidate, whole=whole)
 
     def memory(self, session_id: int | None, *, now: datetime) -> Memory:
         """Return the memory that it makes where it is new."""
         if self.whole is not None:
             return replace(self.whole, session_id=session_id)
-        candidate, began = self.candidate, self.created_at or now
-        return Memory(
-            **{name: getattr(candidate, name) for name in TEXT_FIELDS},
-            service=candidate.service,
-            id=MemoryId(0),
-            confidence=candidate.confidence,
-            active=True,
-            tier=candidate.tier,
+        began = self.created_at or now
+        return replace(
+            new_memory(self.candidate, now=began),
             session_id=session_id,
-            created_at=began,
             updated_at=self.updated_at or began,
-            kind=candidate.kind,
-            trust=candidate.trust,
-            project=candidate.project,
-            content_hash=content_hash(candidate.observation),
             revision_count=self.revision_count,
             duplicate_count=self.duplicate_count,
-            source=candidate.source,
-            source_ref=candidate.source_ref,
             last_seen_at=self.last_seen_at,
-            distilled=candidate.distilled,
         )
 
     def revised(self, memory: Memory, *, now: datetime) -> Memory:

@@ -9,14 +9,11 @@ import yaml
 from lamplighter.domain.directory.merge import FILE_NAMES
 from lamplighter.domain.directory.values import DEFAULTS, FIELDS, Values, normalize_text
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.fields import DeclaredField
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
-    GLOBAL,
-    PROJECT,
+    MEMORY_FIELDS,
     Category,
-    MemoryKind,
-    Source,
-    Trust,
 )
 from lamplighter.formats import serialize
 from lamplighter.formats.notebook import split_front_matter
@@ -177,24 +174,22 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 MAX_COUNT: Final = 10_000
-_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "category": _choice(*Category, convert=Category),
-    "service": _text,
-    "project": _text,
-    "title": _text,
-    "tags": _tags,
-    "scope": _choice(PROJECT, GLOBAL),
-    "topic_key": _text,
-    "pinned": _flag,
-    "expires_at": _moment,
-    "metadata": _object,
-    "trust": _choice(*Trust, convert=Trust),
-    "confidence": _share,
-    "updated_at": _moment,
-    "decayed_weeks": _count,
-    "verified_at": _moment,
-    "source": _choice(*Source, convert=Source),
-    "kind": _choice(*MemoryKind, convert=MemoryKind),
-    "distilled": _flag,
-    "created_at": _moment,
+_BY_TYPE: Final[Mapping[type[Any], Callable[[Any], Any]]] = {
+    str: _text,
+    tuple: _tags,
+    dict: _object,
+    bool: _flag,
+    int: _count,
+    float: _share,
+    datetime: _moment,
 }
+
+
+def _reader(field: DeclaredField) -> Callable[[Any], Any]:
+    if field.choices is not None:
+        return _choice(*field.choices, convert=field.choices)
+    options = field.declared.options
+    return _choice(*options) if options else _BY_TYPE[field.value_type]
+
+
+_READERS: Final = {name: _reader(MEMORY_FIELDS[name]) for name in _NAMES}

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, Name, Seq, public_shape
+from lamplighter.api.common_shapes import Limit, Name, PageQuery, Seq, public_shape
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.domain.graph.entity import (
     MAX_PROPERTIES,
@@ -117,26 +117,22 @@ class DecisionsOut(Struct):
     seq: Seq
 
 
-class EntityQuery(Struct):
+class EntityQuery(PageQuery):
     """Filters for entities; `q` matches any of their names."""
 
     q: Name | None = None
     kind: EntityKind | None = None
     project: Name | None = None
     state: State = "current"
-    cursor: str | None = None
-    limit: Limit = 50
 
 
-class RelationshipQuery(Struct):
+class RelationshipQuery(PageQuery):
     """Filters for relationships; `entity` is the source or the target."""
 
     entity: Seq | None = None
     kind: RelationshipKind | None = None
     project: Name | None = None
     state: State = "current"
-    cursor: str | None = None
-    limit: Limit = 50
 
 
 class GraphQuery(Struct):

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import Limit, Seq, ShortText
+from lamplighter.api.common_shapes import PageQuery, Seq, ShortText
 from lamplighter.api.memory.shapes import MemoryOut
 
 Action = Literal[
@@ -96,12 +96,10 @@ class UndoneOut(Struct):
     seq: Seq
 
 
-class TrashQuery(Struct):
+class TrashQuery(PageQuery):
     """Filters for deleted memories; `q` finds those that contain a text."""
 
     q: ShortText | None = None
-    cursor: str | None = None
-    limit: Limit = 50
 
 
 class DiscardedOut(Struct):

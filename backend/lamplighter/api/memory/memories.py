@@ -20,8 +20,7 @@ from lamplighter.domain.errors import Invalid, InvalidField, collect_errors
 from lamplighter.domain.memory.admit import admit_edit
 from lamplighter.domain.memory.memory import (
     GENERAL,
-    NEVER,
-    NO_KEY,
+    NONE_WORDS,
     Candidate,
     Category,
     Edit,
@@ -340,18 +339,16 @@ def _edit(body: shapes.MemoryEdit, *, now: datetime) -> Edit:
         for name, value in msgspec.structs.asdict(body).items()
         if value is not msgspec.UNSET
     }
-    if "service" in fields and fields["service"] is None:
-        fields["service"] = GENERAL
-    if "topic_key" in fields and fields["topic_key"] is None:
-        fields["topic_key"] = NO_KEY
     if "tags" in fields:
         fields["tags"] = tuple(fields["tags"])
     if "confidence" in fields:
         fields["confidence"] = require_finite(fields["confidence"])
     if "expires_at" in fields:
-        when = period.parse_future_moment(fields["expires_at"], "expires_at", now=now)
-        fields["expires_at"] = when or NEVER
-    return Edit(**fields)
+        fields["expires_at"] = period.parse_future_moment(
+            fields["expires_at"], "expires_at", now=now
+        )
+    taken_away = {name: NONE_WORDS[name] for name in NONE_WORDS if fields.get(name, "") is None}
+    return Edit(**fields | taken_away)
 
 
 def require_finite(confidence: float) -> float:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, ListPage, Name, Seq
+from lamplighter.api.common_shapes import Limit, ListPage, Name, PageQuery, Seq
 from lamplighter.api.memory.shapes import HistoryEntry, MemoryOut
 from lamplighter.domain.memory.memory import MAX_OBSERVATION_CHARS, Category
 
@@ -63,7 +63,7 @@ class ReviewPage(ListPage):
     pages: int
 
 
-class ReviewQuery(Struct):
+class ReviewQuery(PageQuery):
     """Filters for reviews; open ones are sorted oldest first, all others newest first."""
 
     state: Literal["open", "resolved", "all"] = "open"
@@ -72,8 +72,6 @@ class ReviewQuery(Struct):
         None
     )
     session: Seq | None = None
-    cursor: str | None = None
-    limit: Limit = 50
 
 
 class ResolutionIn(Struct):

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import Limit, ListPage, Name, ShortText, public_shape
+from lamplighter.api.common_shapes import ListPage, Name, PageQuery, ShortText, public_shape
 from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.sessions.session import SessionRequest
@@ -46,14 +46,12 @@ class AlertPage(ListPage):
     items: list[AlertOut]
 
 
-class AlertQuery(Struct):
+class AlertQuery(PageQuery):
     """Filters for alerts."""
 
     state: AlertState | None = None
     source: ShortText | None = None
     service: Name | None = None
-    cursor: str | None = None
-    limit: Limit = 50
 
 
 NoticeState = Literal["waiting", "sending", "sent", "failed", "suppressed"]
@@ -70,9 +68,7 @@ class NoticePage(ListPage):
     items: list[NoticeOut]
 
 
-class NoticeQuery(Struct):
+class NoticeQuery(PageQuery):
     """Filters for notifications."""
 
     state: NoticeState | None = None
-    cursor: str | None = None
-    limit: Limit = 50

@@ -376,13 +376,11 @@ class UsePage(ListPage):
     items: list[UseOut]
 
 
-class UseQuery(Struct):
+class UseQuery(PageQuery):
     """Filters for uses."""
 
     service: Name | None = None
     action: ActionKind | None = None
-    cursor: str | None = None
-    limit: Limit = 50
 
 
 class ResetIn(Struct):

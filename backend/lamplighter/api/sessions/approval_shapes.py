@@ -4,7 +4,14 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from lamplighter.api.common_shapes import Limit, ListPage, Seq, SlotOut, UseOut, public_shape
+from lamplighter.api.common_shapes import (
+    ListPage,
+    PageQuery,
+    Seq,
+    SlotOut,
+    UseOut,
+    public_shape,
+)
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.domain.actions.approval import (
     MAX_ARGUMENT_CHARS,
@@ -42,15 +49,13 @@ class ApprovalPage(ListPage):
     items: list[ApprovalOut]
 
 
-class ApprovalQuery(Struct):
+class ApprovalQuery(PageQuery):
     """Filters for approvals; open ones are sorted oldest first, all others newest first."""
 
     state: Literal[
         "open", "approved", "denied", "expired", "used", "replaced", "withdrawn", "all"
     ] = "open"
     session: Seq | None = None
-    cursor: str | None = None
-    limit: Limit = 50
 
 
 class DecisionIn(Struct):

@@ -8,6 +8,7 @@ from lamplighter.api.common_shapes import (
     Limit,
     ListPage,
     Name,
+    PageQuery,
     Seq,
     ShortText,
     Tier,
@@ -112,12 +113,10 @@ class RequestPage(ListPage):
     items: list[SessionRequestOut]
 
 
-class RequestQuery(Struct):
+class RequestQuery(PageQuery):
     """Filters for requests."""
 
     state: RequestState | None = None
-    cursor: str | None = None
-    limit: Limit = 50
 
 
 class LogQuery(Struct):

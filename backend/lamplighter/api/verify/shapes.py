@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, Name, public_shape
+from lamplighter.api.common_shapes import Name, PageQuery, public_shape
 from lamplighter.domain.verify.attached import COMMAND_CHARS, MemoryCheck
 
 State = Literal["passed", "failed", "partial", "untested"]
@@ -82,12 +82,10 @@ class VerificationOverviewOut(Struct):
     seq: int
 
 
-class OutcomeQuery(Struct):
+class OutcomeQuery(PageQuery):
     """Filters for outcomes."""
 
     state: State | None = None
-    cursor: str | None = None
-    limit: Limit = 50
 
 
 class VerifyIn(Struct):

@@ -8,15 +8,14 @@ from typing import Any, Final
 
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
+    CANDIDATE_FIELDS,
+    EDITABLE_FIELDS,
     GENERAL,
     INITIAL_CONFIDENCE,
-    OPERATIONS,
-    PROJECT,
+    MEMORY_FIELDS,
     Candidate,
-    Category,
     Memory,
     MemoryId,
-    MemoryKind,
     Source,
     Trust,
     kind_of,
@@ -27,8 +26,8 @@ from lamplighter.domain.text import content_hash
 Values = Mapping[str, Any]
 
 EDITABLE: Final = (
-    *("category", "service", "project", "title", "tags", "scope", "topic_key", "pinned"),
-    *("expires_at", "metadata", "trust", "observation"),
+    *(name for name in EDITABLE_FIELDS if name not in ("confidence", "active")),
+    "trust",
 )
 STRENGTH: Final = ("confidence", "updated_at", "decayed_weeks", "verified_at")
 """The values that sessions change: they are merged as one."""
@@ -37,23 +36,15 @@ CONSTANT: Final = ("source", "kind", "distilled", "created_at")
 FIELDS: Final = (*EDITABLE, *STRENGTH, *CONSTANT)
 DEFAULTS: Final[Values] = MappingProxyType(
     {
+        **{
+            name: MEMORY_FIELDS[name].default for name in FIELDS if not MEMORY_FIELDS[name].required
+        },
         "service": None,
-        "project": OPERATIONS,
-        "title": "",
-        "tags": (),
-        "scope": PROJECT,
-        "topic_key": None,
-        "pinned": False,
-        "expires_at": None,
-        "metadata": {},
         "trust": Trust.TRUSTED,
         "confidence": INITIAL_CONFIDENCE,
         "updated_at": None,
-        "decayed_weeks": 0,
-        "verified_at": None,
         "source": Source.OPERATOR,
         "kind": None,
-        "distilled": True,
         "created_at": None,
     }
 )
@@ -78,27 +69,24 @@ def normalize_text(text: str) -> str:
 
 def candidate_from(values: Values) -> Candidate:
     """Return the candidate that a file states."""
-    names = ("category", "service", "observation", "confidence", "source", "trust", "title")
-    more = ("tags", "project", "scope", "topic_key", "metadata", "expires_at")
-    return Candidate(**{name: values[name] for name in (*names, *more)}, tier=0, session_id=None)
+    stated = {name: values[name] for name in CANDIDATE_FIELDS if name in FIELDS}
+    return Candidate(**stated, tier=0, session_id=None)
 
 
 def memory_from(values: Values, admitted: Candidate, *, now: datetime) -> Memory:
     """Return the memory that a file states, in the words that were admitted."""
-    category: Category = admitted.category
-    kind: MemoryKind | None = values["kind"]
     created = values["created_at"] or now
-    names = ("confidence", "pinned", "trust", "source", "decayed_weeks", "verified_at")
-    cleaned = ("service", "observation", "title", "tags", "project", "scope", "topic_key")
+    stated = {name: values[name] for name in FIELDS}
+    cleaned = {name: getattr(admitted, name) for name in EDITABLE if name in CANDIDATE_FIELDS}
+    made = {
+        "kind": values["kind"] or kind_of(admitted.category),
+        "created_at": created,
+        "updated_at": values["updated_at"] or created,
+    }
     return Memory(
-        **{name: values[name] for name in (*names, "distilled")},
-        **{name: getattr(admitted, name) for name in (*cleaned, "metadata", "expires_at")},
+        **{**stated, **cleaned, **made},
         id=MemoryId(0),
-        category=category,
-        kind=kind or kind_of(category),
         active=values["confidence"] >= ACTIVE_THRESHOLD,
-        created_at=created,
-        updated_at=values["updated_at"] or created,
         session_id=None,
         tier=0,
         content_hash=content_hash(admitted.observation),

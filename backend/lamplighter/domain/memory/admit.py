@@ -7,8 +7,10 @@ from typing import Any, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField, collect_errors
 from lamplighter.domain.memory.memory import (
+    EDITABLE_FIELDS,
     MAX_OBSERVATION_CHARS,
-    NO_KEY,
+    MEMORY_FIELDS,
+    NONE_WORDS,
     OPERATIONAL,
     OPERATIONS,
     PROJECT,
@@ -40,29 +42,23 @@ def admit_candidate(candidate: Candidate, redact: Redact) -> Candidate:
     text brought to one line; "general" is no service.
     """
     wrong: list[InvalidField] = []
-    observation = _clean_observation(candidate.observation, candidate.category, redact, wrong)
-    service = validate_service(candidate.service, wrong)
-    title = _clean_title(candidate.title, redact, wrong)
-    tags = _clean_tags(candidate.tags, redact, wrong)
-    project = _clean_project(candidate.project, wrong)
-    topic_key = _clean_topic_key(candidate.topic_key or NO_KEY, redact, wrong) or None
-    metadata = clean_metadata(candidate.metadata, redact, wrong)
+    clean: dict[str, Any] = {
+        name: None if value == NONE_WORDS.get(name, ...) else value
+        for name, value in _clean(candidate, candidate.category, redact, wrong).items()
+    }
+    admitted = replace(
+        candidate, **clean, source_ref=candidate.source_ref and redact(candidate.source_ref)
+    )
     wrong += knowledge_field_errors(
-        candidate.category, candidate.scope, topic_key, project, candidate.expires_at
+        admitted.category,
+        admitted.scope,
+        admitted.topic_key,
+        admitted.project,
+        admitted.expires_at,
     )
     if wrong:
         raise Invalid(*wrong)
-    return replace(
-        candidate,
-        observation=observation,
-        service=service,
-        title=title,
-        tags=tags,
-        project=project,
-        topic_key=topic_key,
-        metadata=metadata,
-        source_ref=candidate.source_ref and redact(candidate.source_ref),
-    )
+    return admitted
 
 
 def admit_knowledge(candidate: Candidate, redact: Redact) -> Candidate:
@@ -79,7 +75,24 @@ def admit_knowledge(candidate: Candidate, redact: Redact) -> Candidate:
 def admit_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
     """Return an edit of a memory of `category` as it may be kept; raises Invalid."""
     wrong: list[InvalidField] = []
-    category = edit.category or category
+    clean = _clean(edit, edit.category or category, redact, wrong)
+    if wrong:
+        raise Invalid(*wrong)
+    return replace(edit, **clean)
+
+
+_MASKED: Final = tuple(
+    name
+    for name in EDITABLE_FIELDS
+    if MEMORY_FIELDS[name].value_type is str and not MEMORY_FIELDS[name].declared.options
+)
+"""The texts that somebody writes: each is masked."""
+
+
+def _clean(
+    values: Candidate | Edit, category: Category, redact: Redact, wrong: list[InvalidField]
+) -> dict[str, Any]:
+    """Return the values that have a form of their own, or a text; adds to `wrong`."""
     cleaners: dict[str, Callable[[Any], Any]] = {
         "observation": lambda text: _clean_observation(text, category, redact, wrong),
         "service": lambda name: validate_service(name, wrong) or GENERAL,
@@ -89,11 +102,10 @@ def admit_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
         "topic_key": lambda text: _clean_topic_key(text, redact, wrong),
         "metadata": lambda value: clean_metadata(value, redact, wrong),
     }
-    given = {name: getattr(edit, name) for name in cleaners}
-    clean = {name: cleaners[name](value) for name, value in given.items() if value is not None}
-    if wrong:
-        raise Invalid(*wrong)
-    return replace(edit, **clean)
+    for name in _MASKED:
+        cleaners.setdefault(name, lambda text: one_line(redact(without_private(text))))
+    given = {name: getattr(values, name) for name in cleaners}
+    return {name: cleaners[name](value) for name, value in given.items() if value is not None}
 
 
 def knowledge_field_errors(

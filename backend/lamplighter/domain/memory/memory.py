@@ -216,6 +216,11 @@ CANDIDATE_FIELDS: Final = tuple(
 """The fields of a candidate that its memory keeps."""
 HISTORY_FIELDS: Final = tuple(name for name, each in MEMORY_FIELDS.items() if each.declared.history)
 """The fields of an entry of the history; entries of earlier versions have fewer."""
+EDITABLE_FIELDS: Final = tuple(
+    name for name, each in MEMORY_FIELDS.items() if each.declared.editable
+)
+NONE_WORDS: Final = {"service": GENERAL, "topic_key": NO_KEY, "expires_at": NEVER}
+"""What an edit says to take a value away: its None leaves the field as it is."""
 
 RESTORED: Final = "restored"
 """The cause of a change that took a memory out of the trash."""
@@ -328,23 +333,14 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime) -> Memory:
     return replace(changed, version=memory.version + 1)
 
 
-_NONE_WORDS: Final = {"service": GENERAL, "topic_key": NO_KEY, "expires_at": NEVER}
-"""What an edit says to take a value away: its None leaves the field as it is."""
-
-_SET_AS_GIVEN: Final = tuple(
-    name
-    for name, each in MEMORY_FIELDS.items()
-    if each.declared.editable and name not in ("confidence", "active")
-)
-
-
 def _apply_given(memory: Memory, edit: Edit) -> Memory:
-    given = {name: getattr(edit, name) for name in _SET_AS_GIVEN}
-    changes: dict[str, Any] = {
-        name: None if name in _NONE_WORDS and value == _NONE_WORDS[name] else value
-        for name, value in given.items()
-        if value is not None and (value != "" or name not in ("project", "scope"))
-    }
+    changes: dict[str, Any] = {}
+    for name in EDITABLE_FIELDS:
+        value = getattr(edit, name)
+        by_rule = name in ("confidence", "active")
+        if value is None or by_rule or (value == "" and name in ("project", "scope")):
+            continue
+        changes[name] = None if value == NONE_WORDS.get(name, ...) else value
     if "category" in changes:
         changes["kind"] = kind_of(changes["category"])
     return replace(memory, **changes)

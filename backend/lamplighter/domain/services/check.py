@@ -3,7 +3,7 @@
 import ipaddress
 import re
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, get_args
 from urllib.parse import urlsplit, urlunsplit
 
 TIMEOUT_SECONDS: Final = 5.0
@@ -26,28 +26,47 @@ _INVISIBLE: Final = re.compile(r"[\s\x00-\x1f\x7f]")
 _METADATA: Final = ipaddress.ip_address("fd00:ec2::254")
 
 
+PORTS: Final = {"http": 80, "https": 443}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpCheck:
+class ServiceCheck:
+    """What every check has."""
+
+    name: str
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    interval: float | None = None
+
+    @property
+    def endpoint(self) -> tuple[str, int] | None:
+        """Return the host and the port of the service, where the check names both."""
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedCheck(ServiceCheck):
+    """A check with an answer; slower than `latency_ms` is a warning, not a failure."""
+
+    latency_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpCheck(TimedCheck):
     """A request and the answer that a healthy service gives to it.
 
     `statuses` None takes any answer from 200 to 399. `body` is an RE2 pattern
     to be found in the answer, `json` a JMESPath expression that is true of it.
-    Slower than `latency_ms` is a warning, not a failure. Without `redirects`, a 3xx
-    is an answer in itself.
+    Without `redirects`, a 3xx is an answer in itself.
     """
 
-    name: str
     url: str = field(repr=False)
     method: HttpMethod = "GET"
     statuses: tuple[range, ...] | None = None
     body: str | None = None
     json: str | None = None
-    latency_ms: int | None = None
     redirects: bool = False
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
     verify_tls: bool = True
 
     kind: ClassVar[Literal["http"]] = "http"
@@ -58,6 +77,12 @@ class HttpCheck:
         parts = urlsplit(self.url)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path, "…" if parts.query else "", ""))
+
+    @property
+    def endpoint(self) -> tuple[str, int]:
+        """Return where it connects to."""
+        parts = urlsplit(self.url)
+        return parts.hostname or "", parts.port or PORTS[parts.scheme]
 
     @property
     def place(self) -> str:
@@ -75,20 +100,20 @@ class HttpCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddressCheck:
+class AddressCheck(TimedCheck):
     """A check of a host and a port."""
 
-    name: str
     host: str
     port: int
-    latency_ms: int | None = None
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
+
+    @property
+    def endpoint(self) -> tuple[str, int]:
+        """Return where it connects to."""
+        return self.host, self.port
 
     @property
     def target(self) -> str:
-        """Return where it connects to."""
+        """Return the host and the port."""
         return format_address(self.host, self.port)
 
 
@@ -114,15 +139,10 @@ class RedisCheck(AddressCheck):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PingCheck:
+class PingCheck(TimedCheck):
     """A host that answers an ICMP echo request."""
 
-    name: str
     host: str
-    latency_ms: int | None = None
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
 
     kind: ClassVar[Literal["ping"]] = "ping"
 
@@ -133,14 +153,10 @@ class PingCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemdCheck:
+class SystemdCheck(ServiceCheck):
     """A systemd unit that is active."""
 
-    name: str
     unit: str
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
 
     kind: ClassVar[Literal["systemd"]] = "systemd"
 
@@ -151,23 +167,18 @@ class SystemdCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DnsCheck:
+class DnsCheck(TimedCheck):
     """A name, and the addresses that it has when all is well.
 
     Without `addresses` any will do; without `record` both kinds are asked for;
     without `server` the system is asked.
     """
 
-    name: str
     host: str
     addresses: tuple[str, ...] = ()
     record: DnsRecord | None = None
     server: str | None = None
     server_port: int = DNS_PORT
-    latency_ms: int | None = None
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
 
     kind: ClassVar[Literal["dns"]] = "dns"
 
@@ -179,29 +190,30 @@ class DnsCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TlsCheck:
+class TlsCheck(ServiceCheck):
     """A certificate that is valid, and for longer than `expires` seconds.
 
     `ca` is the file of an authority of one's own. Without `verify` any
     certificate will do that has not expired.
     """
 
-    name: str
     host: str
     port: int
     expires: float = EXPIRES_SECONDS
     server_name: str | None = None
     ca: str | None = None
     verify: bool = True
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
 
     kind: ClassVar[Literal["tls"]] = "tls"
 
     @property
-    def target(self) -> str:
+    def endpoint(self) -> tuple[str, int]:
         """Return where it connects to."""
+        return self.host, self.port
+
+    @property
+    def target(self) -> str:
+        """Return the host and the port."""
         return format_address(self.host, self.port)
 
     @property
@@ -211,21 +223,17 @@ class TlsCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessCheck:
+class ProcessCheck(ServiceCheck):
     """How many processes of a name run; `counts` None takes one or more.
 
     `command` is an RE2 pattern that their command line contains as well. More
     memory than `memory_bytes`, all together, is a warning.
     """
 
-    name: str
     process: str
     command: str | None = None
     counts: range | None = None
     memory_bytes: int | None = None
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
 
     kind: ClassVar[Literal["process"]] = "process"
 
@@ -244,16 +252,12 @@ class DiskSpace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiskCheck:
+class DiskCheck(ServiceCheck):
     """The room left where `path` lies: less than `free` is a failure, than `warn` a warning."""
 
-    name: str
     path: str
     free: DiskSpace = DiskSpace(percent=5.0)
     warn: DiskSpace = DiskSpace(percent=10.0)
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
 
     kind: ClassVar[Literal["disk"]] = "disk"
 
@@ -264,17 +268,13 @@ class DiskCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommandCheck:
+class CommandCheck(ServiceCheck):
     """A program that ends with one of `exits`, and prints what `output` (RE2) finds."""
 
-    name: str
     argv: tuple[str, ...] = field(repr=False)
     exits: tuple[range, ...] = (range(1),)
     output: str | None = None
     directory: str | None = None
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
 
     kind: ClassVar[Literal["command"]] = "command"
 
@@ -290,19 +290,15 @@ class CommandCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DockerCheck:
+class DockerCheck(ServiceCheck):
     """A container that runs, and is healthy where its image says how that is tested.
 
     More restarts by its policy than `restarts` are a warning; None takes any number.
     """
 
-    name: str
     container: str
     socket: str = DOCKER_SOCKET
     restarts: int | None = None
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
 
     kind: ClassVar[Literal["docker"]] = "docker"
 
@@ -313,21 +309,18 @@ class DockerCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PushCheck:
+class PushCheck(ServiceCheck):
     """A job that reports its runs, every so many seconds or at the times of a cron expression.
 
     A run is missed when it is not reported within `grace` seconds. An engine gets the stored
     result with the check: `ok` None where there is none yet.
     """
 
-    name: str
     every: float = EVERY_SECONDS
     cron: str | None = None
     zone: str = "UTC"
     grace: float = GRACE_SECONDS
-    timeout: float = TIMEOUT_SECONDS
     retries: int = 0
-    interval: float | None = None
     ok: bool | None = None
     detail: str = ""
     printed: str = field(default="", repr=False)
@@ -355,21 +348,7 @@ Check = (
     | DockerCheck
     | PushCheck
 )
-CHECKS: Final[tuple[type[Check], ...]] = (
-    HttpCheck,
-    TcpCheck,
-    PostgresCheck,
-    RedisCheck,
-    PingCheck,
-    SystemdCheck,
-    DnsCheck,
-    TlsCheck,
-    ProcessCheck,
-    DiskCheck,
-    CommandCheck,
-    DockerCheck,
-    PushCheck,
-)
+CHECKS: Final[tuple[type[Check], ...]] = get_args(Check)
 
 
 def longest_seconds(check: Check) -> float:

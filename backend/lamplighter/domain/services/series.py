@@ -37,16 +37,13 @@ class SeriesResolution(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckRun:
-    """One run of a scheduled check, with its retries; `at` is when it ended.
+class SeriesPoint:
+    """One result of a scheduled check, with its retries; `at` is when it ended.
 
     `late_ms` is by how much it began after its time, 0 where it was in time. `silent` says that
     its service was paused or in a maintenance window: no uptime counts it.
     """
 
-    service: str
-    check: str
-    kind: str
     at: datetime
     state: PointState
     latency_ms: float | None = None
@@ -55,6 +52,15 @@ class CheckRun:
     late_ms: int = 0
     detail: str = ""
     silent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRun(SeriesPoint):
+    """One run of a scheduled check."""
+
+    service: str
+    check: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,20 +95,6 @@ class CheckSeries:
     def failing(self) -> bool:
         """Whether its last conclusive result is a failure."""
         return self.state is PointState.FAILED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesPoint:
-    """One result of a series as it is stored."""
-
-    at: datetime
-    state: PointState
-    latency_ms: float | None = None
-    status: int | None = None
-    attempts: int = 1
-    late_ms: int = 0
-    detail: str = ""
-    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

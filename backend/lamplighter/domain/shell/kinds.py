@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from lamplighter.domain.shell.rules import PORTS, CommandPolicy
+from lamplighter.domain.services.check import PORTS
+from lamplighter.domain.shell.rules import CommandPolicy
 
 WordKind = Callable[[str, CommandPolicy], str]
 """Says why a word is not of its kind; empty when it is."""

@@ -3,16 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlsplit
 
 from lamplighter.domain.services.check import (
     Check,
     DnsCheck,
-    HttpCheck,
-    PostgresCheck,
-    RedisCheck,
-    TcpCheck,
-    TlsCheck,
 )
 from lamplighter.domain.services.service import Services
 
@@ -38,8 +32,6 @@ SAFE_FILES: Final = frozenset(
     }
 )
 """Paths with machine state and without secrets."""
-
-PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +81,8 @@ def is_within(path: str, directory: str) -> bool:
 
 
 def _endpoints(check: Check) -> Iterator[tuple[str, int]]:
-    match check:
-        case HttpCheck(url=url):
-            parts = urlsplit(url)
-            port = parts.port or PORTS.get(parts.scheme, 0)
-            yield (parts.hostname or "").lower(), port
-        case (
-            TcpCheck(host=host, port=port)
-            | TlsCheck(host=host, port=port)
-            | PostgresCheck(host=host, port=port)
-            | RedisCheck(host=host, port=port)
-        ):
-            yield host.lower(), port
-        case DnsCheck(host=host):
-            yield host.lower().rstrip("."), 0
+    if isinstance(check, DnsCheck):
+        yield check.host.lower().rstrip("."), 0
+    elif check.endpoint is not None:
+        host, port = check.endpoint
+        yield host.lower(), port

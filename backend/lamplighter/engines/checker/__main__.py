@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from lamplighter.domain.services.check import Check, HttpCheck, TcpCheck
+from lamplighter.domain.services.check import Check, HttpCheck
 from lamplighter.engines.checker import CheckOrder, CheckReport
 from lamplighter.engines.probe import checks
 from lamplighter.engines.probe.facts import CheckOutcome
@@ -111,7 +111,7 @@ def _detail(outcome: CheckOutcome) -> str:
 
 def _is_slow(outcome: CheckOutcome) -> bool:
     check: Check = outcome.check
-    limit = check.latency_ms if isinstance(check, HttpCheck | TcpCheck) else None
+    limit = check.latency_ms if isinstance(check, HttpCheck) else None
     return limit is not None and outcome.latency_ms > limit
 
 

@@ -29,6 +29,7 @@ from lamplighter.domain.services.check import (
     RedisCheck,
     SystemdCheck,
     TcpCheck,
+    TimedCheck,
     TlsCheck,
     format_address,
     format_ranges,
@@ -377,9 +378,8 @@ async def _answer(check: Check) -> ProbeAnswer:
 
 def _has_answered(check: Check, error: Exception) -> bool | None:
     """Return whether a service answered although its check broke off."""
-    asks_service = isinstance(
-        check, HttpCheck | TcpCheck | TlsCheck | PostgresCheck | RedisCheck
-    ) or (isinstance(check, DnsCheck) and check.server is not None)
+    asks_server = isinstance(check, DnsCheck) and check.server is not None
+    asks_service = asks_server or check.endpoint is not None
     return network.has_answered(error) if asks_service else None
 
 
@@ -402,11 +402,9 @@ _PROBES: Final[Mapping[type[Any], Callable[[Any], Awaitable[ProbeAnswer]]]] = {
 
 def _slow(check: Check, latency_ms: float) -> str:
     """Say how much slower than its threshold it was; of HTTP the findings tell."""
-    limit = (
-        check.latency_ms
-        if isinstance(check, TcpCheck | DnsCheck | PostgresCheck | RedisCheck | PingCheck)
-        else None
-    )
+    if isinstance(check, HttpCheck) or not isinstance(check, TimedCheck):
+        return ""
+    limit = check.latency_ms
     if limit is None or latency_ms <= limit:
         return ""
     return f"took {max(1, round(latency_ms))} ms, slower than {limit} ms"

@@ -12,7 +12,7 @@ from typing import Final
 
 import httpx2
 
-from lamplighter.domain.services.check import HttpCheck, url_problem
+from lamplighter.domain.services.check import PORTS, HttpCheck, url_problem
 from lamplighter.engines.probe import network, text
 from lamplighter.engines.probe.facts import ProbeAnswer
 from lamplighter.engines.probe.text import READ_CHARACTERS, harmless, inline
@@ -21,7 +21,6 @@ BODY_BYTES: Final = 1024 * 1024
 REDIRECTS: Final = 5
 SERVER_ERROR: Final = 500
 
-_PORTS: Final = {"http": 80, "https": 443}
 _BASE_HEADERS: Final = {
     "User-Agent": "lamplighter-probe",
     "Accept": "*/*",
@@ -129,7 +128,7 @@ async def _follow_redirect(check: HttpCheck, url: httpx2.URL) -> _Reply:
 
 async def _reply(check: HttpCheck, url: httpx2.URL) -> _Reply:
     host = url.raw_host.decode("ascii")
-    addresses = await network.addresses(host, url.port or _PORTS[url.scheme])
+    addresses = await network.addresses(host, url.port or PORTS[url.scheme])
     for left, address in enumerate(addresses, 1 - len(addresses)):
         try:
             return await _exchange(check, url, address, connect=check.timeout / len(addresses))

@@ -5,17 +5,8 @@ import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
-from lamplighter.domain.services.check import (
-    Check,
-    DnsCheck,
-    HttpCheck,
-    PostgresCheck,
-    RedisCheck,
-    TcpCheck,
-    TlsCheck,
-)
+from lamplighter.domain.services.check import Check, DnsCheck, HttpCheck, TcpCheck, TlsCheck
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import checks, evidence, findings, lines
@@ -24,7 +15,6 @@ from lamplighter.engines.probe.findings import FailureCause
 from lamplighter.engines.probe.text import inline
 from lamplighter.engines.probe.watch import ProbeSession, failing
 
-_PORTS = {"http": 80, "https": 443}
 STAGE_NOUNS = {
     "dns": "the DNS lookup",
     "tcp": "the TCP connection",
@@ -65,32 +55,17 @@ async def isolate(outcome: CheckOutcome) -> FailedStage:
 
 def _parts(check: Check) -> Iterator[tuple[str, Check]]:
     """Yield what a check does before its own last stage, each as a check of its own."""
-    host, port, encrypted = _target(check)
-    if not host:
+    if check.endpoint is None:
         return
+    host, port = check.endpoint
     more = {"timeout": check.timeout, "retries": 0}
     if not _is_address(host):
         yield "dns", DnsCheck(name="dns", host=host, **more)  # type: ignore[arg-type]  # seconds and a count
-    if isinstance(check, HttpCheck | TlsCheck | PostgresCheck | RedisCheck):
+    if not isinstance(check, TcpCheck):
         yield "tcp", TcpCheck(name="tcp", host=host, port=port, **more)  # type: ignore[arg-type]  # as above
     # a check that trusts any certificate does not fail for an old one, as one of TLS does
-    if encrypted and isinstance(check, HttpCheck) and check.verify_tls:
+    if isinstance(check, HttpCheck) and check.url.startswith("https:") and check.verify_tls:
         yield "tls", TlsCheck(name="tls", host=host, port=port, **more)  # type: ignore[arg-type]  # as above
-
-
-def _target(check: Check) -> tuple[str, int, bool]:
-    match check:
-        case HttpCheck(url=url):
-            parts = urlsplit(url)
-            return parts.hostname or "", parts.port or _PORTS[parts.scheme], parts.scheme == "https"
-        case (
-            TcpCheck(host=host, port=port)
-            | TlsCheck(host=host, port=port)
-            | PostgresCheck(host=host, port=port)
-            | RedisCheck(host=host, port=port)
-        ):
-            return host, port, False
-    return "", 0, False
 
 
 def _is_address(host: str) -> bool:

@@ -176,6 +176,9 @@ class _Wire:
     passed: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
 
 
+_FACTS: Final = tuple(each.name for each in fields(RoundFacts) if each.name != "needs")
+
+
 def read(raw: bytes) -> ProbeRequest:
     """Return the request that these bytes are; ValueError says what is wrong with them."""
     try:
@@ -192,18 +195,7 @@ def read(raw: bytes) -> ProbeRequest:
         dry_run=wire.dry_run,
         logs=wire.logs,
         fix_only=wire.fix_only,
-        facts=RoundFacts(
-            now=wire.now,
-            memories=wire.memories,
-            history=wire.history,
-            uses=wire.uses,
-            findings=wire.findings,
-            waiting=wire.waiting,
-            parked=wire.parked,
-            known_fix=wire.known_fix,
-            failed=wire.failed,
-            passed=wire.passed,
-        ),
+        facts=RoundFacts(**{name: getattr(wire, name) for name in _FACTS}),
     )
     needs = {each.name: [name.name for name in request.needs(each)] for each in request.services}
     return replace(request, facts=replace(request.facts, needs=needs))

@@ -7,12 +7,11 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.formats import serialize as plain
 from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import Page, Statement, newest_first
+from lamplighter.repository.store.statements import Page, PublishedRows, Statement, newest_first
 from lamplighter.repository.store.tables import alerts, reader
 
 ENTITY: Final = "alert"
@@ -67,9 +66,7 @@ async def insert(
         "last_at": now,
         **more,
     }
-    held = _from_row(await db.fetch_one(sa.insert(alerts).values(**values).returning(alerts)))
-    await _publish(db, held, ChangeOp.CREATED, now=now)
-    return held
+    return await _rows.insert(db, values, now=now)
 
 
 async def list_candidates(db: Database, source: str, alert: Alert) -> list[AlertIncident]:
@@ -143,16 +140,9 @@ async def page(
 async def _update(
     db: Database, incident: AlertIncident, values: Mapping[str, Any], *, now: datetime
 ) -> AlertIncident:
-    statement = (
-        sa.update(alerts)
-        .where(alerts.c.id == incident.id)
-        .values(**values, version=alerts.c.version + 1)
-        .returning(alerts)
-    )
-    changed = _from_row(await db.fetch_one(statement))
-    await _publish(db, changed, ChangeOp.UPDATED, now=now)
+    [changed] = await _rows.update(db, [alerts.c.id == incident.id], values, now=now)
     return changed
 
 
-_publish = publisher(ENTITY, plain.alert)
 _from_row: Final = reader(AlertIncident)
+_rows: Final = PublishedRows(alerts, _from_row, publisher(ENTITY, plain.alert))

@@ -42,6 +42,7 @@ _BEGAN: Final = (
     .correlate(checks)
 )
 _MAX_CACHED: Final = 64
+_RESULT: Final = tuple({each.name for each in checks.c} - {"id", "session_id", "at"})
 
 
 CheckKey = tuple[str, str]
@@ -66,21 +67,8 @@ class CheckDay(NamedTuple):
 
 async def insert(db: Database, session_id: int, result: CheckResult, *, now: datetime) -> None:
     """Keep the result of a check, and count it in its day."""
-    statement = sa.insert(checks).values(
-        session_id=session_id,
-        service=result.service,
-        name=result.name,
-        kind=result.kind,
-        ok=result.ok,
-        status=result.status,
-        latency_ms=result.latency_ms,
-        attempts=result.attempts,
-        flapped=result.flapped,
-        warned=result.warned,
-        detail=result.detail,
-        at=now,
-    )
-    await db.execute(statement)
+    values = {name: getattr(result, name) for name in _RESULT}
+    await db.execute(sa.insert(checks).values(session_id=session_id, at=now, **values))
     await _count_in_day(db, result, stamp(now)[:10])
 
 

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.cooldown import (
     LONGEST_WINDOW,
     SPENDING_OUTCOMES,
@@ -25,6 +24,7 @@ from lamplighter.repository.store.session_tables import incident_sessions
 from lamplighter.repository.store.statements import (
     Fetch,
     Page,
+    PublishedRows,
     Statement,
     fetch_list,
     newest_first,
@@ -56,22 +56,10 @@ async def insert(
     **columns: Any,
 ) -> CooldownUse:
     """Record a use. `columns` are further columns: name, text, attempts, marked, settled_at."""
-    statement = (
-        sa.insert(cooldowns)
-        .values(
-            service=service,
-            action=action,
-            outcome=outcome,
-            session_id=session_id,
-            tier=tier,
-            created_at=now,
-            **{"text": "", "attempts": 0, "marked": False, **columns},
-        )
-        .returning(cooldowns)
-    )
-    use = _use(await db.fetch_one(statement))
-    await _publish(db, use, ChangeOp.CREATED, now=now)
-    return use
+    values = {"service": service, "action": action, "outcome": outcome}
+    by = {"session_id": session_id, "tier": tier, "created_at": now}
+    usual = {"text": "", "attempts": 0, "marked": False}
+    return await _rows.insert(db, {**values, **by, **usual, **columns}, now=now)
 
 
 async def insert_settled(
@@ -102,7 +90,7 @@ async def insert_settled(
 
 async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> CooldownUse:
     """Change a use: its outcome, text, attempts, healthy_after, or that a marker reported it."""
-    (use,) = await _update(db, [cooldowns.c.id == use_id], values, now=now)
+    (use,) = await _rows.update(db, [cooldowns.c.id == use_id], values, now=now)
     return use
 
 
@@ -121,7 +109,7 @@ async def record_recovery(
         (cooldowns.c.outcome == UseOutcome.UNCONFIRMED, sa.literal(UseOutcome.SUCCESS.value)),
         else_=cooldowns.c.outcome,
     )
-    await _update(db, conditions, {"healthy_after": seconds, "outcome": confirmed}, now=now)
+    await _rows.update(db, conditions, {"healthy_after": seconds, "outcome": confirmed}, now=now)
 
 
 async def clear(
@@ -145,12 +133,14 @@ async def clear(
     ]
     if action is not None:
         conditions.append(cooldowns.c.action == action)
-    return await _update(db, conditions, _cleared(now, by, act_id), now=now)
+    return await _rows.update(db, conditions, _cleared(now, by, act_id), now=now)
 
 
 async def restore(db: Database, act_id: int, *, now: datetime) -> list[CooldownUse]:
     """Let what an operator's act cleared count again."""
-    return await _update(db, [cooldowns.c.act_id == act_id], _cleared(None, None, None), now=now)
+    return await _rows.update(
+        db, [cooldowns.c.act_id == act_id], _cleared(None, None, None), now=now
+    )
 
 
 def _cleared(at: datetime | None, by: str | None, act_id: int | None) -> dict[str, Any]:
@@ -164,7 +154,7 @@ async def abandon(db: Database, session_id: int, text: str, *, now: datetime) ->
         cooldowns.c.outcome == UseOutcome.RESERVED,
     ]
     values = {"outcome": UseOutcome.ABANDONED, "text": text, "settled_at": now}
-    return await _update(db, conditions, values, now=now)
+    return await _rows.update(db, conditions, values, now=now)
 
 
 async def unmarked(
@@ -285,25 +275,6 @@ async def _spellings(db: Database, service: str) -> list[str]:
     ]
 
 
-async def _update(
-    db: Database,
-    conditions: Sequence[sa.ColumnElement[bool]],
-    values: dict[str, Any],
-    *,
-    now: datetime,
-) -> list[CooldownUse]:
-    statement = (
-        sa.update(cooldowns)
-        .where(*conditions)
-        .values(**values, version=cooldowns.c.version + 1)
-        .returning(cooldowns)
-    )
-    found = sorted(map(_use, await db.fetch_all(statement)), key=lambda use: use.id)
-    for use in found:
-        await _publish(db, use, ChangeOp.UPDATED, now=now)
-    return found
-
-
 async def usage_of(
     db: Database, names: Sequence[str], *, now: datetime
 ) -> dict[str, tuple[CooldownStatus, ...]]:
@@ -317,5 +288,5 @@ def uses_fetch(now: datetime) -> Fetch[list[CooldownUse]]:
     return spent_fetch(now - LONGEST_WINDOW)
 
 
-_publish = publisher(ENTITY, serialize.cooldown_use)
 _use: Final = reader(CooldownUse)
+_rows: Final = PublishedRows(cooldowns, _use, publisher(ENTITY, serialize.cooldown_use))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
@@ -17,6 +17,9 @@ from lamplighter.repository.store.dialect import text_contains
 from lamplighter.repository.store.session_tables import event_groups
 from lamplighter.repository.store.statements import Key, Page, after, newest_first
 from lamplighter.repository.store.tables import events, reader
+
+if TYPE_CHECKING:
+    from lamplighter.domain.sessions.session import Session
 
 ENTITY: Final = "event"
 
@@ -71,6 +74,14 @@ async def insert(
 
     await notices.insert_for_event(db, event, now=now)
     return event
+
+
+async def insert_for(
+    db: Database, session: "Session", level: Level, text: str, *, now: datetime, **more: Any
+) -> Event:
+    """Record an event of a session; `more` are a service and another source."""
+    of_session = {"session_id": session.id, "tier": session.tier, "source": "supervisor"}
+    return await insert(db, level, text, **{**of_session, **more}, now=now)
 
 
 async def recorded_after(db: Database, text: str, service: str | None, at: datetime | None) -> bool:

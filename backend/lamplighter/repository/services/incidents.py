@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.incident import (
     EntryKind,
     Incident,
@@ -19,7 +18,14 @@ from lamplighter.domain.services.incident import (
 from lamplighter.formats import incidents as as_json
 from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.statements import Fetch, Page, Statement, fetch_list, newest_first
+from lamplighter.repository.store.statements import (
+    Fetch,
+    Page,
+    PublishedRows,
+    Statement,
+    fetch_list,
+    newest_first,
+)
 from lamplighter.repository.store.tables import (
     cooldowns,
     incident_entries,
@@ -58,23 +64,14 @@ class IncidentEntry:
 
 async def insert(db: Database, *, now: datetime, **values: Any) -> Incident:
     """Store a new incident without members."""
-    statement = sa.insert(incidents).values(
-        outcome="", action="", note="", services=[], **values, detected_at=now
-    )
-    found = _incident(await db.fetch_one(statement.returning(incidents)))
-    return await _publish(db, found, ChangeOp.CREATED, now=now)
+    usual = {"outcome": "", "action": "", "note": "", "services": [], "detected_at": now}
+    return await _rows.insert(db, {**usual, **values}, now=now)
 
 
 async def update(db: Database, incident_id: int, *, now: datetime, **values: Any) -> Incident:
     """Change an incident."""
-    statement = (
-        sa.update(incidents)
-        .where(incidents.c.id == incident_id)
-        .values(**values, version=incidents.c.version + 1)
-        .returning(incidents)
-    )
-    found = _incident(await db.fetch_one(statement))
-    return await _publish(db, found, ChangeOp.UPDATED, now=now)
+    [incident] = await _rows.update(db, [incidents.c.id == incident_id], values, now=now)
+    return incident
 
 
 async def get(db: Database, incident_id: int) -> Incident | None:
@@ -450,5 +447,5 @@ def _of_service(service: str) -> sa.Select[Any]:
     )
 
 
-_publish = publisher(ENTITY, as_json.incident)
 _incident: Final = reader(Incident)
+_rows: Final = PublishedRows(incidents, _incident, publisher(ENTITY, as_json.incident))

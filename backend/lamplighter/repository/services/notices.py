@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.notice import (
@@ -24,7 +23,7 @@ from lamplighter.domain.services.notice import (
 from lamplighter.domain.text import abridge, clean_lines, one_line, shorten
 from lamplighter.formats import serialize as plain
 from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import Page, newest_first
+from lamplighter.repository.store.statements import Page, PublishedRows, newest_first
 from lamplighter.repository.store.tables import (
     devices,
     events,
@@ -71,9 +70,7 @@ async def insert(
         "created_at": now,
         **more,
     }
-    notice = _notice(await db.fetch_one(sa.insert(notices).values(**values).returning(notices)))
-    await _publish(db, notice, ChangeOp.CREATED, now=now)
-    return notice
+    return await _rows.insert(db, values, now=now)
 
 
 async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None:
@@ -153,7 +150,7 @@ async def leave_to_incident(
     """Suppress what `was_alarmed` asks for and waits to be sent: an incident notifies of it."""
     waiting = notices.c.state == NoticeState.WAITING
     values = {"state": NoticeState.SUPPRESSED, "next_at": None, "problem": BY_INCIDENT}
-    await _change(db, sa.and_(waiting, *_alarms(services, by, start)), values, now=now)
+    await _rows.update(db, [waiting, *_alarms(services, by, start)], values, now=now)
 
 
 def _alarms(
@@ -204,21 +201,21 @@ async def claim(db: Database, *, limit: int, now: datetime) -> list[Notice]:
         .limit(limit)
     )
     values = {"state": NoticeState.SENDING, "attempts": notices.c.attempts + 1}
-    return await _change(db, notices.c.id.in_(chosen), values, now=now)
+    return await _rows.update(db, [notices.c.id.in_(chosen)], values, now=now)
 
 
 async def release_claimed(db: Database, *, now: datetime) -> list[Notice]:
     """Let those wait again that were under way when their sender died."""
     values = {"state": NoticeState.WAITING, "next_at": now}
-    return await _change(db, notices.c.state == NoticeState.SENDING, values, now=now)
+    return await _rows.update(db, [notices.c.state == NoticeState.SENDING], values, now=now)
 
 
 async def settle(
     db: Database, ids: Sequence[int], state: NoticeState, *, now: datetime, **values: Any
 ) -> list[Notice]:
     """Say what became of notices that were under way."""
-    conditions = notices.c.id.in_(ids) & notices.c.state.in_(OPEN_STATES)
-    return await _change(db, conditions, {"state": state, **values}, now=now)
+    conditions = [notices.c.id.in_(ids), notices.c.state.in_(OPEN_STATES)]
+    return await _rows.update(db, conditions, {"state": state, **values}, now=now)
 
 
 async def set_reached(db: Database, ids: Sequence[int], marks: Collection[str]) -> None:
@@ -305,20 +302,5 @@ async def _was_sent(
     return await db.fetch_val(query) is not None
 
 
-async def _change(
-    db: Database, conditions: sa.ColumnElement[bool], values: dict[str, Any], *, now: datetime
-) -> list[Notice]:
-    statement = (
-        sa.update(notices)
-        .where(conditions)
-        .values(**values, version=notices.c.version + 1)
-        .returning(notices)
-    )
-    found = [_notice(row) for row in await db.fetch_all(statement)]
-    for notice in sorted(found, key=lambda each: each.id):
-        await _publish(db, notice, ChangeOp.UPDATED, now=now)
-    return sorted(found, key=lambda each: each.id)
-
-
-_publish = publisher(ENTITY, plain.notice)
 _notice: Final = reader(Notice)
+_rows: Final = PublishedRows(notices, _notice, publisher(ENTITY, plain.notice))

@@ -246,7 +246,7 @@ async def points(
         .order_by(check_points.c.at.desc())
         .limit(limit)
     )
-    return [_point(row) for row in reversed(await db.fetch_all(query))]
+    return [_point(row, ("at", *_POINT)) for row in reversed(await db.fetch_all(query))]
 
 
 async def all_points(
@@ -255,7 +255,10 @@ async def all_points(
     """Return what aggregates need of the results of some series between two moments."""
     queries = [_POINTS(series=each, start=start, end=end) for each, (start, end) in spans.items()]
     found = await db.fetch_each(queries)
-    return {each: [_measured(row) for row in rows] for each, rows in zip(spans, found, strict=True)}
+    return {
+        each: [_point(row, _MEASURED) for row in rows]
+        for each, rows in zip(spans, found, strict=True)
+    }
 
 
 async def aggregates(
@@ -318,13 +321,8 @@ def _series(row: Any) -> CheckSeries:
     return CheckSeries(**{**values, **more, "latencies": tuple(row["latencies"])})
 
 
-def _point(row: Any) -> SeriesPoint:
-    values = {name: row[name] for name in ("at", *_POINT)}
-    return SeriesPoint(**{**values, "state": PointState(row["state"])})
-
-
-def _measured(row: Any) -> SeriesPoint:
-    values = {name: row[name] for name in _MEASURED}
+def _point(row: Any, names: Sequence[str]) -> SeriesPoint:
+    values = {name: row[name] for name in names}
     return SeriesPoint(**{**values, "state": PointState(row["state"])})
 
 

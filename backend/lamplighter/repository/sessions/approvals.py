@@ -14,12 +14,18 @@ from lamplighter.domain.actions.approval import (
     ApprovalState,
     can_become,
 )
-from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.statements import Fetch, Key, Page, Statement, after
+from lamplighter.repository.store.statements import (
+    Fetch,
+    Key,
+    Page,
+    PublishedRows,
+    Statement,
+    after,
+)
 from lamplighter.repository.store.tables import approvals, reader
 
 ENTITY: Final = "approval"
@@ -45,26 +51,22 @@ async def insert(
     **more: Any,
 ) -> Approval:
     """Ask a person. `more` are further columns: memories, edited, replaces, note, decided_by."""
-    statement = (
-        sa.insert(approvals)
-        .values(
-            session_id=session.id,
-            tier=session.tier,
-            service=request.service,
-            action=request.action,
-            name=request.name,
-            argv=list(request.argv),
-            shown=list(displayed),
-            directory=request.directory,
-            reason=request.reason,
-            state=ApprovalState.OPEN,
-            created_at=now,
-            expires_at=expires_at,
-            **{"memories": [], "edited": False, "note": "", **more},
-        )
-        .returning(approvals)
-    )
-    return await _publish(db, _approval(await db.fetch_one(statement)), ChangeOp.CREATED, now=now)
+    values = {
+        "session_id": session.id,
+        "tier": session.tier,
+        "service": request.service,
+        "action": request.action,
+        "name": request.name,
+        "argv": list(request.argv),
+        "shown": list(displayed),
+        "directory": request.directory,
+        "reason": request.reason,
+        "state": ApprovalState.OPEN,
+        "created_at": now,
+        "expires_at": expires_at,
+    }
+    usual = {"memories": [], "edited": False, "note": ""}
+    return await _rows.insert(db, {**values, **usual, **more}, now=now)
 
 
 async def get(db: Database, number: int) -> Approval | None:
@@ -176,15 +178,9 @@ async def change_state(
 ) -> Approval | None:
     """Bring an approval from one state to another; None when it is in that state no more."""
     assert can_become(before, state), f"{before} never becomes {state}"
-    statement = (
-        sa.update(approvals)
-        .where(approvals.c.id == number)
-        .where(approvals.c.state == before)
-        .values(state=state, **values, version=approvals.c.version + 1)
-        .returning(approvals)
-    )
-    found = await _fetch(db, statement)
-    return await _publish(db, found[0], ChangeOp.UPDATED, now=now) if found else None
+    still = [approvals.c.id == number, approvals.c.state == before]
+    changed = await _rows.update(db, still, {"state": state, **values}, now=now)
+    return changed[0] if changed else None
 
 
 async def withdraw(
@@ -196,22 +192,13 @@ async def withdraw(
     now: datetime,
 ) -> list[Approval]:
     """Let nothing come any more of one approval, of those of a session, or of all."""
-    statement = (
-        sa.update(approvals)
-        .where(approvals.c.state.in_(OPEN_STATES))
-        .values(
-            state=ApprovalState.WITHDRAWN,
-            note=note,
-            version=approvals.c.version + 1,
-        )
-        .returning(approvals)
-    )
+    chosen: list[sa.ColumnElement[bool]] = [approvals.c.state.in_(OPEN_STATES)]
     if number is not None:
-        statement = statement.where(approvals.c.id == number)
+        chosen.append(approvals.c.id == number)
     if session_id is not None:
-        statement = statement.where(approvals.c.session_id == session_id)
-    found = await _fetch(db, statement)
-    return [await _publish(db, each, ChangeOp.UPDATED, now=now) for each in found]
+        chosen.append(approvals.c.session_id == session_id)
+    values = {"state": ApprovalState.WITHDRAWN, "note": note}
+    return await _rows.update(db, chosen, values, now=now)
 
 
 async def page(
@@ -259,11 +246,9 @@ def _same_command(argv: Sequence[str], directory: str | None) -> list[sa.ColumnE
     ]
 
 
-_publish = publisher(ENTITY, serialize.approval)
-
-
 async def _fetch(db: Database, query: Any) -> list[Approval]:
     return [_approval(row) for row in await db.fetch_all(query)]
 
 
 _approval: Final = reader(Approval)
+_rows: Final = PublishedRows(approvals, _approval, publisher(ENTITY, serialize.approval))

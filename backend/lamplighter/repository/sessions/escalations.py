@@ -6,13 +6,12 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.domain.sessions.session import Status
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import Fetch, Statement
+from lamplighter.repository.store.statements import Fetch, PublishedRows, Statement
 from lamplighter.repository.store.tables import escalations, reader, sessions
 
 ENTITY: Final = "escalation"
@@ -39,22 +38,9 @@ async def insert(
     )
     if existing:
         return existing[0]
-    statement = (
-        sa.insert(escalations)
-        .values(
-            session_id=session_id,
-            tier=tier,
-            service=service,
-            reason=reason,
-            state=state,
-            why=why,
-            created_at=now,
-        )
-        .returning(escalations)
-    )
-    (found,) = await _fetch(db, statement)
-    await _publish(db, found, ChangeOp.CREATED, now=now)
-    return found
+    values = {"session_id": session_id, "tier": tier, "service": service, "reason": reason}
+    more = {"state": state, "why": why, "created_at": now}
+    return await _rows.insert(db, {**values, **more}, now=now)
 
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Escalation]:
@@ -145,7 +131,7 @@ async def change_state(
     """Change the state of a session's escalations."""
     conditions = [escalations.c.session_id == session_id, escalations.c.state == before]
     values = {"state": after, "why": why, "child_id": child_id}
-    return await _update(db, conditions, values, now=now)
+    return await _rows.update(db, conditions, values, now=now)
 
 
 async def get(db: Database, number: int) -> Escalation | None:
@@ -166,7 +152,7 @@ async def close(db: Database, service: str, *, why: str, now: datetime) -> list[
     if not numbers:
         return []
     values = {"state": EscalationState.CLOSED, "why": why, "closed_at": now}
-    return await _update(db, [escalations.c.id.in_(numbers), waiting], values, now=now)
+    return await _rows.update(db, [escalations.c.id.in_(numbers), waiting], values, now=now)
 
 
 async def reopen(
@@ -178,7 +164,7 @@ async def reopen(
     reopened: list[Escalation] = []
     for each in await _fetch(db, sa.select(escalations).where(*handled)):
         one, own = [escalations.c.id == each.id], why.get(str(each.id), "")
-        reopened += await _update(db, one, {**values, "why": own}, now=now)
+        reopened += await _rows.update(db, one, {**values, "why": own}, now=now)
     return reopened
 
 
@@ -187,30 +173,9 @@ async def why_for_people(db: Database) -> dict[str, str]:
     return {str(each.id): each.why for each in await _fetch(db, _FOR_PEOPLE())}
 
 
-async def _update(
-    db: Database,
-    conditions: Sequence[sa.ColumnElement[bool]],
-    values: dict[str, Any],
-    *,
-    now: datetime,
-) -> list[Escalation]:
-    statement = (
-        sa.update(escalations)
-        .where(*conditions)
-        .values(**values, version=escalations.c.version + 1)
-        .returning(escalations)
-    )
-    found = await _fetch(db, statement)
-    for each in found:
-        await _publish(db, each, ChangeOp.UPDATED, now=now)
-    return found
-
-
-_publish = publisher(ENTITY, serialize.escalation)
-
-
 async def _fetch(db: Database, query: Any) -> list[Escalation]:
     return [_escalation(row) for row in await db.fetch_all(query)]
 
 
 _escalation: Final = reader(Escalation)
+_rows: Final = PublishedRows(escalations, _escalation, publisher(ENTITY, serialize.escalation))

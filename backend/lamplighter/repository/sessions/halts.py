@@ -6,10 +6,9 @@ from typing import Final
 import sqlalchemy as sa
 
 from lamplighter.domain.actions.halt import Halt, HaltSource
-from lamplighter.domain.change import ChangeOp
 from lamplighter.formats import serialize as plain
 from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import PublishedRows, Statement
 from lamplighter.repository.store.tables import halts, reader
 
 ENTITY: Final = "halt"
@@ -25,10 +24,7 @@ _ACTIVE: Final = Statement(
 async def insert(db: Database, way: HaltSource, *, reason: str, by: str, now: datetime) -> Halt:
     """Halt everything."""
     values = {"way": way, "reason": reason, "pulled_by": by, "pulled_at": now}
-    statement = sa.insert(halts).values(**values).returning(halts)
-    halt = _halt(await db.fetch_one(statement))
-    await _publish(db, halt, ChangeOp.CREATED, now=now)
-    return halt
+    return await _rows.insert(db, values, now=now)
 
 
 async def get_active(db: Database, way: HaltSource = HaltSource.ROW) -> Halt | None:
@@ -44,20 +40,10 @@ async def is_halted(db: Database) -> bool:
 
 async def release(db: Database, halt_id: int, *, by: str, now: datetime) -> Halt | None:
     """Release this halt; None when it is no longer active."""
-    statement = (
-        sa.update(halts)
-        .where(halts.c.id == halt_id)
-        .where(halts.c.released_at.is_(None))
-        .values(released_by=by, released_at=now, version=halts.c.version + 1)
-        .returning(halts)
-    )
-    row = await db.fetch_one(statement)
-    if row is None:
-        return None
-    halt = _halt(row)
-    await _publish(db, halt, ChangeOp.UPDATED, now=now)
-    return halt
+    holds = [halts.c.id == halt_id, halts.c.released_at.is_(None)]
+    released = await _rows.update(db, holds, {"released_by": by, "released_at": now}, now=now)
+    return released[0] if released else None
 
 
-_publish = publisher(ENTITY, plain.halt)
 _halt: Final = reader(Halt)
+_rows: Final = PublishedRows(halts, _halt, publisher(ENTITY, plain.halt))

@@ -11,7 +11,7 @@ from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import RequestState, SessionPlan, SessionRequest, Trigger
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import Page, newest_first
+from lamplighter.repository.store.statements import Page, PublishedRows, newest_first
 from lamplighter.repository.store.tables import reader, requests
 
 ENTITY = "request"
@@ -140,20 +140,11 @@ async def _update(
     *,
     now: datetime,
 ) -> SessionRequest | None:
-    statement = (
-        sa.update(requests)
-        .where(requests.c.id == request_id)
-        .where(requests.c.state == waiting)
-        .values(**values, version=requests.c.version + 1)
-        .returning(requests)
-    )
-    row = await db.fetch_one(statement)
-    if row is None:
-        return None
-    request = _request(row)
-    await _publish(db, request, ChangeOp.UPDATED, now=now)
-    return request
+    found = [requests.c.id == request_id, requests.c.state == waiting]
+    changed = await _rows.update(db, found, values, now=now)
+    return changed[0] if changed else None
 
 
 _publish = publisher(ENTITY, serialize.request)
 _request: Final = reader(SessionRequest)
+_rows: Final = PublishedRows(requests, _request, _publish)

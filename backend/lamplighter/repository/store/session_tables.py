@@ -2,15 +2,22 @@
 
 import sqlalchemy as sa
 
-from lamplighter.repository.store.dialect import NUMBER, Flag, Json, UTCDateTime, metadata
+from lamplighter.repository.store.dialect import (
+    NUMBER,
+    Flag,
+    Json,
+    UTCDateTime,
+    metadata,
+    optional,
+    required,
+)
 
 retellings = sa.Table(
     "retellings",
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
     sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("query", sa.Text, nullable=False),
-    sa.Column("injected", sa.Text, nullable=False),
+    *required(sa.Text, "query", "injected"),
     sa.Column("tokens", NUMBER, nullable=False),
     sa.Column("placements", Json, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
@@ -21,9 +28,7 @@ transcript_messages = sa.Table(
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
     sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("key", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
+    *required(sa.Text, "key", "role", "text"),
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("deleted_at", UTCDateTime),
 )
@@ -52,10 +57,7 @@ aliases = sa.Table(
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
     sa.Column("entity_id", NUMBER, nullable=False),
-    sa.Column("project", sa.Text, nullable=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("folded", sa.Text, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
+    *required(sa.Text, "project", "name", "folded", "source"),
     sa.Column("created_at", UTCDateTime, nullable=False),
 )
 
@@ -63,8 +65,7 @@ graph_evidence = sa.Table(
     "graph_evidence",
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("entity_id", NUMBER),
-    sa.Column("relationship_id", NUMBER),
+    *optional(NUMBER, "entity_id", "relationship_id"),
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("source_id", NUMBER, nullable=False),
     sa.Column("confidence", sa.Double, nullable=False),
@@ -79,8 +80,7 @@ graph_steps = sa.Table(
     sa.Column("act_id", NUMBER, nullable=False),
     sa.Column("table_name", sa.Text, nullable=False),
     sa.Column("row_id", NUMBER, nullable=False),
-    sa.Column("before", Json),
-    sa.Column("after", Json),
+    *optional(Json, "before", "after"),
 )
 
 graph_position = sa.Table(
@@ -108,9 +108,7 @@ notebook_pages = sa.Table(
     metadata,
     sa.Column("home", sa.Text, primary_key=True),
     sa.Column("path", sa.Text, primary_key=True),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("previous", sa.Text, nullable=False),
-    sa.Column("digest", sa.Text, nullable=False),
+    *required(sa.Text, "text", "previous", "digest"),
     sa.Column("earlier", Json, nullable=False),
     sa.Column("pending", NUMBER, nullable=False),
     sa.Column("written_at", UTCDateTime),
@@ -151,10 +149,8 @@ verifications = sa.Table(
     sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("version", NUMBER, nullable=False),
-    sa.Column("evidence", Json, nullable=False),
-    sa.Column("untested", Json, nullable=False),
-    sa.Column("checked_at", UTCDateTime),
-    sa.Column("marked_at", UTCDateTime),
+    *required(Json, "evidence", "untested"),
+    *optional(UTCDateTime, "checked_at", "marked_at"),
     sa.Column("mark", sa.Text, nullable=False),
 )
 
@@ -169,21 +165,15 @@ check_series = sa.Table(
     "check_series",
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("service", sa.Text, nullable=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("changed_at", UTCDateTime),
-    sa.Column("checked_at", UTCDateTime),
+    *required(sa.Text, "service", "name", "kind", "state"),
+    *optional(UTCDateTime, "changed_at", "checked_at"),
     sa.Column("streak", NUMBER, nullable=False),
     sa.Column("latency_ms", sa.Double),
     sa.Column("status", NUMBER),
-    sa.Column("attempts", NUMBER, nullable=False),
-    sa.Column("late_ms", NUMBER, nullable=False),
+    *required(NUMBER, "attempts", "late_ms"),
     sa.Column("detail", sa.Text, nullable=False),
     sa.Column("silent", Flag, nullable=False),
-    sa.Column("folded_to", UTCDateTime),
-    sa.Column("day_folded_to", UTCDateTime),
+    *optional(UTCDateTime, "folded_to", "day_folded_to"),
     sa.Column("latencies", Json, nullable=False),
 )
 
@@ -195,8 +185,7 @@ check_points = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("latency_ms", sa.Double),
     sa.Column("status", NUMBER),
-    sa.Column("attempts", NUMBER, nullable=False),
-    sa.Column("late_ms", NUMBER, nullable=False),
+    *required(NUMBER, "attempts", "late_ms"),
     sa.Column("detail", sa.Text, nullable=False),
     sa.Column("silent", Flag, nullable=False),
 )
@@ -207,14 +196,9 @@ check_aggregates = sa.Table(
     sa.Column("span", sa.Text, primary_key=True),
     sa.Column("series_id", NUMBER, primary_key=True, autoincrement=False),
     sa.Column("at", UTCDateTime, primary_key=True),
-    sa.Column("count", NUMBER, nullable=False),
-    sa.Column("failures", NUMBER, nullable=False),
-    sa.Column("warnings", NUMBER, nullable=False),
-    sa.Column("p50_ms", sa.Double),
-    sa.Column("p95_ms", sa.Double),
-    sa.Column("max_ms", sa.Double),
-    sa.Column("silent", NUMBER, nullable=False),
-    sa.Column("silent_failures", NUMBER, nullable=False),
+    *required(NUMBER, "count", "failures", "warnings"),
+    *optional(sa.Double, "p50_ms", "p95_ms", "max_ms"),
+    *required(NUMBER, "silent", "silent_failures"),
 )
 
 declarations = sa.Table(
@@ -273,12 +257,8 @@ event_groups = sa.Table(
     sa.Column("level", sa.Text, nullable=False),
     sa.Column("service", sa.Text),
     sa.Column("text", sa.Text, nullable=False),
-    *(
-        sa.Column(name, NUMBER, nullable=False)
-        for name in ("count", "first_id", "last_id", "sessions")
-    ),
-    sa.Column("first_at", UTCDateTime, nullable=False),
-    sa.Column("last_at", UTCDateTime, nullable=False),
+    *required(NUMBER, "count", "first_id", "last_id", "sessions"),
+    *required(UTCDateTime, "first_at", "last_at"),
     sa.Column("session_id", NUMBER),
 )
 """Groups of equal events: triggers maintain them, see `repository.upkeep.maintained`."""
@@ -299,7 +279,7 @@ memory_periods = sa.Table(
     sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
     sa.Column("entry_id", NUMBER, primary_key=True, autoincrement=False),
     sa.Column("present", NUMBER, nullable=False),
-    *(sa.Column(name, sa.Text) for name in ("service", "category", "project")),
+    *optional(sa.Text, "service", "category", "project"),
     sa.Column("active", NUMBER),
     sa.Column("confidence", sa.Double),
     sa.Column("updated_at", sa.Text),

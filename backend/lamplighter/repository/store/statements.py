@@ -10,6 +10,7 @@ A page continues after the last row, despite concurrent inserts and deletes.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
@@ -20,7 +21,7 @@ from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.repository.store.dialect import Stamp, UTCDateTime
 
 if TYPE_CHECKING:
-    from lamplighter.repository.store.database import Database
+    from lamplighter.repository.store.database import Database, Publish
 
 T = TypeVar("T")
 Processor = Callable[[Any], Any]
@@ -302,3 +303,38 @@ async def newest_first(
     rows = await db.fetch_all(query.order_by(number.desc()).limit(limit + 1))
     behind = [rows[limit - 1][number.name]] if len(rows) > limit else None
     return Page([read(row) for row in rows[:limit]], behind)
+
+
+class PublishedRows(Generic[T]):
+    """Writes rows of an entity; each change is published, with the row as it is after it."""
+
+    def __init__(self, table: sa.Table, read: Callable[[Any], T], publish: "Publish[T]") -> None:
+        self._table, self._read, self._publish = table, read, publish
+
+    async def insert(self, db: "Database", values: Mapping[str, Any], *, now: datetime) -> T:
+        """Insert a row; call it within `writing`, as `update`."""
+        from lamplighter.domain.change import ChangeOp  # a reading command writes no row
+
+        statement = sa.insert(self._table).values(**values).returning(self._table)
+        made = self._read(await db.fetch_one(statement))
+        return await self._publish(db, made, ChangeOp.CREATED, now=now)
+
+    async def update(
+        self,
+        db: "Database",
+        conditions: Iterable[sa.ColumnElement[bool]],
+        values: Mapping[str, Any],
+        *,
+        now: datetime,
+    ) -> list[T]:
+        """Change the rows that meet all conditions; return them in the order of their numbers."""
+        from lamplighter.domain.change import ChangeOp
+
+        statement = (
+            sa.update(self._table)
+            .where(*conditions)
+            .values(**values, version=self._table.c.version + 1)
+            .returning(self._table)
+        )
+        rows = sorted(await db.fetch_all(statement), key=itemgetter("id"))
+        return [await self._publish(db, self._read(row), ChangeOp.UPDATED, now=now) for row in rows]

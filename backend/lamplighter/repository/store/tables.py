@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
@@ -20,6 +20,8 @@ from lamplighter.repository.store.dialect import (
     LenientMoment,
     UTCDateTime,
     metadata,
+    optional,
+    required,
 )
 from lamplighter.repository.store.session_tables import aliases as aliases
 from lamplighter.repository.store.session_tables import check_aggregates as check_aggregates
@@ -46,8 +48,7 @@ codes = sa.Table(
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
     sa.Column("secret_hash", sa.Text, nullable=False),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("expires_at", UTCDateTime, nullable=False),
+    *required(UTCDateTime, "created_at", "expires_at"),
     sa.Column("used_at", UTCDateTime),
 )
 
@@ -57,9 +58,7 @@ findings = sa.Table(
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
     sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("service", sa.Text, nullable=False),
-    sa.Column("check", sa.Text, nullable=False),
-    sa.Column("stage", sa.Text, nullable=False),
+    *required(sa.Text, "service", "check", "stage"),
     sa.Column("cause", sa.Text),
     sa.Column("detail", sa.Text, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
@@ -70,9 +69,7 @@ checks = sa.Table(
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
     sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("service", sa.Text, nullable=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
+    *required(sa.Text, "service", "name", "kind"),
     sa.Column("ok", Flag, nullable=False),
     sa.Column("status", NUMBER),
     sa.Column("latency_ms", sa.Double),
@@ -88,9 +85,7 @@ days = sa.Table(
     metadata,
     sa.Column("service", sa.Text, primary_key=True),
     sa.Column("day", sa.Text, primary_key=True),
-    sa.Column("looks", NUMBER, nullable=False),
-    sa.Column("failed", NUMBER, nullable=False),
-    sa.Column("warned", NUMBER, nullable=False),
+    *required(NUMBER, "looks", "failed", "warned"),
 )
 
 
@@ -114,8 +109,7 @@ terms = sa.Table(
     "terms",
     metadata,
     sa.Column("id", NUMBER, primary_key=True, autoincrement=False),
-    *(sa.Column(name, sa.Text, nullable=False) for name in FIELDS),
-    sa.Column("scope", sa.Text, nullable=False),
+    *required(sa.Text, *FIELDS, "scope"),
     sa.Column("size", sa.Double, nullable=False),
 )
 unindexed = sa.Table(
@@ -143,8 +137,7 @@ embeddings = sa.Table(
         nullable=False,
         unique=True,
     ),
-    sa.Column("model", sa.Text, nullable=False),
-    sa.Column("of", sa.Text, nullable=False),
+    *required(sa.Text, "model", "of"),
     sa.Column("code", sa.LargeBinary, nullable=False),
     sa.Column("vector", sa.LargeBinary, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
@@ -158,17 +151,13 @@ history = sa.Table(
     "history",
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("memory_id", NUMBER, nullable=False),
-    sa.Column("version", NUMBER, nullable=False),
+    *required(NUMBER, "memory_id", "version"),
     sa.Column("at", UTCDateTime, nullable=False),
     sa.Column("actor", sa.Text, nullable=False),
     sa.Column("session_id", NUMBER),
-    sa.Column("cause", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("before", Json),
-    sa.Column("after", Json),
-    sa.Column("review_id", NUMBER),
-    sa.Column("act_id", NUMBER),
+    *required(sa.Text, "cause", "reason"),
+    *optional(Json, "before", "after"),
+    *optional(NUMBER, "review_id", "act_id"),
 )
 
 acts = sa.Table(
@@ -180,8 +169,7 @@ acts = sa.Table(
     sa.Column("undoes", NUMBER),
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("actor", sa.Text, nullable=False),
-    sa.Column("memory_id", NUMBER),
-    sa.Column("review_id", NUMBER),
+    *optional(NUMBER, "memory_id", "review_id"),
     sa.Column("service", sa.Text),
     sa.Column("changed", NUMBER),
     sa.Column("subject", sa.Text),
@@ -191,8 +179,7 @@ links = sa.Table(
     "links",
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("memory_id", NUMBER, nullable=False),
-    sa.Column("target_id", NUMBER, nullable=False),
+    *required(NUMBER, "memory_id", "target_id"),
     sa.Column("what", sa.Text, nullable=False),
     sa.Column("session_id", NUMBER),
     sa.Column("created_at", UTCDateTime, nullable=False),
@@ -203,10 +190,7 @@ analyses = sa.Table(
     "analyses",
     metadata,
     sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
-    sa.Column("lexicon", sa.Text, nullable=False),
-    sa.Column("observation", sa.Text, nullable=False),
-    sa.Column("terms", sa.Text, nullable=False),
-    sa.Column("analysis", sa.Text, nullable=False),
+    *required(sa.Text, "lexicon", "observation", "terms", "analysis"),
 )
 
 leases = sa.Table(
@@ -214,8 +198,7 @@ leases = sa.Table(
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
-    sa.Column("epoch", NUMBER, nullable=False),
-    sa.Column("pid", NUMBER, nullable=False),
+    *required(NUMBER, "epoch", "pid"),
     sa.Column("engine", sa.Text, nullable=False),
     sa.Column("interval_seconds", sa.Double, nullable=False),
     sa.Column("dry_run", Flag, nullable=False),
@@ -230,11 +213,9 @@ exposures = sa.Table(
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
     sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("memory_id", NUMBER, nullable=False),
-    sa.Column("version", NUMBER, nullable=False),
+    *required(NUMBER, "memory_id", "version"),
     sa.Column("position", NUMBER),
-    sa.Column("why", sa.Text, nullable=False),
-    sa.Column("line", sa.Text, nullable=False),
+    *required(sa.Text, "why", "line"),
     sa.Column("retelling", NUMBER),
 )
 
@@ -242,11 +223,8 @@ prompts = sa.Table(
     "prompts",
     metadata,
     sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), primary_key=True),
-    sa.Column("system", sa.Text, nullable=False),
-    sa.Column("injected", sa.Text, nullable=False),
-    sa.Column("message", sa.Text, nullable=False),
-    sa.Column("tokens", NUMBER, nullable=False),
-    sa.Column("budget", NUMBER, nullable=False),
+    *required(sa.Text, "system", "injected", "message"),
+    *required(NUMBER, "tokens", "budget"),
 )
 
 TYPES: Final[Mapping[type[Any], Any]] = {
@@ -337,41 +315,8 @@ _REFERENCES: Final[Mapping[str, Mapping[str, str]]] = {
 
 _making: Final = RLock()
 
-if TYPE_CHECKING:
-    alerts: sa.Table
-    approvals: sa.Table
-    changes: sa.Table
-    client_prompts: sa.Table
-    cooldowns: sa.Table
-    devices: sa.Table
-    entities: sa.Table
-    escalations: sa.Table
-    events: sa.Table
-    halts: sa.Table
-    incident_members: sa.Table
-    incidents: sa.Table
-    learned_facts: sa.Table
-    logins: sa.Table
-    markers: sa.Table
-    memories: sa.Table
-    memory_checks: sa.Table
-    notebook_texts: sa.Table
-    notices: sa.Table
-    organizer_runs: sa.Table
-    outcomes: sa.Table
-    push_signals: sa.Table
-    relationships: sa.Table
-    requests: sa.Table
-    reviews: sa.Table
-    searches: sa.Table
-    service_pauses: sa.Table
-    session_activity: sa.Table
-    sessions: sa.Table
-    tokens: sa.Table
-    trash: sa.Table
 
-
-def _make(name: str) -> sa.Table:
+def __getattr__(name: str) -> sa.Table:
     """Return a table of an entity, made at its first use."""
     if name not in _ENTITIES and name != "trash":
         raise AttributeError(f"There is no table {name}.")
@@ -381,14 +326,10 @@ def _make(name: str) -> sa.Table:
     return metadata.tables[name]
 
 
-if not TYPE_CHECKING:
-    __getattr__ = _make
-
-
 def complete_metadata() -> sa.MetaData:
     """Return the metadata of all tables, those of the entities included."""
     for name in (*_ENTITIES, "trash"):
-        _make(name)
+        __getattr__(name)
     return metadata
 
 
@@ -408,7 +349,7 @@ def _trash() -> sa.Table:
         metadata,
         *(
             sa.Column(each.name, each.type, primary_key=each.primary_key, nullable=each.nullable)
-            for each in _make("memories").columns
+            for each in __getattr__("memories").columns
         ),
         sa.Column("deleted_at", UTCDateTime, nullable=False),
         sa.Column("deleted_by", sa.Text, nullable=False),

@@ -13,7 +13,9 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from importlib.util import find_spec
+from inspect import iscoroutinefunction, isfunction
+from typing import TYPE_CHECKING, Any
 
 from lamplighter.assets import newest_revision
 from lamplighter.config.settings import Settings
@@ -28,37 +30,6 @@ from lamplighter.serve.local import IDENTITY
 if TYPE_CHECKING:
     from lamplighter.serve.services_file import ServicesFile
     from lamplighter.usecases.search.semantic import SemanticSearch
-
-QUERIES: Final = frozenset(
-    {
-        "activity.list_events",
-        "activity.list_sessions",
-        "tokens.list_logins",
-        "tokens.list_tokens",
-        "approvals.get_approval",
-        "services.read_series",
-        "services.list_services",
-        "services.list_signals",
-        "approvals.list_approvals",
-        "audit.audit_topic",
-        "prompt.preview",
-        "inclusion.explain",
-        "history.list_changes",
-        "services.list_incidents",
-        "services.get_incident",
-        "services.replay_incident",
-        "services.status",
-        "graph.graph",
-        "graph.why",
-        "memories.list_memories",
-        "memories.read_memory",
-        "trash.list_trash",
-        "reviews.list_open_reviews",
-        "search.search",
-        "vectors.read_progress",
-    }
-)
-"""Modules of `serve.queries`, and their functions that may be asked for."""
 
 Query = Callable[..., Awaitable[dict[str, Any]]]
 
@@ -78,11 +49,22 @@ class QueryContext:
 
 async def answer(here: QueryContext, query: str, options: Mapping[str, Any]) -> bytes:
     """Return the answer to a query as JSON."""
-    if query not in QUERIES:
-        raise ValueError(f"Unknown query: {query}")
+    return json.dumps(await _find(query)(here, **options)).encode()
+
+
+def _find(query: str) -> Query:
+    """Return a query by its name, "module.function": a public coroutine function of this package.
+
+    Raises ValueError.
+    """
     module, _, function = query.partition(".")
-    found: Query = getattr(import_module(f"lamplighter.serve.queries.{module}"), function)
-    return json.dumps(await found(here, **options)).encode()
+    name = f"{__name__}.{module}"
+    if module.isidentifier() and find_spec(name) is not None:
+        declared = vars(import_module(name)).get(function)
+        own = isfunction(declared) and declared.__module__ == name
+        if own and iscoroutinefunction(declared) and not function.startswith("_"):
+            return declared
+    raise ValueError(f"Unknown query: {query}")
 
 
 def run(settings: Settings, query: str, options: Mapping[str, Any]) -> Any:

@@ -416,13 +416,6 @@ class Gate:
         self, service: str | None, text: str, level: Level = Level.WARNING
     ) -> None:
         async with writing(self.here.db):
-            await events.insert(
-                self.here.db,
-                level,
-                text,
-                service=service,
-                session_id=self.session.id,
-                tier=self.session.tier,
-                source="supervisor",
-                now=self.here.now(),
+            await events.insert_for(
+                self.here.db, self.session, level, text, service=service, now=self.here.now()
             )

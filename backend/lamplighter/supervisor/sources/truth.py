@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.domain.services.check import Check, HttpCheck, TcpCheck, TlsCheck
 from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.domain.verify.claims import ClaimKind, TextClaim
 from lamplighter.domain.verify.verdict import Answer, AnswerState
@@ -21,7 +19,6 @@ from lamplighter.supervisor.tools.opened import PATH
 
 MANIFEST_SECONDS: Final = 30.0
 SERVICES_FILE: Final = "services.yaml"
-_PORTS: Final = {"http": 80, "https": 443}
 _GIT: Final = (ClaimKind.COMMIT, ClaimKind.BRANCH, ClaimKind.TAG)
 _FILES: Final = (ClaimKind.PATH, ClaimKind.DIRECTORY)
 
@@ -79,7 +76,9 @@ class GroundTruth:
         service = services.find(claim.subject)
         checks = service.checks if service else ()
         ports = [
-            Declared(str(port), Path(SERVICES_FILE)) for port in map(_check_port, checks) if port
+            Declared(str(check.endpoint[1]), Path(SERVICES_FILE))
+            for check in checks
+            if check.endpoint is not None
         ]
         for manifests, _ in self._of_project(project):
             ports += manifests.ports.get(fold(claim.subject), ())
@@ -130,16 +129,6 @@ class GroundTruth:
             at, held = time.monotonic(), read_manifests(self.roots, root)
             self._manifests[root] = at, held
         return held
-
-
-def _check_port(check: Check) -> int | None:
-    match check:
-        case HttpCheck():
-            parts = urlsplit(check.url)
-            return parts.port or _PORTS.get(parts.scheme)
-        case TcpCheck() | TlsCheck():
-            return check.port
-    return None
 
 
 def _is_version(stated: str, pinned: str) -> bool:

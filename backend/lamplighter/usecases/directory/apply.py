@@ -28,9 +28,9 @@ from lamplighter.domain.memory.admit import admit_candidate, admit_edit
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
 from lamplighter.domain.memory.intents import MemoryChange
 from lamplighter.domain.memory.memory import (
+    EDITABLE_FIELDS,
     GENERAL,
-    NEVER,
-    NO_KEY,
+    NONE_WORDS,
     Edit,
     Memory,
     MemoryId,
@@ -60,11 +60,6 @@ from lamplighter.usecases.memory import curate
 
 ACTION: Final = "apply"
 CHANGED_HERE: Final = "The file {} and its memory were both changed."
-_NONES: Final = {"service": GENERAL, "topic_key": NO_KEY, "expires_at": NEVER}
-_EDITED: Final = (
-    *("category", "service", "project", "title", "tags", "scope", "topic_key", "pinned"),
-    *("expires_at", "metadata", "observation", "confidence"),
-)
 
 
 @dataclass(slots=True)
@@ -267,9 +262,9 @@ async def _change(work: _Applying, number: MemoryId, change: FileChange) -> None
     intents = decay_changes([memory], now=now, act_id=work.act.id)
     due = apply_decay(memory, now=now)
     given: dict[str, Any] = {
-        name: _NONES[name] if name in _NONES and value is None else value
+        name: NONE_WORDS[name] if name in NONE_WORDS and value is None else value
         for name, value in change.values.items()
-        if name in _EDITED
+        if name in EDITABLE_FIELDS
     }
     edit = admit_edit(Edit(**given), memory.category, here.redact)
     if edit.service not in (None, GENERAL):

@@ -35,12 +35,6 @@ async def complete(here: Context, session: Session, ending: SessionEnd) -> None:
         )
         if done is not None:
             await session_outcomes.refresh(db, [session.id], now=now)
-            await events.insert(
-                db,
-                Level.WARNING if ending.pending else Level.INFO,
-                f"Output of session {session.id} {what} {session.host}.",
-                session_id=session.id,
-                tier=session.tier,
-                source="supervisor",
-                now=now,
-            )
+            level = Level.WARNING if ending.pending else Level.INFO
+            text = f"Output of session {session.id} {what} {session.host}."
+            await events.insert_for(db, session, level, text, now=now)

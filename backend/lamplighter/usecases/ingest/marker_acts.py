@@ -249,13 +249,12 @@ async def record_event(
     now: datetime,
 ) -> None:
     """Record an event of this session; by itself unless another source is named."""
-    event = await events.insert(
+    event = await events.insert_for(
         ingest.db,
+        ingest.session,
         level,
         shorten(one_line(ingest.redact(text)), EVENT_CHARS),
         service=await service_name(ingest.db, service, ingest.services.names),
-        session_id=ingest.session.id,
-        tier=ingest.session.tier,
         source=source,
         now=now,
     )

@@ -138,15 +138,8 @@ async def record_dry_run(
             text=text,
             now=now,
         )
-        await events.insert(
-            db,
-            Level.INFO,
-            f"Dry run: {text}",
-            service=service,
-            session_id=session.id,
-            tier=session.tier,
-            source="supervisor",
-            now=now,
+        await events.insert_for(
+            db, session, Level.INFO, f"Dry run: {text}", service=service, now=now
         )
         return use
 

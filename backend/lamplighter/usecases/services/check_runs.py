@@ -33,6 +33,7 @@ from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import closing, flaps, lasting
 from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.incidents.advise import has_known_fix
+from lamplighter.usecases.services.incidents.steps import FailureContext
 from lamplighter.usecases.services.silence import mark_silent, silences_of
 
 AT_ONCE: Final = 200
@@ -151,8 +152,8 @@ async def _detect(
         now=now,
     )
     plan = replace(plan, investigate=_due(plan.investigate, flapped, failing_series, now=now))
-    more = await incident_steps.apply(db, plan, ready, services, flapping, repairs=repairs, now=now)
-    return more.union(*awaited.values())
+    here = FailureContext(db=db, failing=ready, services=services, now=now, repairs=repairs)
+    return (await incident_steps.apply(here, plan, flapping)).union(*awaited.values())
 
 
 def _watched(live: Sequence[Incident], members: Mapping[int, Sequence[IncidentMember]]) -> set[str]:

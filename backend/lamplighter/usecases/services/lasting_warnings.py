@@ -16,6 +16,7 @@ from lamplighter.repository.services import incidents, series
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import closing
 from lamplighter.usecases.services.incidents import steps as incident_steps
+from lamplighter.usecases.services.incidents.steps import FailureContext
 from lamplighter.usecases.services.silence import silences
 
 _FREE: Final = re.compile(r"([\d.]+)%(?!.*inodes)")
@@ -113,11 +114,12 @@ async def _open(
         {number: (live[number], members[number]) for number in live},
     )
     quoted = {name: [each.series for each in some] for name, some in due.items()}
+    here = FailureContext(db=db, failing=quoted, services=services, now=now)
     for group in opened:
-        await incident_steps.open_warning(db, group, quoted, now=now)
+        await incident_steps.open_warning(here, group)
     for name, number in join.items():
         if live[number].is_warning:
-            await incident_steps.join(db, live[number], [name], quoted, services, now=now)
+            await incident_steps.join(here, live[number], [name])
 
 
 async def _recover(

@@ -362,13 +362,6 @@ async def _record_event(
     source: str = "supervisor",
     now: datetime,
 ) -> None:
-    await events.insert(
-        db,
-        level,
-        text,
-        service=request.service,
-        session_id=session.id,
-        tier=session.tier,
-        source=source,
-        now=now,
+    await events.insert_for(
+        db, session, level, text, service=request.service, source=source, now=now
     )

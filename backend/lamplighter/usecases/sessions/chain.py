@@ -340,16 +340,8 @@ async def _record_escalations(
 async def _event(
     db: Database, session: Session, level: Level, text: str, service: str, *, now: datetime
 ) -> None:
-    await events.insert(
-        db,
-        level,
-        text,
-        service=None if normalize_service_name(service) == GENERAL else service,
-        session_id=session.id,
-        tier=session.tier,
-        source="supervisor",
-        now=now,
-    )
+    name = None if normalize_service_name(service) == GENERAL else service
+    await events.insert_for(db, session, level, text, service=name, now=now)
 
 
 def _newest(results: Iterable[CheckResult]) -> list[CheckResult]:

@@ -39,16 +39,9 @@ async def resume_session(
         resumed = await sessions.resume(db, session.id, epoch=epoch, now=now)
         if resumed is None:
             raise Conflict(f"Session {session.id} has already ended.")
-        await events.insert(
-            db,
-            Level.WARNING,
-            f"Session {session.id} resumes ({resumed.resumed} of at most {MAX_RESUMES} "
-            f"times): {why}",
-            session_id=session.id,
-            tier=session.tier,
-            source="supervisor",
-            now=now,
-        )
+        count = f"{resumed.resumed} of at most {MAX_RESUMES} times"
+        text = f"Session {session.id} resumes ({count}): {why}"
+        await events.insert_for(db, session, Level.WARNING, text, now=now)
         return resumed
 
 

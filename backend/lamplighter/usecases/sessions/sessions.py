@@ -289,15 +289,8 @@ async def _alarm(
     db: Database, session: Session, status: Status, reason: str, *, now: datetime
 ) -> None:
     if status in ALARMING:
-        await events.insert(
-            db,
-            ALARMING[status],
-            f"Session {session.id} {ENDED[status]}: {reason}",
-            session_id=session.id,
-            tier=session.tier,
-            source="supervisor",
-            now=now,
-        )
+        text = f"Session {session.id} {ENDED[status]}: {reason}"
+        await events.insert_for(db, session, ALARMING[status], text, now=now)
 
 
 def status_of(

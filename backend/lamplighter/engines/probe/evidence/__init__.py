@@ -4,18 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
-from urllib.parse import urlsplit
 
 from lamplighter.domain.services.check import (
     Check,
     DiskCheck,
     DnsCheck,
     DockerCheck,
-    HttpCheck,
-    PostgresCheck,
-    RedisCheck,
     SystemdCheck,
-    TcpCheck,
     TlsCheck,
 )
 from lamplighter.domain.services.service import Service
@@ -51,19 +46,10 @@ async def gather(
 
 
 def _of_machine(check: Check, request: ProbeRequest) -> Iterator[Awaitable[list[str]]]:
+    if check.endpoint is not None:
+        yield ports.holders(*check.endpoint)
     match check:
-        case HttpCheck(url=url):
-            parts = urlsplit(url)
-            port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-            yield ports.holders(parts.hostname or "", port)
-        case (
-            TcpCheck(host=host, port=port)
-            | PostgresCheck(host=host, port=port)
-            | RedisCheck(host=host, port=port)
-        ):
-            yield ports.holders(host, port)
         case TlsCheck():
-            yield ports.holders(check.host, check.port)
             yield describe_certificate(check)
         case DnsCheck(server=str(server)):
             yield ports.holders(server, check.server_port, kind="udp")

@@ -1,6 +1,7 @@
 """The steps of incidents: opened, extended and investigated."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -41,83 +42,99 @@ FailingChecks = Mapping[str, Sequence[CheckSeries]]
 FLAPPING: Final = "Each failure ended by itself. The incident ends after 5 minutes without one"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureContext:
+    """What the steps of incidents work with, in the transaction of the results.
+
+    `repairs` says that a session of tier 3 may begin where the repair is known.
+    """
+
+    db: Database
+    failing: FailingChecks
+    services: Services
+    now: datetime
+    repairs: bool = False
+
+    def evidence(self, service: str) -> str:
+        """Return what the failing checks of a service found."""
+        return evidence(self.failing[service])
+
+    def title(self, root: str, what: object = "fails") -> str:
+        """Return the title of an incident with this root."""
+        return _title(f"{root} {what}: {evidence(self.failing[root][:1])}")
+
+    async def note(self, incident: Incident, kind: EntryKind, text: str, service: str) -> None:
+        """Add an entry about a service to the timeline of an incident."""
+        await incidents.add_entry(self.db, incident.id, kind, text, service=service, now=self.now)
+
+    async def update(self, incident: Incident, **values: Any) -> Incident:
+        """Store what changes of an incident."""
+        return await incidents.update(self.db, incident.id, **values, now=self.now)
+
+    async def update_members(
+        self, incident: Incident, names: Collection[str], **values: Any
+    ) -> None:
+        """Store what changes of some services of an incident."""
+        await incidents.update_members(self.db, incident.id, names, **values)
+
+
 async def apply(
-    db: Database,
-    plan: IncidentPlan,
-    failing: FailingChecks,
-    services: Services,
-    flaps: Mapping[str, Flaps] | None = None,
-    *,
-    repairs: bool = False,
-    now: datetime,
+    here: FailureContext, plan: IncidentPlan, flaps: Mapping[str, Flaps] | None = None
 ) -> set[str]:
     """Do what a plan says, in the transaction of the results that it is made of.
 
-    `repairs` says that a session of tier 3 may begin where the repair is known. Of a root that
-    flaps, a person is notified, and no session begins. Return the services to check now: whether
-    they need an investigation shows in their next result.
+    Of a root that flaps, a person is notified, and no session begins. Return the services to
+    check now: whether they need an investigation shows in their next result.
     """
     awaited: set[str] = set()
     for group in plan.open:
-        flapped = (flaps or {}).get(group[0])
-        await _open(db, group, failing, services, flapped=flapped, repairs=repairs, now=now)
-    await merge_found(db, plan.merge, now=now)
-    for incident in await incidents.live(db):
-        if failing.keys() & set(incident.services):
-            incident = await _take_over(db, incident, failing, services, now=now)
+        await _open(here, group, (flaps or {}).get(group[0]))
+    await merge_found(here.db, plan.merge, now=here.now)
+    for incident in await incidents.live(here.db):
+        if here.failing.keys() & set(incident.services):
+            incident = await _take_over(here, incident)
         joining = [name for name, number in plan.join.items() if number == incident.id]
         if joining:
-            incident = await join(db, incident, joining, failing, services, now=now)
+            incident = await join(here, incident, joining)
         own = plan.failed_again & set(incident.services)
         if own:
-            await incidents.update_members(db, incident.id, own, again=True, recovered_at=None)
+            await here.update_members(incident, own, again=True, recovered_at=None)
             for name in sorted(own):
-                text = evidence(failing[name])
-                await incidents.add_entry(
-                    db, incident.id, EntryKind.FAILED_AGAIN, text, service=name, now=now
-                )
-        await _add_evidence(db, incident, failing)
-        await recover(db, incident, plan.recovered & set(incident.services), now=now)
-        gone = await _separate_faults(db, incident, failing, services, repairs=repairs, now=now)
+                await here.note(incident, EntryKind.FAILED_AGAIN, here.evidence(name), name)
+        await _add_evidence(here, incident)
+        recovered = plan.recovered & set(incident.services)
+        await recover(here.db, incident, recovered, now=here.now)
+        gone = await _separate_faults(here, incident)
         due = [name for name in plan.investigate.get(incident.id, ()) if name not in gone]
         if due:
-            awaited |= await _investigate_failed(db, incident, due, failing, services, now=now)
+            awaited |= await _investigate_failed(here, incident, due)
     return awaited
 
 
 async def _investigate_failed(
-    db: Database,
-    incident: Incident,
-    names: Sequence[str],
-    failing: FailingChecks,
-    services: Services,
-    *,
-    now: datetime,
+    here: FailureContext, incident: Incident, names: Sequence[str]
 ) -> set[str]:
     """Request an investigation of those that failed since the recovery; return the others."""
-    failed = await _failed_since_recovery(db, incident, names, failing)
+    failed = await _failed_since_recovery(here, incident, names)
     if failed:
-        incident = await _call_person(db, incident, failing, services, now=now)
-        await _investigate(db, incident, failed, failing, now=now)
+        incident = await _call_person(here, incident)
+        await _investigate(here, incident, failed)
     return set(names) - set(failed)
 
 
-async def open_warning(
-    db: Database, group: Sequence[str], warned: FailingChecks, *, now: datetime
-) -> None:
+async def open_warning(here: FailureContext, group: Sequence[str]) -> None:
     """Open the incident of lasting warnings, the root first, and request its investigation."""
-    root = group[0]
     incident = await open_incident(
-        db,
+        here.db,
         IncidentSource.CHECK,
-        root,
-        {name: evidence(warned[name]) for name in group},
+        group[0],
+        {name: here.evidence(name) for name in group},
         severity=Level.WARNING,
-        title=f"{root} warns: {evidence(warned[root][:1])}",
-        started_at=now,
-        now=now,
+        title=here.title(group[0], "warns"),
+        started_at=here.now,
+        now=here.now,
     )
-    await _investigate(db, incident, sorted(group), warned, now=now)
+    await _investigate(here, incident, sorted(group))
 
 
 async def open_incident(
@@ -139,7 +156,7 @@ async def open_incident(
         state=IncidentState.OPEN,
         severity=severity,
         source=source,
-        title=shorten(one_line(title), TITLE_CHARS),
+        title=_title(title),
         started_at=started_at,
         now=now,
         **more,
@@ -156,109 +173,93 @@ async def open_incident(
     return incident
 
 
+def _title(text: str) -> str:
+    return shorten(one_line(text), TITLE_CHARS)
+
+
 def evidence(some: Sequence[CheckSeries]) -> str:
     """Return what failing checks found, a line each."""
     lines = [f"{each.check}: {one_line(each.detail) or 'failed'}" for each in some]
     return shorten("\n".join(lines), DETAIL_CHARS)
 
 
-async def _add_evidence(db: Database, incident: Incident, failing: FailingChecks) -> None:
+async def _add_evidence(here: FailureContext, incident: Incident) -> None:
     """Add the checks of members that fail since they joined to their evidence."""
-    names = failing.keys() & set(incident.services)
-    for each in (await incidents.members(db, [incident.id]))[incident.id] if names else ():
+    names = here.failing.keys() & set(incident.services)
+    for each in (await incidents.members(here.db, [incident.id]))[incident.id] if names else ():
         lines = each.detail.splitlines()
         known = {line.removeprefix(LATER).partition(": ")[0] for line in lines}
-        new = [one for one in failing.get(each.service, ()) if one.check not in known]
+        new = [one for one in here.failing.get(each.service, ()) if one.check not in known]
         if new and not each.recovered_at:
             more = "\n".join(f"{LATER}{line}" for line in evidence(new).splitlines())
             detail = shorten(f"{each.detail}\n{more}", DETAIL_CHARS)
-            await incidents.update_members(db, incident.id, [each.service], detail=detail)
+            await here.update_members(incident, [each.service], detail=detail)
 
 
-async def _open(
-    db: Database,
-    group: Sequence[str],
-    failing: FailingChecks,
-    services: Services,
-    *,
-    flapped: Flaps | None,
-    repairs: bool,
-    now: datetime,
-) -> None:
-    root, detail = group[0], evidence(failing[group[0]])
-    started_at = min(each.changed_at or now for name in group for each in failing[name])
+async def _open(here: FailureContext, group: Sequence[str], flapped: Flaps | None) -> None:
+    root, service = group[0], here.services.find(group[0])
+    changed = [each.changed_at or here.now for name in group for each in here.failing[name]]
+    started_at = min(changed)
     incident = await open_incident(
-        db,
+        here.db,
         IncidentSource.CHECK,
         root,
-        {name: evidence(failing[name]) for name in group},
-        title=f"{root} {flapped or 'fails'}: {evidence(failing[root][:1])}",
+        {name: here.evidence(name) for name in group},
+        title=here.title(root, flapped or "fails"),
         started_at=started_at,
-        configured=configuration_key(services.find(root)),
-        now=now,
+        configured=configuration_key(service),
+        now=here.now,
     )
-    if change := await changes.change_before(db, services, root, started_at):
-        await incidents.add_entry(
-            db, incident.id, EntryKind.CHANGED, change.sentence, service=change.service, now=now
-        )
+    if change := await changes.change_before(here.db, here.services, root, started_at):
+        await here.note(incident, EntryKind.CHANGED, change.sentence, change.service)
     if flapped:
-        await _note_flaps(db, incident, group, flapped, now=now)
+        await _note_flaps(here, incident, group, flapped)
         return
-    found = await advice_on(db, services.find(root), detail, now=now)
-    if found.fix and repairs:
-        await _repair_at_once(db, incident, sorted(group), found.fix, now=now)
+    found = await advice_on(here.db, service, here.evidence(root), now=here.now)
+    if found.fix and here.repairs:
+        await _repair_at_once(here, incident, sorted(group), found.fix)
         return
-    incident = await _call_person(db, incident, failing, services, now=now)
-    await _investigate(db, incident, sorted(group), failing, now=now)
+    incident = await _call_person(here, incident)
+    await _investigate(here, incident, sorted(group))
 
 
 async def _note_flaps(
-    db: Database, incident: Incident, group: Sequence[str], flapped: Flaps, *, now: datetime
+    here: FailureContext, incident: Incident, group: Sequence[str], flapped: Flaps
 ) -> None:
     """Leave a root that flaps to a person; if it fails for good, its rest is waited for."""
-    await incidents.add_entry(
-        db, incident.id, EntryKind.FLAPPING, FLAPPING, service=group[0], now=now
-    )
-    await incidents.update_members(db, incident.id, group, failures=flapped.count)
-    await incidents.update(db, incident.id, requested_at=flapped.started_at, now=now)
+    await here.note(incident, EntryKind.FLAPPING, FLAPPING, group[0])
+    await here.update_members(incident, group, failures=flapped.count)
+    await here.update(incident, requested_at=flapped.started_at)
 
 
-async def _separate_faults(
-    db: Database,
-    incident: Incident,
-    failing: FailingChecks,
-    services: Services,
-    *,
-    repairs: bool,
-    now: datetime,
-) -> list[str]:
+async def _separate_faults(here: FailureContext, incident: Incident) -> list[str]:
     """Let a second fault be an incident of its own, once the root of the first has recovered.
 
     Returns the services that left the incident.
     """
-    members = (await incidents.members(db, [incident.id]))[incident.id]
+    members = (await incidents.members(here.db, [incident.id]))[incident.id]
     if not any(each.service == incident.service and each.recovered_at for each in members):
         return []
     own = [
         each.service
         for each in members
         if not each.recovered_at
-        and each.service in failing
-        and is_own_fault(each.service, evidence(failing[each.service]))
+        and each.service in here.failing
+        and is_own_fault(each.service, here.evidence(each.service))
     ]
     if not own:
         return []
-    left = await incidents.remove_members(db, incident, own, now=now)
+    left = await incidents.remove_members(here.db, incident, own, now=here.now)
     for name in own:
-        text = f"Another fault is an incident of its own: {evidence(failing[name])}"
-        await incidents.add_entry(db, incident.id, EntryKind.NOTE, text, service=name, now=now)
-        await _open(db, [name], failing, services, flapped=None, repairs=repairs, now=now)
-    await close_if_over(db, left, now=now)
+        text = f"Another fault is an incident of its own: {here.evidence(name)}"
+        await here.note(incident, EntryKind.NOTE, text, name)
+        await _open(here, [name], None)
+    await close_if_over(here.db, left, now=here.now)
     return own
 
 
 async def _failed_since_recovery(
-    db: Database, incident: Incident, names: Sequence[str], failing: FailingChecks
+    here: FailureContext, incident: Incident, names: Sequence[str]
 ) -> list[str]:
     """Return the services that failed since another member of the incident passes again.
 
@@ -267,7 +268,7 @@ async def _failed_since_recovery(
     """
     passing = [
         each.changed_at
-        for each in await series.of_services(db, incident.services)
+        for each in await series.of_services(here.db, incident.services)
         if not each.failing and each.changed_at
     ]
     last = max(passing, default=incident.started_at)
@@ -276,13 +277,13 @@ async def _failed_since_recovery(
         for name in names
         if any(
             each.kind == PushCheck.kind or (each.checked_at and each.checked_at >= last)
-            for each in failing[name]
+            for each in here.failing[name]
         )
     ]
 
 
 async def _repair_at_once(
-    db: Database, incident: Incident, names: Sequence[str], fix: ActionEvidence, *, now: datetime
+    here: FailureContext, incident: Incident, names: Sequence[str], fix: ActionEvidence
 ) -> None:
     """Request a tier-3 session for the root cause: its repair is known."""
     text = f"Known fix: {fix.action} of {incident.service}. {fix}"
@@ -292,143 +293,92 @@ async def _repair_at_once(
         services=(incident.service,),
         prompt=f"{text}. Run this action, and verify that {incident.service} is healthy.",
     )
-    await incidents.add_entry(
-        db, incident.id, EntryKind.KNOWN_FIX, text, service=incident.service, now=now
-    )
-    await _request(db, incident, names, session, now=now)
+    await here.note(incident, EntryKind.KNOWN_FIX, text, incident.service)
+    await _request(here, incident, names, session)
 
 
-async def _call_person(
-    db: Database,
-    incident: Incident,
-    failing: FailingChecks,
-    services: Services,
-    *,
-    now: datetime,
-) -> Incident:
+async def _call_person(here: FailureContext, incident: Incident) -> Incident:
     """Notify people at once, and once, where no declared action of the root cause is left."""
-    service = services.find(incident.service)
-    if service is None or incident.service not in failing:
+    service = here.services.find(incident.service)
+    if service is None or incident.service not in here.failing:
         return incident
-    detail = evidence(failing[incident.service])
-    known = await refused_actions(db, service, detail, now=now)
+    detail = here.evidence(incident.service)
+    known = await refused_actions(here.db, service, detail, now=here.now)
     if not known or any(each.name not in known for each in service.actions):
         return incident
     why = "; ".join(known.values())
     text = f"No declared action of {incident.service} repairs this. {why}"
-    noted = await incidents.entries(db, incident.id)
+    noted = await incidents.entries(here.db, incident.id)
     if any((each.kind, each.text) == (EntryKind.NO_FIX, text) for each in noted):
         return incident
-    await incidents.add_entry(
-        db, incident.id, EntryKind.NO_FIX, text, service=incident.service, now=now
-    )
-    rules = await notices.policy(db)
+    await here.note(incident, EntryKind.NO_FIX, text, incident.service)
+    rules = await notices.policy(here.db)
     if incident.person_notified_at or rules is None or not rules.tells(Level.CRITICAL):
         return incident
-    await notify(
-        db,
-        incident,
-        Level.CRITICAL,
-        f"{incident.service} needs a person: {incident.title}. {why}",
-        now=now,
-    )
-    first = incident.notified_at or now
-    return await incidents.update(
-        db, incident.id, person_notified_at=now, notified_at=first, now=now
-    )
+    text = f"{incident.service} needs a person: {incident.title}. {why}"
+    await notify(here.db, incident, Level.CRITICAL, text, now=here.now)
+    first = incident.notified_at or here.now
+    return await here.update(incident, person_notified_at=here.now, notified_at=first)
 
 
-async def join(
-    db: Database,
-    incident: Incident,
-    names: Sequence[str],
-    failing: FailingChecks,
-    services: Services,
-    *,
-    now: datetime,
-) -> Incident:
+async def join(here: FailureContext, incident: Incident, names: Sequence[str]) -> Incident:
     """Add services to an incident; one that explains its root takes the place of that."""
     since = {
-        name: min(each.changed_at or now for each in failing[name])
-        for name in {*names, *incident.services} & failing.keys()
+        name: min(each.changed_at or here.now for each in here.failing[name])
+        for name in {*names, *incident.services} & here.failing.keys()
     }
     # it may pass already when what it explains is found failing
-    root = root_of(services, {incident.service: incident.started_at, **since})
-    joined = {name: evidence(failing[name]) for name in names}
+    root = root_of(here.services, {incident.service: incident.started_at, **since})
+    joined = {name: here.evidence(name) for name in names}
     for name, detail in joined.items():
-        await incidents.add_entry(db, incident.id, EntryKind.JOINED, detail, service=name, now=now)
-    updated = await incidents.add_members(db, incident, joined, root=root, now=now)
-    if await incidents.flapping(db, [incident]):  # no session begins for these either
-        await incidents.update_members(db, incident.id, names, failures=FLAPS)
+        await here.note(incident, EntryKind.JOINED, detail, name)
+    updated = await incidents.add_members(here.db, incident, joined, root=root, now=here.now)
+    if await incidents.flapping(here.db, [incident]):  # no session begins for these either
+        await here.update_members(incident, names, failures=FLAPS)
     if root == incident.service:
         return updated
-    title = shorten(one_line(f"{root} fails: {evidence(failing[root][:1])}"), TITLE_CHARS)
-    configured = configuration_key(services.find(root))
-    return await incidents.update(db, updated.id, title=title, configured=configured, now=now)
+    configured = configuration_key(here.services.find(root))
+    return await here.update(updated, title=here.title(root), configured=configured)
 
 
-async def _take_over(
-    db: Database, incident: Incident, failing: FailingChecks, services: Services, *, now: datetime
-) -> Incident:
+async def _take_over(here: FailureContext, incident: Incident) -> Incident:
     """Let failing checks decide over an incident that a session or a warning opened."""
     if not (incident.is_warning or incident.source is IncidentSource.SESSION):
         return incident
-    own = sorted(failing.keys() & set(incident.services))
+    own = sorted(here.failing.keys() & set(incident.services))
     for name in own:  # measured, in the place of what was reported or warned of
-        await incidents.update_members(
-            db, incident.id, [name], detail=shorten(evidence(failing[name]), DETAIL_CHARS)
-        )
+        detail = shorten(here.evidence(name), DETAIL_CHARS)
+        await here.update_members(incident, [name], detail=detail)
     root = incident.service if incident.service in own else own[0]
-    key = configuration_key(services.find(root))
+    key = configuration_key(here.services.find(root))
     if incident.is_warning:
-        return await _worsen(db, incident, failing, root, configured=key, now=now)
-    return await incidents.update(
-        db, incident.id, source=IncidentSource.CHECK, configured=key, now=now
-    )
+        return await _worsen(here, incident, root, configured=key)
+    return await here.update(incident, source=IncidentSource.CHECK, configured=key)
 
 
 async def _worsen(
-    db: Database,
-    incident: Incident,
-    failing: FailingChecks,
-    root: str,
-    *,
-    configured: str,
-    now: datetime,
+    here: FailureContext, incident: Incident, root: str, *, configured: str
 ) -> Incident:
     """Make the incident of a warning one of a failure; its next results request a session."""
-    own = sorted(failing.keys() & set(incident.services))
-    title = shorten(one_line(f"{root} fails: {evidence(failing[root][:1])}"), TITLE_CHARS)
+    own = sorted(here.failing.keys() & set(incident.services))
     for name in own:
-        text = evidence(failing[name])
-        await incidents.add_entry(
-            db, incident.id, EntryKind.FAILED_AGAIN, text, service=name, now=now
-        )
-    await incidents.update_members(db, incident.id, own, investigated=False)
-    return await incidents.update(
-        db,
-        incident.id,
+        await here.note(incident, EntryKind.FAILED_AGAIN, here.evidence(name), name)
+    await here.update_members(incident, own, investigated=False)
+    return await here.update(
+        incident,
         severity=Level.CRITICAL,
         service=root,
-        title=title,
+        title=here.title(root),
         configured=configured,
         notified_at=None,
         person_notified_at=None,
-        now=now,
     )
 
 
-async def _investigate(
-    db: Database,
-    incident: Incident,
-    names: Sequence[str],
-    failing: FailingChecks,
-    *,
-    now: datetime,
-) -> None:
+async def _investigate(here: FailureContext, incident: Incident, names: Sequence[str]) -> None:
     """Request a session for members of an incident; a warning needs no tier 1 to notice it."""
-    checks = ", ".join(f"{name}/{each.check}" for name in names for each in failing[name])
-    noted = await incidents.entries(db, incident.id)
+    checks = ", ".join(f"{name}/{each.check}" for name in names for each in here.failing[name])
+    noted = await incidents.entries(here.db, incident.id)
     before = "".join(f" {each.text}." for each in noted if each.kind is EntryKind.CHANGED)
     tier, what = (2, "Lasting warnings") if incident.is_warning else (1, "Failing checks")
     session = SessionPlan(
@@ -437,18 +387,13 @@ async def _investigate(
         services=tuple(names),
         prompt=f"{what}: {checks}.{before}",
     )
-    await _request(db, incident, names, session, now=now)
+    await _request(here, incident, names, session)
 
 
 async def _request(
-    db: Database,
-    incident: Incident,
-    names: Sequence[str],
-    session: SessionPlan,
-    *,
-    now: datetime,
+    here: FailureContext, incident: Incident, names: Sequence[str], session: SessionPlan
 ) -> None:
     """Request a session for an incident; it covers the present failure of these members."""
-    request = await requests.insert(db, session, now=now)
-    await incidents.update_members(db, incident.id, names, investigated=True)
-    await incidents.update(db, incident.id, request_id=request.id, requested_at=now, now=now)
+    request = await requests.insert(here.db, session, now=here.now)
+    await here.update_members(incident, names, investigated=True)
+    await here.update(incident, request_id=request.id, requested_at=here.now)

@@ -50,7 +50,7 @@ web-test: frontend/node_modules/.stamp
 	cd frontend && npm run --silent check && npm test --silent
 
 e2e: chromium $(WEB)
-	$(BIN)/pytest -n 4 --dist worksteal e2e
+	$(BIN)/pytest -n 5 --dist worksteal e2e
 
 bench: chromium $(WEB)
 	$(BIN)/python -m benchmarks

@@ -1,4 +1,4 @@
-"""Where the app, migrations/ and prompts/ are, in the checkout or in the wheel; the revisions."""
+"""The paths of the app, migrations/ and prompts/ in the checkout or wheel; the revisions."""
 
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,8 @@
-"""`lamplighter hook EVENT`: hands one event of an interactive agent to the server.
+"""`lamplighter hook EVENT`: sends an event of an interactive agent to the server.
 
-Part of each of its sessions: so it is quick (the standard library alone), and whatever goes
-wrong it says nothing and ends well. The plugin's `hook.sh` is the same in a shell.
+Each session of the agent runs it. The command is therefore fast (the standard library alone), and
+after any failure it prints nothing and exits with status 0. The plugin's `hook.sh` does the same in
+a shell.
 """
 
 import json
@@ -32,19 +33,19 @@ SECONDS: Final = 3
 READ_BYTES: Final = 1_000_000
 ANSWER_BYTES: Final = 100_000
 HANDOVER: Final = ("Stop", "SessionEnd")
-"""After these, the transcript is handed over where the user allows it."""
+"""After these events the transcript is sent if the user allows it."""
 
 FILE_BYTES: Final = 2_000_000
 LINES_BYTES: Final = 200_000
 LINE_BYTES: Final = 20_000
 INSERTED: Final = ("isMeta", "isSidechain", "isCompactSummary")
-"""What marks a line that neither the user nor the model of the session wrote for the other."""
+"""Marks of lines that neither the user nor the model of the session wrote."""
 
 USAGE: Final = f"Usage: lamplighter hook EVENT <event.json\n\nEvents: {', '.join(EVENTS)}\n"
 
 
 def run(words: Sequence[str], environ: Mapping[str, str], stream: BinaryIO) -> int:
-    """Hand an event over and print what the server tells the session; returns the exit status."""
+    """Send an event and print the server's text for the session; returns the exit status."""
     event = EVENTS.get(words[0], words[0]) if len(words) == 1 else ""
     if event not in EVENTS.values():
         asked = words and words[0] in ("-h", "--help")
@@ -62,7 +63,7 @@ def run(words: Sequence[str], environ: Mapping[str, str], stream: BinaryIO) -> i
 
 
 def _bound(seconds: int) -> None:
-    """End well after so long, whatever we wait for then."""
+    """Exit with status 0 after this time, even while waiting."""
     if hasattr(signal, "SIGALRM"):
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
         signal.alarm(seconds)
@@ -100,7 +101,7 @@ def _allows_transcripts(environ: Mapping[str, str]) -> bool:
 
 
 def _transcript(event: Mapping[str, Any]) -> bytes:
-    """Return what the user and the agent wrote: no tools, results, thinking or subagents."""
+    """Return the texts of the user and the agent: no tools, results, thinking or subagents."""
     with Path(event["transcript_path"]).open("rb") as file:
         start = max(0, file.seek(0, os.SEEK_END) - FILE_BYTES)
         file.seek(start)
@@ -132,7 +133,7 @@ def _is_text(line: bytes) -> bool:
 
 
 def root(here: Path) -> Path:
-    """Return the directory that git knows, of a worktree the one that it belongs to."""
+    """Return the git directory; for a worktree that of its main repository."""
     for directory in (here, *here.parents):
         known = directory / ".git"
         if known.is_dir():

@@ -168,7 +168,7 @@ export interface components {
         };
         /**
          * SearchMethod
-         * @description How something was found.
+         * @description The method that found a result.
          * @enum {unknown}
          */
         SearchMethod: "meaning" | "recent" | "topic_key" | "words";
@@ -213,13 +213,13 @@ export interface components {
         };
         /**
          * Category
-         * @description What a memory is about: five operational categories, eight of knowledge.
+         * @description The subject of a memory: five operational categories, eight of knowledge.
          * @enum {unknown}
          */
         Category: "architecture" | "behavior" | "bugfix" | "config" | "decision" | "dependency" | "discovery" | "learning" | "maintenance" | "pattern" | "preference" | "remediation" | "timing";
         /**
          * MemoryKind
-         * @description How a memory is kept and recalled.
+         * @description Kinds of memories, by storage and recall.
          * @enum {unknown}
          */
         MemoryKind: "episodic" | "procedural" | "project" | "semantic";
@@ -231,7 +231,7 @@ export interface components {
         Trust: "observed" | "trusted" | "unverified";
         /**
          * Source
-         * @description How a memory came in.
+         * @description How a memory was created.
          * @enum {unknown}
          */
         Source: "captured" | "client" | "extracted" | "imported" | "marker" | "notebook" | "operator" | "owner";
@@ -462,7 +462,7 @@ export interface components {
         };
         /**
          * StateCounts
-         * @description The number of memories by state; `review` is not known of an earlier moment.
+         * @description The number of memories by state; `review` is unknown for an earlier moment.
          */
         StateCounts: {
             active: number;
@@ -714,9 +714,9 @@ export interface components {
         };
         /**
          * MemoryOutcomesOut
-         * @description The counts behind a memory that outcomes of incidents taught.
+         * @description The counts behind a memory that was learned from outcomes of incidents.
          *
-         *         `interval` is the 90 % interval of the share; `edited` says that a person changed the memory.
+         *         `interval` is the 90 % interval of the share; `edited` states that a person changed the memory.
          */
         MemoryOutcomesOut: {
             worked: number;
@@ -728,7 +728,7 @@ export interface components {
         };
         /**
          * IncidentShareOut
-         * @description How many incidents of the service there were, and how many an action repaired.
+         * @description How many incidents a service had, and how many of them an action repaired.
          */
         IncidentShareOut: {
             incidents: number;
@@ -736,7 +736,7 @@ export interface components {
         };
         /**
          * BulkIn
-         * @description One change of several memories: those in `ids`, or all that match a `filter`.
+         * @description A change of several memories: those in `ids`, or all that match a `filter`.
          *
          *         An empty filter matches every memory and needs `all`. With `preview` nothing is changed; the
          *         response describes the effect.
@@ -878,7 +878,7 @@ export interface components {
         };
         /**
          * AuditQuery
-         * @description The service or word; with `prompt`, also what the next prompt would be without each.
+         * @description The service or word; with `prompt`, also the next prompt without each memory.
          */
         AuditQuery: {
             topic: string;
@@ -991,7 +991,7 @@ export interface components {
         };
         /**
          * AuditClaimOut
-         * @description One claim of a text, what the source says of it, and the evidence.
+         * @description A claim of a text, the statement of the source about it, and the evidence.
          */
         AuditClaimOut: {
             claim: string;
@@ -1027,7 +1027,7 @@ export interface components {
         };
         /**
          * OutcomeOut
-         * @description The last outcome for a memory; `mark` says why it is to be verified.
+         * @description The last outcome for a memory; `mark` is the reason to verify it.
          */
         OutcomeOut: {
             memory_id: number;
@@ -1042,7 +1042,7 @@ export interface components {
         };
         /**
          * EvidenceItemOut
-         * @description One claim of a text, what the source says of it, and the evidence.
+         * @description A claim of a text, the statement of the source about it, and the evidence.
          */
         EvidenceItemOut: {
             claim: string;
@@ -1087,7 +1087,7 @@ export interface components {
         };
         /**
          * VerificationResultOut
-         * @description The outcome of one test now; `skipped` says why nothing was tested.
+         * @description The current outcome of a test; `skipped` is the reason if nothing was tested.
          */
         VerificationResultOut: {
             memory_id: number;
@@ -1271,7 +1271,7 @@ export interface components {
         };
         /**
          * Trigger
-         * @description What started a session.
+         * @description The trigger of a session.
          * @enum {unknown}
          */
         Trigger: "alert" | "api" | "check" | "client" | "escalation" | "known_fix" | "manual" | "scheduled";
@@ -1283,13 +1283,13 @@ export interface components {
         Status: "completed" | "escalated" | "failed" | "interrupted" | "running" | "stopped" | "timed_out";
         /**
          * OutcomeState
-         * @description What kind of outcome a session has; `unknown` where its status says all there is.
+         * @description The kind of a session's outcome; `unknown` if its status is sufficient.
          * @enum {unknown}
          */
         OutcomeState: "" | "denied" | "failing" | "handled" | "healthy" | "needs_you" | "planned" | "refused" | "repaired";
         /**
          * NotebookTextOut
-         * @description A page of the notebook: what people wrote on it beside the memories.
+         * @description A page of the notebook: the text that people wrote beside the memories.
          */
         NotebookTextOut: {
             id: number;
@@ -1316,7 +1316,7 @@ export interface components {
         };
         /**
          * Level
-         * @description How much an event matters.
+         * @description The level of an event.
          * @enum {unknown}
          */
         Level: "critical" | "info" | "warning";
@@ -1343,7 +1343,7 @@ export interface components {
         };
         /**
          * EntityKind
-         * @description What an entity is.
+         * @description The kind of an entity.
          * @enum {unknown}
          */
         EntityKind: "concept" | "decision" | "organization" | "person" | "project" | "service" | "tool";
@@ -1383,7 +1383,7 @@ export interface components {
         };
         /**
          * EvidenceSource
-         * @description Where an entity or a relationship comes from.
+         * @description The source of an entity or a relationship.
          * @enum {unknown}
          */
         EvidenceSource: "event" | "incident" | "memory" | "model" | "operator" | "services";
@@ -1457,7 +1457,7 @@ export interface components {
         };
         /**
          * NeighborOut
-         * @description One relationship of an entity, the entity at its other end, and the memories behind it.
+         * @description A relationship of an entity, the entity at its other end, and the memories behind it.
          */
         NeighborOut: {
             relationship: components["schemas"]["RelationshipOut"];
@@ -1490,7 +1490,7 @@ export interface components {
         };
         /**
          * RelationshipKind
-         * @description How one entity relates to another, read from source to target.
+         * @description The relation of one entity to another, read from source to target.
          * @enum {unknown}
          */
         RelationshipKind: "concerns" | "contradicts" | "created" | "decided_by" | "depends_on" | "replaces" | "uses" | "works_on";
@@ -1629,7 +1629,7 @@ export interface components {
         };
         /**
          * WhyQuery
-         * @description The question, in any words.
+         * @description The question, in any wording.
          */
         WhyQuery: {
             q: string;
@@ -1667,9 +1667,9 @@ export interface components {
         };
         /**
          * OrganizerRunOut
-         * @description A run. `act_id` is its act in the journal, null where nothing changed; `counts` by name.
+         * @description A run. `act_id` is its act in the journal, null if nothing changed; `counts` by name.
          *
-         *         While it works, `stage` names its stage; a `stage_total` of 0 is unknown.
+         *         During a run, `stage` names its stage; a `stage_total` of 0 is unknown.
          */
         OrganizerRunOut: {
             id: number;
@@ -1688,7 +1688,7 @@ export interface components {
         };
         /**
          * RunState
-         * @description State of a run; a person may undo a completed one. The supervisor begins a queued one.
+         * @description State of a run; a person may undo a completed one. The supervisor starts a queued one.
          * @enum {unknown}
          */
         RunState: "completed" | "queued" | "running";
@@ -1699,7 +1699,7 @@ export interface components {
         Empty: Record<string, unknown>;
         /**
          * OrganizerReportOut
-         * @description What a run would do: the counts, and some texts of each kind.
+         * @description The expected effect of a run: the counts, and some texts of each kind.
          */
         OrganizerReportOut: {
             counts: {
@@ -1712,7 +1712,7 @@ export interface components {
         };
         /**
          * OrganizerDiffOut
-         * @description A run with what it changed, and the reviews of facts that contradict a memory.
+         * @description A run with its changes, and the reviews of facts that contradict a memory.
          */
         OrganizerDiffOut: {
             id: number;
@@ -1734,7 +1734,7 @@ export interface components {
         };
         /**
          * SubstituteOut
-         * @description A memory, and those that it replaced; `memory` is null where it was deleted.
+         * @description A memory, and those that it replaced; `memory` is null if it was deleted.
          *
          *         `samples` are the first 3 of them with their texts.
          */
@@ -1779,7 +1779,7 @@ export interface components {
         };
         /**
          * RunUndoneOut
-         * @description What the undo of a run did: its act, and how many rows are as before.
+         * @description The effect of undoing a run: its act, and the number of restored rows.
          */
         RunUndoneOut: {
             act: number;
@@ -1790,7 +1790,7 @@ export interface components {
          * MemoryHealthOut
          * @description The newest measurement, null before the first one, and up to 60 points, oldest first.
          *
-         *         `calibration` compares confidences with what came of them, the lowest first.
+         *         `calibration` compares confidences with their outcomes, the lowest first.
          */
         MemoryHealthOut: {
             measurement: components["schemas"]["MemoryMeasurementOut"] | null;
@@ -1840,9 +1840,9 @@ export interface components {
         };
         /**
          * CalibrationGroupOut
-         * @description How often evidence of the last 90 days confirmed memories of a range of confidence.
+         * @description How often evidence of the last 90 days confirmed memories with a range of confidence.
          *
-         *         `interval` is the 90 % interval of the `share` that was confirmed; 1.0 is a range of its own.
+         *         `interval` is the 90 % interval of the confirmed `share`; 1.0 is a range of its own.
          */
         CalibrationGroupOut: {
             low: number;
@@ -1854,7 +1854,7 @@ export interface components {
         };
         /**
          * MeasureIn
-         * @description Whether near-duplicates are compared also where there are many memories. It can be slow.
+         * @description Whether to compare near-duplicates also among many memories. This can be slow.
          */
         MeasureIn: {
             /** @default false */
@@ -1874,7 +1874,7 @@ export interface components {
         };
         /**
          * RevocationOut
-         * @description What a revocation does. `act` is its act in the journal; null in a preview.
+         * @description The effect of a revocation. `act` is its act in the journal; null in a preview.
          *
          *         Each list has at most 200 memories; `counts` has the totals. `derived` are memories that the
          *         organizer wrote from removed memories and from others; they stay.
@@ -1904,7 +1904,7 @@ export interface components {
         };
         /**
          * RestoredOut
-         * @description A memory as it is, and as it is without the origin.
+         * @description A memory, and its form without the origin.
          */
         RestoredOut: {
             before: components["schemas"]["MemoryOut"];
@@ -1924,7 +1924,7 @@ export interface components {
         };
         /**
          * KeptOut
-         * @description A memory that an operator's decision keeps: what was decided, in which version.
+         * @description A memory that an operator's decision keeps: the decision, and its version.
          */
         KeptOut: {
             memory: components["schemas"]["MemoryOut"];
@@ -1943,7 +1943,7 @@ export interface components {
         };
         /**
          * NotebookQuery
-         * @description Words that a page holds; default: all pages.
+         * @description A text to find in pages; default: all pages.
          */
         NotebookQuery: {
             /** @default  */
@@ -1953,7 +1953,7 @@ export interface components {
          * NotebookOut
          * @description The pages of the notebook, by their paths.
          *
-         *         `index_limit` is the most bytes of MEMORY.md, null where the notebook is turned off.
+         *         `index_limit` is the maximum size of MEMORY.md in bytes, null if the notebook is turned off.
          */
         NotebookOut: {
             pages: components["schemas"]["PageSummaryOut"][];
@@ -1974,7 +1974,7 @@ export interface components {
         };
         /**
          * PageOut
-         * @description A page, its text as it was last stored, and the one before that.
+         * @description A page, its stored text, and the text before that.
          *
          *         Without an unread edit `stored` is the text. A caller that is bound to a project gets neither.
          */
@@ -2008,9 +2008,9 @@ export interface components {
         };
         /**
          * NotebookResolutionIn
-         * @description What to do with pages that need a review: accept the files, or discard them.
+         * @description The decision on pages that need a review: accept the files, or discard them.
          *
-         *         Without `pages` it is done with all of them.
+         *         Without `pages` it applies to all of them.
          */
         NotebookResolutionIn: {
             /** @enum {unknown} */
@@ -2205,7 +2205,7 @@ export interface components {
         };
         /**
          * DiscardedOut
-         * @description A deleted memory as it was; null if its row cannot be read.
+         * @description A deleted memory in its last form; null if its row cannot be read.
          *
          *         `purge_at` is the time of the permanent deletion, null for never. `changes` and `links` count
          *         its history entries and its links with other memories.
@@ -2392,7 +2392,7 @@ export interface components {
         ApprovalState: "approved" | "denied" | "expired" | "open" | "replaced" | "used" | "withdrawn";
         /**
          * ActionKind
-         * @description What an action is to a service; each kind has its own cooldown.
+         * @description Kind of an action on a service; each kind has its own cooldown.
          * @enum {unknown}
          */
         ActionKind: "redeployment" | "restart";
@@ -2465,10 +2465,10 @@ export interface components {
         };
         /**
          * UseOutcome
-         * @description What became of a use; `refused`, `unneeded` and `would` (in a dry run) used nothing.
+         * @description The outcome of a use; `refused`, `unneeded` and `would` (in a dry run) use no slot.
          *
-         *         An action that ran is a success once the checks that failed before it pass; until
-         *         then, and without such a check, it is `unconfirmed`.
+         *         An action that ran is a success when the checks that failed before pass again; until then, and
+         *         without such a check, the outcome is `unconfirmed`.
          * @enum {unknown}
          */
         UseOutcome: "abandoned" | "failure" | "refused" | "reserved" | "success" | "unconfirmed" | "unneeded" | "would";
@@ -2599,7 +2599,7 @@ export interface components {
          * LogQuery
          * @description The byte to read forward or backward from, and the approximate number of entries.
          *
-         *         `shown` shortens tool calls and their results, `whole` does not, `raw` has the file's lines.
+         *         `shown` shortens tool calls and their results, `whole` does not, `raw` returns the file's lines.
          */
         LogQuery: {
             /** @default 0 */
@@ -2631,10 +2631,10 @@ export interface components {
         };
         /**
          * LogEntry
-         * @description One entry of a session's log; `offset` and `index` are its position.
+         * @description An entry of a session's log; `offset` and `index` are its position.
          *
-         *         `at` is when it was read, null where that is not known; `usage` belongs to the
-         *         kinds `turn` and `finished`.
+         *         `at` is the time when it was read, null if unknown; `usage` belongs to the kinds `turn` and
+         *         `finished`.
          */
         LogEntry: {
             offset: number;
@@ -2896,9 +2896,9 @@ export interface components {
         };
         /**
          * IncidentOut
-         * @description One incident. `service` is its root cause as far as is known; `outcome` is empty while open.
+         * @description An incident. `service` is its root cause as far as known; `outcome` is empty while open.
          *
-         *         `started_at` is its first failing result, `detected_at` when it was opened.
+         *         `started_at` is its first failing result, `detected_at` the time when it was opened.
          */
         IncidentOut: {
             id: number;
@@ -2931,13 +2931,13 @@ export interface components {
         IncidentState: "investigating" | "needs_person" | "open" | "repairing" | "resolved" | "waiting_for_approval";
         /**
          * IncidentSource
-         * @description What opened an incident: a scheduled check, a session, or an alert of a monitor.
+         * @description The origin of an incident: a scheduled check, a session, or an alert of a monitor.
          * @enum {unknown}
          */
         IncidentSource: "alert" | "check" | "session";
         /**
          * IncidentOutcome
-         * @description What an incident came to; empty while it is open.
+         * @description The outcome of an incident; empty while the incident is open.
          * @enum {unknown}
          */
         IncidentOutcome: "" | "merged" | "recovered" | "repaired" | "repaired_by_person" | "unresolved";
@@ -3004,7 +3004,7 @@ export interface components {
         };
         /**
          * IncidentMemoryOut
-         * @description A memory as a prompt or a session said it; `confidence` is null once it is deleted.
+         * @description A memory as a prompt or a session stated it; `confidence` is null after its deletion.
          */
         IncidentMemoryOut: {
             id: number;
@@ -3014,7 +3014,7 @@ export interface components {
         };
         /**
          * ChangedMemoryOut
-         * @description A memory that the sessions of an incident confirmed or weakened, as it is now.
+         * @description A memory that the sessions of an incident confirmed or weakened, in its current form.
          */
         ChangedMemoryOut: {
             id: number;
@@ -3034,7 +3034,7 @@ export interface components {
         };
         /**
          * ReplayQuery
-         * @description Which memories count: those from before the incident, or with `today` all of now.
+         * @description Which memories count: those from before the incident, or with `today` all current ones.
          *
          *         `without` leaves out a memory, and may be repeated.
          */
@@ -3046,7 +3046,7 @@ export interface components {
         };
         /**
          * ReplayOut
-         * @description The decisions on an incident with all memories, and without those that are left out.
+         * @description The decisions on an incident with all memories, and without the omitted ones.
          */
         ReplayOut: {
             incident: components["schemas"]["IncidentOut"];
@@ -3055,7 +3055,7 @@ export interface components {
         };
         /**
          * ReplayDecisionOut
-         * @description What begins first; `fix` is a known fix, `refused` are actions that are known to fail.
+         * @description The first step; `fix` is a known fix, `refused` are actions that are known to fail.
          */
         ReplayDecisionOut: {
             /** @enum {unknown} */
@@ -3065,7 +3065,7 @@ export interface components {
         };
         /**
          * ReplayEvidenceOut
-         * @description The memory that says what an action comes to.
+         * @description The memory that states the outcome of an action.
          */
         ReplayEvidenceOut: {
             action: string;
@@ -3074,7 +3074,7 @@ export interface components {
         };
         /**
          * IncidentIn
-         * @description What to change; `outcome` resolves the incident, `merge_into` makes it part of another.
+         * @description The changes; `outcome` resolves the incident, `merge_into` makes it part of another.
          *
          *         `separate` undoes a merge while the other incident is open.
          */
@@ -3329,9 +3329,9 @@ export interface components {
         };
         /**
          * ApprovalPolicy
-         * @description Whether a person is asked before an action.
+         * @description Whether an action needs an approval.
          *
-         *         Each time; until one yes was given to exactly this command; or not at all.
+         *         Each time; until this exact command was approved once; or never.
          * @enum {unknown}
          */
         ApprovalPolicy: "always" | "first" | "never";
@@ -3356,7 +3356,7 @@ export interface components {
         };
         /**
          * SilenceKind
-         * @description Why a service is silent: a person paused it, or a maintenance window is open.
+         * @description The reason for silence: a person paused the service, or a maintenance window is open.
          * @enum {unknown}
          */
         SilenceKind: "maintenance" | "pause";
@@ -3414,7 +3414,7 @@ export interface components {
         };
         /**
          * SeriesResolution
-         * @description How finely a series is read: single results, 5 minutes, or days (UTC).
+         * @description Resolution of a series: single results, 5 minutes, or days (UTC).
          * @enum {unknown}
          */
         SeriesResolution: "1d" | "5m" | "raw";
@@ -3446,7 +3446,7 @@ export interface components {
         };
         /**
          * PointState
-         * @description What one result states; `inconclusive` where this machine was too busy to tell.
+         * @description State of one result; `inconclusive` if this machine was too busy to decide.
          * @enum {unknown}
          */
         PointState: "failed" | "inconclusive" | "passed" | "warned";
@@ -3759,7 +3759,7 @@ export interface components {
         };
         /**
          * PushKeyOut
-         * @description A new key and the URL that the job requests; neither is shown again.
+         * @description A new key and the URL that the job requests; both are shown only once.
          */
         PushKeyOut: {
             service: string;
@@ -3778,7 +3778,7 @@ export interface components {
         };
         /**
          * PushSignalOut
-         * @description A signal of a job, with what the job sent.
+         * @description A signal of a job, with its body.
          */
         PushSignalOut: {
             id: number;
@@ -3791,7 +3791,7 @@ export interface components {
         };
         /**
          * SignalKind
-         * @description What a job reports: its start, its success or its failure.
+         * @description The report of a job: its start, its success or its failure.
          * @enum {unknown}
          */
         SignalKind: "fail" | "start" | "success";
@@ -3811,7 +3811,7 @@ export interface components {
         };
         /**
          * EditPolicy
-         * @description What the app may edit: nothing, all but commands, or everything.
+         * @description What the app may edit: nothing, everything except commands, or everything.
          * @enum {unknown}
          */
         EditPolicy: "all" | "checks" | "no";
@@ -3872,7 +3872,7 @@ export interface components {
         };
         /**
          * ServiceFieldsIn
-         * @description A service; `new` adds it, and `programs` are those that checks may run.
+         * @description A service; `new` adds it, and `programs` are the programs that its checks may run.
          */
         ServiceFieldsIn: {
             fields: Record<string, unknown>;
@@ -3909,7 +3909,7 @@ export interface components {
         };
         /**
          * ConfigurationChangeOut
-         * @description An edit made in the app, with its diff; the diff is empty once it is no longer kept.
+         * @description An edit made in the app, with its diff; the diff is empty after its retention ends.
          */
         ConfigurationChangeOut: {
             act: number;
@@ -3931,7 +3931,7 @@ export interface components {
         };
         /**
          * LatencyPeriod
-         * @description How far back a latency is read.
+         * @description The period of a latency chart.
          * @enum {unknown}
          */
         LatencyPeriod: "1h" | "24h" | "30d" | "7d" | "90d";
@@ -4058,7 +4058,7 @@ export interface components {
         };
         /**
          * EditStateOut
-         * @description What the app may edit, and the version of the settings file.
+         * @description The files that the app may edit, and the version of the settings file.
          */
         EditStateOut: {
             policy: components["schemas"]["EditPolicy"];
@@ -4315,7 +4315,7 @@ export interface components {
          * DeviceIn
          * @description A push subscription of this browser, as its `toJSON` returns it.
          *
-         *         `replaces` is the endpoint that it had before: the device keeps its number.
+         *         `replaces` is the previous endpoint of the subscription: the device keeps its number.
          */
         DeviceIn: {
             endpoint: string;

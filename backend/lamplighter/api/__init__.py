@@ -1,1 +1,1 @@
-"""Who may ask, over HTTP: a JSON API, the change feed and the app."""
+"""Access over HTTP: a JSON API, the change feed and the app."""

@@ -105,7 +105,7 @@ class Jobs:
         await asyncio.wait({self._running[name]}, timeout=wait)
 
     async def end(self) -> None:
-        """End what still runs: the next start resumes where it was."""
+        """End all running work; the next start resumes it."""
         running = list(self._running.values())
         for task in running:
             task.cancel()
@@ -134,9 +134,9 @@ def create_app(
     hosts: tuple[str, ...] = (),
     mcp: ASGIApp | None = None,
 ) -> Starlette:
-    """Make the application; `opening` opens the database and yields the context.
+    """Create the application; `opening` opens the database and yields the context.
 
-    `mcp` answers at /mcp whom the guard lets in there.
+    `mcp` serves the requests to /mcp that the guard admits.
     """
 
     @asynccontextmanager
@@ -195,7 +195,7 @@ def api_routes() -> list[BaseRoute]:
 
 
 def _mcp_routes(mcp: ASGIApp | None) -> list[BaseRoute]:
-    """Return both forms of the address: a client that is sent from one to the other asks twice."""
+    """Return both forms of the address: a redirect between them would send requests twice."""
     return [] if mcp is None else [Route(path, mcp) for path in (MCP, f"{MCP}/")]
 
 

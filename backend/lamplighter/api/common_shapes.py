@@ -79,11 +79,11 @@ def public_shape(
     without: Collection[str] = (),
     **behind: tuple[Any, ...],
 ) -> Callable[[type[S]], type[S]]:
-    """Give a shape the public fields of an entity, after its own.
+    """Add the public fields of an entity to a shape, after its own fields.
 
-    `inline` are those whose values are listed in place, not as an enumeration by its name.
-    Fields named in `without` are left out. `behind` are further ones as `defstruct` takes
-    them, by the field that each stands behind.
+    `inline` names the fields whose values are listed in place instead of as a named enumeration.
+    Fields in `without` are left out. `behind` maps a field to the further fields that follow it, as
+    `defstruct` takes them.
     """
     fields: list[tuple[Any, ...]] = []
     for each in declared_fields(entity).values():
@@ -95,7 +95,7 @@ def public_shape(
 
 
 def history_shape(entity: type[Any], always: Collection[str]) -> Callable[[type[S]], type[S]]:
-    """Give a shape what a history keeps of an entity; only `always` is in each entry."""
+    """Add the history fields of an entity to a shape; only `always` is in each entry."""
     kept = [each for each in declared_fields(entity).values() if each.declared.history]
     required = [(each.name, _json_type(each)) for each in kept if each.name in always]
     later = [

@@ -13,15 +13,15 @@ TICK_SECONDS: Final = 1.0
 
 
 class WebServer(uvicorn.Server):
-    """Wakes once a second for the date of its responses, and at a signal; uvicorn's own: ten times.
+    """Wakes once a second for the date of its responses, and at a signal; uvicorn wakes ten times.
 
-    A signal that arrives before it serves is seen when it does.
+    A signal that arrives before the server is ready is handled when it is.
     """
 
     _loop: asyncio.AbstractEventLoop | None = None
 
     async def main_loop(self) -> None:
-        """Serve until a signal asks to end."""
+        """Serve until a signal ends the process."""
         self._signaled = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         while not await self.on_tick(0):

@@ -1,4 +1,4 @@
-"""The context of the routes: what they work with in a web process."""
+"""The context of the routes in a web process."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,13 +23,13 @@ from lamplighter.usecases.verify.batch import VerificationAccess
 
 
 class HealthSource(Protocol):
-    """What can tell whether this installation is well."""
+    """Source of the health signs of this installation."""
 
     async def signs(self) -> Sequence[tuple[datetime, VitalSign]]:
-        """Return every sign with the moment it was looked at."""
+        """Return every sign with the moment of its check."""
 
     async def look_closer(self) -> Sequence[tuple[datetime, VitalSign]]:
-        """Look at what is dear too; takes its time."""
+        """Run also the expensive checks; this takes some seconds."""
 
 
 class ActiveSettingsSource(Protocol):
@@ -44,7 +44,7 @@ class ActiveSettingsSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryServiceContext(Context):
-    """What the memory service works with; `near` finds memories by their meaning."""
+    """The context of the memory service; `near` is the semantic search of memories."""
 
     active: Configuration = field(default_factory=Configuration)
     near: SemanticIndex | None = None
@@ -52,7 +52,7 @@ class MemoryServiceContext(Context):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiContext(MemoryServiceContext):
-    """What the routes of a web process work with; `services` raises when the file is broken."""
+    """The context of the routes of a web process; `services` raises if the file is invalid."""
 
     hub: Hub
     services: Callable[[], Services]

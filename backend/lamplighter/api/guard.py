@@ -1,9 +1,8 @@
-"""The guard in front of every route: who may ask what, from where, and how answers are protected.
+"""The guard in front of every route: access, allowed origins and protective headers.
 
-A page of another site that makes a browser ask us is stopped by its Origin; one
-that makes its own name point here (DNS rebinding) by the Host. Then the caller
-must be somebody, and hold the scope that the route table wants: what it does not
-name cannot be asked at all.
+Origin stops requests that a page of another site makes a browser send; Host stops a site that lets
+its own name point here (DNS rebinding). Then the caller must be known and hold the scope of the
+route table: a route without an entry cannot be requested.
 """
 
 import asyncio
@@ -52,9 +51,9 @@ BODY_TIMEOUT: Final = "The body did not arrive in time."
 
 
 class RequestBody:
-    """Passes a body on; of one that was answered before its end the rest is cut off.
+    """Passes a body on; cuts off the rest of a body that was answered before its end.
 
-    Starlette's own limit of the size answers in other words.
+    Starlette's own limit of the size has another error message.
     """
 
     def __init__(self, headers: Headers, receive: Receive, most: int) -> None:
@@ -79,9 +78,9 @@ class RequestBody:
         return message
 
     def sending(self, send: Send) -> Send:
-        """Return what sends the answer, and closes the connection of a body that still arrives.
+        """Return a `send` that closes the connection after the answer to a body that still arrives.
 
-        What the client sends meanwhile is read for a moment, so that it gets to read the answer.
+        The rest of the body is read for a moment, to let the client read the answer.
         """
         cutting = False
 
@@ -167,8 +166,8 @@ Operations = Mapping[str, Operation] | Mapping[str, AgentOpsOperation]
 class Guard:
     """Rejects requests with an unknown Host or from another site.
 
-    `stopped` answers who may not ask what they ask; `theirs` says which addresses are of
-    the contract of AgentOps, whose clients read errors in another form.
+    `stopped` builds the response to a refused request; `theirs` tells whether an address belongs to
+    the AgentOps contract, whose clients expect another form of errors.
     """
 
     def __init__(
@@ -185,7 +184,7 @@ class Guard:
         self._known = re.compile(rf"(?:{names})(?::\d{{1,5}})?")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what may not pass, and mark every answer."""
+        """Answer a refused request, and add headers to every answer."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})  # we have none
             return
@@ -222,7 +221,7 @@ class Guard:
             logger.debug("A client closed the connection during its request: %s", scope["path"])
 
     async def _answer(self, scope: Scope, headers: Headers) -> Response | None:
-        """Return the answer to what may not pass; None lets it."""
+        """Return the answer to a refused request; None if it is admitted."""
         if self._theirs(scope["path"]):
             agentops.collapse_slashes(scope)
         refusal = self._refusal(scope, headers)
@@ -246,9 +245,9 @@ class Guard:
 
 
 def _local_port(scope: Scope) -> str | None:
-    """Return the number that a connection came in by, as a Host names it.
+    """Return the address and port of the server's end of a connection, in the form of Host.
 
-    A probe of a cluster asks so. No name can be made to point here by it: it is none.
+    Probes of a cluster send it. DNS rebinding cannot use it, because it is no name.
     """
     address, port = scope.get("server") or (None, None)
     if address is None or port is None:
@@ -257,7 +256,7 @@ def _local_port(scope: Scope) -> str | None:
 
 
 async def _check_access(scope: Scope, headers: Headers) -> Response | None:
-    """Return the answer to who may not ask this; None lets them pass."""
+    """Return the response to a caller without access; None admits the caller."""
     path = scope["path"]
     ops = _operations_at(path)
     if path == LOGIN or (ops and all(op.scope is None for op in ops.values())):
@@ -289,7 +288,7 @@ async def _check_access(scope: Scope, headers: Headers) -> Response | None:
 
 
 def _check_tool_access(scope: Scope, caller: Caller | None) -> Response | None:
-    """Return the answer to who may not use the tools; a browser's login is no client's."""
+    """Return the response to a caller without access to the tools, such as a browser's login."""
     if caller is None or caller.kind == "login":
         detail = "Send a token: Authorization: Bearer lamp_… (`lamplighter token create`)."
         return problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
@@ -303,7 +302,7 @@ def _check_tool_access(scope: Scope, caller: Caller | None) -> Response | None:
 
 
 async def _monitor(scope: Scope, callers: Callers, headers: Headers) -> Caller | None:
-    """Return who hands an alert in; a monitor shows a token of its own."""
+    """Return the monitor that delivers an alert; a monitor has a token of its own."""
     here: ApiContext = scope["app"].state.context
     words = webhooks.request_token(headers)
     known = webhooks.monitor(words, here.active.webhook_token)
@@ -313,14 +312,14 @@ async def _monitor(scope: Scope, callers: Callers, headers: Headers) -> Caller |
 
 
 def _operations_at(path: str) -> Operations | None:
-    """Return what can be asked at an address, by method: of our API, or of AgentOps' contract."""
+    """Return the operations of an address, by method, in the API or in the AgentOps contract."""
     if agentops.is_contract_path(path):
         return agentops.operations_at(path.removeprefix(agentops.PREFIX))
     return ops_at(path)
 
 
 def _check_scope(scope: Scope, ops: Operations | None, caller: Caller) -> Response | None:
-    """Return the answer to a caller who may not ask this."""
+    """Return the response to a caller without the required scope."""
     method, path = scope["method"], scope["path"]
     if ops:
         op = ops.get("GET" if method == "HEAD" else method)
@@ -368,7 +367,7 @@ def _challenge(scope: Scope, headers: Headers) -> Response:
 
 
 def _is_same_origin(headers: Headers) -> bool:
-    """Whether a browser says that a page of ours asks; an Origin that is not ours has failed."""
+    """Whether a browser reports a page of this site as origin; any other Origin fails."""
     return "origin" in headers or headers.get("sec-fetch-site") == "same-origin"
 
 

@@ -1,6 +1,6 @@
 """The hub: each change is read and encoded once, then sent to every client.
 
-Check results are no changes: those of a second are one message, and nothing is sent again.
+Check results are not changes: the results of a second are one message, and are never sent again.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(slots=True, eq=False)
 class Follower:
-    """A client of the feed, and the numbers of what it was sent last."""
+    """A client of the feed, and the numbers of the last changes sent to it."""
 
     seq: int
     results: int = 0
@@ -67,7 +67,7 @@ class Hub:
         """Callbacks for each change, in this process."""
 
     async def follow(self) -> None:
-        """Read what is new each time the database may hold something, until cancelled."""
+        """Read new changes whenever the database may have some, until cancelled."""
         self.seq = await changes.last_seq(self._db)
         try:
             await self._follow()
@@ -94,7 +94,7 @@ class Hub:
 
     @contextmanager
     def following(self, seq: int) -> Iterator[Follower]:
-        """Count a client as long as it follows; it says itself how far it has come."""
+        """Count a client while it follows; the client updates its own position."""
         follower = Follower(seq)
         self.followers.add(follower)
         self._expect_results()
@@ -109,11 +109,11 @@ class Hub:
         return self._caught_up and not self._listener.pending
 
     def version(self) -> int:
-        """Return a number that changes with every commit to the database; 0 or -1: not known."""
+        """Return a number that changes with every commit to the database; 0 or -1 if unknown."""
         return self._listener.version()
 
     def row_of(self, kind: str, number: int) -> tuple[object, ...] | None:
-        """Return the row of a token or a login; None where it cannot be read at once."""
+        """Return the row of a token or a login; None if it cannot be read at once."""
         return self._listener.row_of(kind, number)
 
     @property
@@ -140,13 +140,13 @@ class Hub:
                 await asyncio.shield(self._next)
 
     def wake(self) -> None:
-        """Wake those that wait for frames."""
+        """Wake the clients that wait for frames."""
         waiting, self._next = self._next, asyncio.get_running_loop().create_future()
         with suppress(asyncio.InvalidStateError):
             waiting.set_result(None)
 
     def _expect_results(self) -> None:
-        """Read check results soon, but at most once a second, if somebody follows."""
+        """Read check results soon, at most once a second, if a client follows."""
         self._results_expected = True
         if self.followers and (self._reading is None or self._reading.done()):
             self._reading = asyncio.create_task(self._read_results())

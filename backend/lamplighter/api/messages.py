@@ -1,4 +1,4 @@
-"""Validation messages for people instead of those of the library."""
+"""Validation messages in plain words, instead of those of the library."""
 
 import re
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def _structs(kind: Any) -> list[type[msgspec.Struct]]:
 
 
 def choices(kind: Any) -> list[str]:
-    """Return the words that a value of this kind may be; none when it may be any."""
+    """Return the allowed values of a type; none if any value is allowed."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         return [str(each.value) for each in kind]
     if get_origin(kind) is Literal:

@@ -61,7 +61,7 @@ class Operation:
 
 
 def first_paragraph(handler: Handler) -> str:
-    """Return the first paragraph of a handler's docstring: what its route is about."""
+    """Return the first paragraph of a handler's docstring: the description of its route."""
     return cleandoc(handler.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 
 

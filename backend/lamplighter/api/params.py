@@ -47,8 +47,8 @@ register_url_convertor("int", Number())
 async def body(request: Request, form: type[S], also: Rules = lambda _: []) -> S:
     """Read a JSON body; 415, 400, or Invalid with every wrong field.
 
-    `also` says what the rules have against the fields that have the right form:
-    it is asked when others do not, so that one answer names them all.
+    `also` checks the fields of the right form by further rules. It runs also if other fields are
+    wrong: the answer names all errors at once.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -117,7 +117,7 @@ def position(cursor: str | None) -> list[Any] | None:
 
 
 def part_of(items: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T], list[int] | None]:
-    """Return one page of what is all at hand, and where the next one begins."""
+    """Return a page of items that are all in memory, and the start of the next page."""
     given = position(cursor)
     begins = [0] if given is None else given
     if len(begins) != 1 or not isinstance(begins[0], int) or begins[0] < 0:
@@ -127,7 +127,7 @@ def part_of(items: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T]
 
 
 def version(request: Request, row_id: int) -> int | None:
-    """Return the version that If-Match asks for, -1 for one that cannot be; None without it."""
+    """Return the version in If-Match, -1 for an impossible one; None without the header."""
     given = request.headers.get("if-match")
     if given is None or given.strip() == "*":
         return None

@@ -63,7 +63,7 @@ class RequestRecord:
         self._began, self._told = perf_counter(), False
 
     def sending(self, send: Send) -> Send:
-        """Return what sends, and looks at what is sent."""
+        """Return a `send` that inspects the messages it passes on."""
 
         async def looked_at(message: Message) -> None:
             if message["type"] == "http.response.start":

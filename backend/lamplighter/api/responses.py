@@ -50,7 +50,7 @@ def versioned(value: Mapping[str, Any], status: int = 200, **headers: str) -> Re
 
 
 def etag(value: Mapping[str, Any]) -> str:
-    """Return a resource's ETag; a session's changes as well when it begins or ends to wait."""
+    """Return a resource's ETag; a session's also changes when it begins or stops waiting."""
     waits = re.sub(r"\D", "", value.get("waiting_since") or "")
     return f'"{value["id"]}-{value["version"]}{waits and f"-{waits}"}"'
 
@@ -80,7 +80,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Response:
-    """Answer with what went wrong and, field by field, what is wrong with the request."""
+    """Return a problem response with the errors of each field."""
     body = {
         "type": "about:blank",
         "title": status_title(status),
@@ -93,12 +93,12 @@ def problem(
 
 
 def status_title(status: int) -> str:
-    """Return what a status means, in words."""
+    """Return the phrase of a status."""
     return _TITLES.get(status, "Error")
 
 
 def write_cursor(position: Sequence[Any]) -> str:
-    """Write a position as one opaque word."""
+    """Encode a position as an opaque string."""
     parts = [
         {"at": serialize.format_moment(each)} if isinstance(each, datetime) else each
         for each in position

@@ -1,4 +1,4 @@
-"""Row counts, kept for a short time, or until the database changes."""
+"""Row counts, cached for a short time or until the database changes."""
 
 import asyncio
 import time
@@ -15,13 +15,13 @@ from lamplighter.repository.upkeep.statistics import StoreFigures, collect_figur
 CACHE_SECONDS: Final = 15.0
 TIMEOUT_SECONDS: Final = 5.0
 KEPT_SECONDS: Final = 5.0
-"""How long at most: a server does not tell of what people change in its rows by hand."""
+"""The maximum age: a server does not announce changes that other programs make to rows."""
 MAX_KEPT: Final = 256
 
 
 @dataclass(slots=True)
 class CountCache:
-    """What was counted last, and when; None where nothing could be."""
+    """The last count, and its time; None if rows cannot be counted."""
 
     figures: StoreFigures | None = None
     counted_at: float | None = None
@@ -46,11 +46,11 @@ async def _count_rows(db: Database, now: datetime) -> StoreFigures | None:
 
 @dataclass(slots=True)
 class MatchCounts:
-    """How many memories match each filter, kept while the database does not change.
+    """How many memories match each filter, cached while the database does not change.
 
-    A view is known to be of one state of the database by its number of commits, read before the
-    view was taken and after: equal, and nothing was committed in between. Where there is no such
-    number (PostgreSQL), the last change of the feed that the view holds stands for it.
+    A view shows one state of the database if the number of commits was equal before and after the
+    view was read. PostgreSQL has no such number: there, the last change of the feed in the view is
+    used.
     """
 
     _counts: dict[MemoryFilter, int] = field(default_factory=dict)

@@ -124,7 +124,7 @@ def up() -> None:
 
 
 def _share_one_heap() -> None:
-    """Have glibc use one heap for all threads: each further one keeps memory that it freed."""
+    """Make glibc use one heap for all threads: each further heap retains freed memory."""
     import ctypes
 
     with suppress(AttributeError, OSError, TypeError):  # another C library

@@ -98,7 +98,7 @@ def _head(each: dict[str, Any]) -> str:
 
 
 def _highlight(each: dict[str, Any]) -> str:
-    """Return the passage on one line, the words that were looked for in bold."""
+    """Return the passage on one line, with the search words in bold."""
     text, parts, at = each["text"], [], 0
     for start, end in each["spans"]:
         parts += [_one_line(text[at:start]), click.style(_one_line(text[start:end]), bold=True)]

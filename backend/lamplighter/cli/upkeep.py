@@ -114,7 +114,7 @@ def show(number: int, *, as_json: bool) -> None:
 @organize.command()
 @click.argument("number", type=int)
 def undo(number: int) -> None:
-    """Undo a run: every memory is as it was before."""
+    """Undo a run: every memory gets its previous values."""
     from lamplighter.serve.commands import organize as command
 
     rows = command.undo(load_settings(), number)
@@ -143,7 +143,7 @@ def _ids(numbers: list[int]) -> str:
 
 
 def _progress(as_json: bool) -> Callable[[str, int, int], Any]:
-    """Return what shows progress on a terminal, on one line."""
+    """Return a progress display for a terminal, on one line."""
     if as_json or not sys.stderr.isatty():
         return lambda stage, done, whole: None
 

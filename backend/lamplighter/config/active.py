@@ -22,7 +22,7 @@ _ESCAPES: Final = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\
 
 
 def describe_active(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """Return every setting as it is active, and as the next start would read it."""
+    """Return every setting with its active value, and its value at the next start."""
     lines = _lines(settings)
     later, refused, waiting = _at_next_start(settings, environ)
     return {
@@ -117,7 +117,7 @@ def _describe(
 def _at_next_start(
     settings: Settings, environ: Mapping[str, str]
 ) -> tuple[dict[str, SettingValue], list[str], list[str]]:
-    """Return what would be read now, by name; why a start is refused; which tables changed."""
+    """Return current values by name, the reason of a refused start, and changed tables."""
     try:
         read = read_settings(environ)
     except Invalid as error:
@@ -130,7 +130,7 @@ def _at_next_start(
 
 
 def _pending_tables(settings: Settings, read: Settings) -> Iterator[str]:
-    """Name the tables of the file that take effect only after a restart."""
+    """Return the tables of the file that take effect only after a restart."""
     before = {each.name: each for each in settings.agents}
     after = {each.name: each for each in read.agents}
     changed = sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
@@ -145,7 +145,7 @@ def _pending_tables(settings: Settings, read: Settings) -> Iterator[str]:
 def _ignored_values(
     settings: Settings, environ: Mapping[str, str], lines: Mapping[str, int]
 ) -> list[str]:
-    """Say which values were given and not used, and what is used instead."""
+    """Return the values that are set but ignored, and the values used instead."""
     warnings: list[str] = []
     for each in settings.values:
         variable = each.setting.variable
@@ -162,7 +162,7 @@ def _ignored_values(
 
 
 def _lines(settings: Settings) -> dict[str, int]:
-    """Return the line of each setting in the file as it is now."""
+    """Return the line of each setting in the current file."""
     try:
         text = (settings.home / FILE).read_text(encoding="utf-8")
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""The agents in `lamplighter.toml`, read strictly: each mistake is named with its place.
+"""The agents in `lamplighter.toml`, parsed strictly: each error has its place.
 
-`[agents.NAME]` says which project a client keeps its knowledge in and what it may do;
-`[[agents.NAME.save_rules]]` and `[[agents.NAME.inject_rules]]` are its own tool hooks.
+`[agents.NAME]` sets the project of a client and its permissions; `[[agents.NAME.save_rules]]` and
+`[[agents.NAME.inject_rules]]` are its own tool hooks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ TOKEN_CHARS: Final = 1_000
 def read_agents(
     path: Path, text: str, values: Mapping[str, Any], wrong: list[InvalidField]
 ) -> tuple[Agent, ...]:
-    """Return the agents of a file; what is wrong with them is added to `wrong`, with its line."""
+    """Return the agents of a file; errors are added to `wrong`, with their lines."""
     sheet, tables = TomlSheet(path, text.splitlines(), wrong), values.get(TABLE, {})
     if not isinstance(tables, dict) or not all(isinstance(each, dict) for each in tables.values()):
         wrong.append(InvalidField(f"{path}: {TABLE}", f"must be written as [{TABLE}.NAME]"))
@@ -45,7 +45,7 @@ def read_agents(
 def find_loops(
     agents: Iterable[Agent], host: str, port: int, names: Iterable[str]
 ) -> list[InvalidField]:
-    """Return what is wrong with agents whose memory service would be this web process."""
+    """Return the errors of agents whose memory service would be this web process."""
     here = {*LOOPBACK, host, *names}
     wrong = []
     for agent in agents:

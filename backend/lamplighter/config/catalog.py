@@ -1,4 +1,4 @@
-"""Every setting there is: its name, its default, how it is read, and its words in the docs."""
+"""Every setting: its name, its default, its reader, and its description in the docs."""
 
 from typing import Final
 

@@ -73,7 +73,7 @@ def _fields(sheet: YamlSheet, keys: Keys, nodes: Mapping[str, yaml.Node]) -> dic
 def _check_consistency(
     sheet: YamlSheet, check: Check, nodes: Mapping[str, yaml.Node], programs: Collection[str]
 ) -> None:
-    """Note what is right by itself, but not beside the rest."""
+    """Record errors of values that are valid alone, but not in combination."""
     match check:
         case HttpCheck(method="HEAD", body=str()):
             sheet.wrong(nodes["body"], "the answer to HEAD has no body to match")

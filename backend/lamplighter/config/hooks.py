@@ -1,7 +1,7 @@
-"""The tool hooks in `lamplighter.toml`, read strictly: each mistake is named with its place.
+"""The tool hooks in `lamplighter.toml`, parsed strictly: each error has its place.
 
-`[[save_rules]]` keep what a tool answered as knowledge, `[[inject_rules]]` tell what we
-know beside the answer of a tool.
+`[[save_rules]]` store the result of a tool as knowledge, `[[inject_rules]]` add knowledge to the
+result of a tool.
 """
 
 import re
@@ -41,14 +41,14 @@ _QUIET.log_errors = False
 def read_hooks(
     path: Path, text: str, values: Mapping[str, Any], wrong: list[InvalidField]
 ) -> Hooks:
-    """Return the rules of a file; what is wrong with them is added to `wrong`, with its line."""
+    """Return the rules of a file; errors are added to `wrong`, with their lines."""
     return read_hook_table(TomlSheet(path, text.splitlines(), wrong), values)
 
 
 def read_hook_table(
     sheet: "TomlSheet", values: Mapping[str, Any], *, below: tuple[str, ...] = (), project: str = ""
 ) -> Hooks:
-    """Return the rules of one table of a file; what they save is of `project` unless they say."""
+    """Return the rules of a table; their default project is `project`."""
     usual = project or OPERATIONS
     return Hooks(
         save=tuple(_save_rule(rule, usual) for rule in _read_tables(sheet, (*below, SAVE), values)),
@@ -58,16 +58,16 @@ def read_hook_table(
 
 @dataclass(frozen=True, slots=True)
 class TomlSheet:
-    """The file while it is read, and what was found wrong so far."""
+    """The file while it is read, and its errors up to now."""
 
     path: Path
     lines: list[str]
     wrong: list[InvalidField]
 
     def line(self, table: tuple[str, ...], number: int, key: str = "") -> int | None:
-        """Return the line of a table's key, or else of the table; None when it is elsewhere.
+        """Return the line of a table's key, or else of the table; None if it is elsewhere.
 
-        `number` counts the tables of one name from 1, 0 is one that comes once.
+        `number` counts the tables of one name from 1; 0 is a table that exists once.
         """
         at, seen, name = None, 0, _header(table, several=bool(number))
         for index, line in enumerate(self.lines, 1):
@@ -98,7 +98,7 @@ class TomlTable:
     keys: set[str] = field(default_factory=set)
 
     def refuse(self, key: str, message: str) -> None:
-        """Note what is wrong with a value."""
+        """Record an error of a value."""
         line = self.sheet.line(self.table, self.number, key)
         place = f"{self.sheet.path}:{line}" if line else f"{self.sheet.path}"
         what = ".".join(self.table) + (f" {self.number}" if self.number else "")
@@ -137,7 +137,7 @@ class TomlTable:
         return expression
 
     def one_of(self, key: str, choices: tuple[str, ...], default: str = "") -> str:
-        """Return one of some words."""
+        """Return one of the allowed words."""
         said = self.text(key, default)
         if said not in choices:
             self.refuse(key, f"{said!r} is not one of {', '.join(choices)}")
@@ -202,7 +202,7 @@ def _save_rule(rule: TomlTable, usual: str) -> SaveRule:
 
 
 def _query(rule: TomlTable) -> str:
-    """Return the fixed words of a rule; empty where it searches by the tool's arguments."""
+    """Return the fixed query of a rule; empty if it searches by the tool's arguments."""
     query = one_line(rule.text("query", FROM_ARGUMENTS))
     if not query or len(query) > QUERY_CHARS:
         rule.refuse("query", f"is empty or longer than {QUERY_CHARS} characters")

@@ -11,13 +11,13 @@ FILE_BYTES: Final = 1024 * 1024
 
 
 class LexiconError(LamplighterError):
-    """The file cannot be used; the message names it and what is wrong."""
+    """The file cannot be used; the message names it and the error."""
 
 
 def active_lexicon(settings: Settings) -> Lexicon:
-    """Return our words and the operator's; LexiconError says what is wrong with the file.
+    """Return the built-in and the operator's words; LexiconError describes an error of the file.
 
-    The home need not hold one, but one that is asked for by name is to be there.
+    The file in the home is optional, but a configured path must exist.
     """
     path = settings.lexicon
     if path == settings.home / LEXICON and not path.exists():
@@ -26,7 +26,7 @@ def active_lexicon(settings: Settings) -> Lexicon:
 
 
 def load_lexicon(path: Path) -> Lexicon:
-    """Return our words with those of a file; LexiconError says what is wrong with it."""
+    """Return the built-in words with those of a file; LexiconError describes an error."""
     try:
         with path.open("rb") as file:
             raw = file.read(FILE_BYTES + 1)

@@ -1,4 +1,4 @@
-"""`prices.toml`: what an operator's models cost, where the published list does not say it."""
+"""`prices.toml`: prices of an operator's models that the published list lacks or differs from."""
 
 import tomllib
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ NAME: Final = "prices.toml"
 FILE_BYTES: Final = 1024 * 1024
 NEEDED: Final = ("input", "output")
 FIGURES: Final = (*NEEDED, "cache_read", "cache_write")
-"""Dollars for a million tokens; what the caches cost is what `input` does unless it is said."""
+"""Dollars for a million tokens; the default for caches is the price of `input`."""
 
 
 class PricesError(LamplighterError):
-    """The file cannot be used; the message names it and what is wrong."""
+    """The file cannot be used; the message names it and the error."""
 
 
 def prices_path(settings: Settings) -> Path:
-    """Return where the file may be."""
+    """Return the path of the optional file."""
     return settings.home / NAME
 
 

@@ -26,7 +26,7 @@ class Setting:
     about: str
     secret: bool = False
     command: bool = False
-    """Whether it says what runs, what is read, or who is let in: see the setting `edit`."""
+    """Whether the setting decides on commands, readable files or access: see the setting `edit`."""
     at_start: bool = False
     """Whether it is read at the start only, as all commands are."""
 
@@ -41,12 +41,12 @@ class Setting:
         return f"{PREFIX}{self.name.upper()}"
 
     def masked(self, text: str) -> str:
-        """Return a value of it as a person may see it."""
+        """Return the value for display, without secrets."""
         return (MASK if text.strip() else "") if self.secret else mask_password(text)
 
 
 def mask_password(text: str) -> str:
-    """Return a value as a person may see it: an address without its password."""
+    """Return an address without its password, for display."""
     return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
@@ -59,7 +59,7 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": DAY_SECOND
 
 
 def parse_duration(text: str) -> float | None:
-    """Return how many seconds a duration such as `90s` has; None for another text."""
+    """Return the seconds of a duration such as `90s`; None for another text."""
     found = _DURATION.fullmatch(text)
     return float(found[1]) * _UNITS[found[2]] if found else None
 
@@ -92,7 +92,7 @@ class IntegerReader:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceReader:
-    """Reads one of some words, in whatever case."""
+    """Reads one of some words, ignoring case."""
 
     choices: tuple[str, ...]
 
@@ -104,7 +104,7 @@ class ChoiceReader:
 
 
 def per_tier(read: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """Return what reads one value for all tiers, or one for each, separated by commas."""
+    """Return a reader of one value for all tiers, or one for each, separated by commas."""
 
     def values(text: str) -> tuple[Any, ...]:
         parts = text.split(",")
@@ -169,7 +169,7 @@ def _is_whole(text: str) -> bool:
 
 
 def roots(text: str) -> tuple[Path, ...]:
-    """Read directories, separated by commas; what a session may read hangs on no working place."""
+    """Read absolute directories, separated by commas."""
     named = [each.strip() for each in text.split(",") if each.strip()]
     if any(not Path(each).expanduser().is_absolute() for each in named):
         raise ValueError("names a directory that does not begin with /, such as /var/log")
@@ -202,7 +202,7 @@ def window(text: str) -> float:
 
 
 def retention(text: str) -> float:
-    """Read how long results are kept, in seconds: at least a day."""
+    """Read how long results are stored, in seconds: at least a day."""
     seconds = parse_duration(text)
     if seconds is None or not DAY_SECONDS <= seconds <= 3_660 * DAY_SECONDS:
         raise ValueError("is not a duration from 1d to 3660d, such as 48h or 90d")
@@ -220,7 +220,7 @@ def split_words(text: str) -> tuple[str, ...]:
 
 
 def displayed(text: str) -> tuple[tuple[str, str], ...]:
-    """Read names of services, each with the name that it is shown by: web=Shop,mail."""
+    """Read names of services, each with its display name: web=Shop,mail."""
     names: dict[str, str] = {}
     for each in filter(str.strip, text.split(",")):
         name, _, shown = (part.strip() for part in each.partition("="))
@@ -278,7 +278,7 @@ def control_of(read: Callable[[str], Any]) -> tuple[str, tuple[str, ...]]:
 
 
 def range_of(read: Callable[[str], Any]) -> str:
-    """Say what a reader takes; empty where it takes any text."""
+    """Return the allowed values of a reader; empty if it takes any text."""
     if isinstance(read, IntegerReader):
         return f"{read.low:,} to {read.high:,}"
     if isinstance(read, ChoiceReader):
@@ -287,7 +287,7 @@ def range_of(read: Callable[[str], Any]) -> str:
 
 
 def nearest_word(word: str, words: Iterable[str]) -> str | None:
-    """Return the known word nearest to this one, at most two letters away; None when none is."""
+    """Return the nearest known word, at most two letters away; None if there is none."""
     close = (other for other in words if abs(len(word) - len(other)) <= FARTHEST)
     near = [(away, other) for other in close if (away := edit_distance(word, other)) <= FARTHEST]
     away, other = min(near, default=(0, ""))

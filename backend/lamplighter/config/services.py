@@ -1,4 +1,4 @@
-"""`services.yaml`: what we operate, read strictly; every mistake is named with its place."""
+"""`services.yaml`: the declared services, parsed strictly; every error has its place."""
 
 import graphlib
 import os
@@ -53,7 +53,7 @@ _TOP: Final = ("services", "commands", "shell", "groups")
 _KEYS: Final = ("description", "depends_on", "checks", "actions", "approve")
 _BESIDE: Final = ("group", "tags", "paused", "notify", "maintenance")
 Depends = tuple[tuple[str, yaml.Node], ...]
-"""What a service depends on, and where the file says so."""
+"""The dependencies of a service, and their places in the file."""
 
 
 def load(path: Path) -> Services:
@@ -73,7 +73,7 @@ def read(text: str, sheet: YamlSheet) -> Services:
 
 
 def write_starter(path: Path, port: int) -> bool:
-    """Write the starter file; False when there is a file already, which stays as it is."""
+    """Write the starter file; False if there is a file already, which stays unchanged."""
     if os.path.lexists(path):  # and a disk that is full need not be written to
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,7 +152,7 @@ def _groups(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> "Groups | None":
 def _beside_checks(
     sheet: YamlSheet, nodes: Mapping[str, yaml.Node], declared: "Groups | None"
 ) -> dict[str, Any]:
-    """Return the group and the tags of a service, when it is silent, and who is notified."""
+    """Return the group, the tags, the silent times and the notification routes of a service."""
     if not nodes.keys() & set(_BESIDE):
         return {}
     # late: most services have none of these keys, and every command that reads the file loads this
@@ -162,7 +162,7 @@ def _beside_checks(
 
 
 def _programs(sheet: YamlSheet, node: yaml.Node) -> frozenset[str]:
-    """Return the programs that command checks may run, just as they are written."""
+    """Return the programs that command checks may run, exactly as written."""
     programs = [
         (sheet.string(each, "a program"), each) for each in sheet.list(node, "a list of programs")
     ]
@@ -177,7 +177,7 @@ def _is_relative(program: str) -> bool:
 
 
 def _connect(sheet: YamlSheet, read: dict[str, tuple[Service, Depends]]) -> tuple[Service, ...]:
-    """Return the services with what they depend on, each by the name it is given itself."""
+    """Return the services with their dependencies, each by its own spelling."""
     graph: dict[str, dict[str, yaml.Node]] = {name: {} for name in read}
     for name, (service, depends) in read.items():
         for other, node in depends:

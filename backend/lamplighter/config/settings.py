@@ -30,7 +30,7 @@ _NOT_SETTINGS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SettingValue:
-    """A setting's value as it was written, and where it comes from."""
+    """A setting's value as written, and its source."""
 
     setting: Setting
     text: str
@@ -38,7 +38,7 @@ class SettingValue:
 
     @property
     def masked(self) -> str:
-        """The value as a person may see it."""
+        """The value for display, without secrets."""
         return self.setting.masked(self.text)
 
 
@@ -135,7 +135,7 @@ class Settings:
 
     @property
     def hooks(self) -> "Hooks":
-        """The tool hooks, where the file has some."""
+        """The tool hooks of the file, if it has some."""
         from lamplighter.domain.clients.tool_hooks import Hooks  # reading commands use none
 
         return self.hook_rules or Hooks()
@@ -144,7 +144,7 @@ class Settings:
 def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = None) -> Settings:
     """Read every setting. Raises Invalid naming each wrong one; a typo is never a default.
 
-    `file` is what the settings file will say, instead of what it says now.
+    `file` replaces the contents of the settings file.
     """
     wrong, warnings = _unknown_variables(environ)
     home = _find_home(environ)
@@ -168,7 +168,7 @@ def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = No
 
 
 def describe_settings(settings: Settings) -> list[dict[str, str]]:
-    """Return each setting with its value and where it comes from."""
+    """Return each setting with its value and its source."""
     return [
         {
             "name": each.setting.variable,
@@ -230,7 +230,7 @@ def is_orchestrator_value(value: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FileTables:
-    """What the file holds beside settings: the tool hooks, and the agents."""
+    """The contents of the file besides settings: the tool hooks, and the agents."""
 
     hooks: "Hooks | None" = None
     agents: "tuple[Agent, ...]" = ()
@@ -239,7 +239,7 @@ class FileTables:
 def _read_file(
     path: Path, wrong: list[InvalidField], text: str | None
 ) -> tuple[dict[str, str], FileTables]:
-    """Return what the file says of settings, as text, and its tables."""
+    """Return the settings of the file, as text, and its tables."""
     try:
         text = path.read_text(encoding="utf-8") if text is None else text
         read = tomllib.loads(text)
@@ -257,7 +257,7 @@ def _read_file(
 def _read_tables(
     path: Path, text: str, read: Mapping[str, Any], wrong: list[InvalidField]
 ) -> FileTables:
-    """Return the tables of the file, and report what it may not contain."""
+    """Return the tables of the file, and report disallowed contents."""
     from lamplighter.config import agents, hooks
 
     setting_names = [setting.name for setting in SETTINGS if setting.name != "home"]

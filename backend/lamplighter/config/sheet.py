@@ -15,7 +15,7 @@ from lamplighter.domain.text import one_line, shorten
 FILE_BYTES: Final = 1024 * 1024
 DEPTH: Final = 20
 SUGGESTED: Final = 100
-"""How many problems get a suggestion: finding one takes time, and a long list goes unread."""
+"""How many problems get a suggestion: finding one takes time, and long lists are not read."""
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG: Final = "tag:yaml.org,2002:"
@@ -33,7 +33,7 @@ _NODE_NAMES: Final = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileProblem:
-    """One mistake in the file, and where it is; lines and columns count from 1."""
+    """An error in the file, and its place; lines and columns count from 1."""
 
     path: str
     line: int
@@ -54,7 +54,7 @@ class ServicesError(LamplighterError):
 
 @dataclass(slots=True)
 class YamlSheet:
-    """The file while it is read, and what was found wrong so far."""
+    """The file while it is read, and its errors up to now."""
 
     path: str
     problems: list[FileProblem] = field(default_factory=list)
@@ -69,12 +69,12 @@ class YamlSheet:
         self.problems.append(FileProblem(self.path, line + 1, column + 1, words))
 
     def stop_if_wrong(self) -> None:
-        """Give up when anything was wrong so far."""
+        """Stop if there were errors up to now."""
         if self.problems:
             raise ServicesError(self.problems)
 
     def text(self, path: Path) -> str:
-        """Return what the file says; too large, not text or not there is the end."""
+        """Return the text of the file; stops if it is too large, not text or missing."""
         try:
             with path.open("rb") as file:
                 raw = file.read(FILE_BYTES + 1)
@@ -125,7 +125,7 @@ class YamlSheet:
     def mapping(
         self, node: yaml.Node, expected: str, keys: Sequence[str] | None = None
     ) -> dict[str, yaml.Node]:
-        """Return the values by key; a key that comes twice or is not one of `keys` is named."""
+        """Return the values by key; reports duplicate keys and keys that are not in `keys`."""
         values: dict[str, yaml.Node] = {}
         for key, value in self.pairs(node, expected):
             if (name := self.string(key, "a key")) is None:
@@ -138,14 +138,14 @@ class YamlSheet:
         return values
 
     def pairs(self, node: yaml.Node, expected: str) -> list[tuple[yaml.Node, yaml.Node]]:
-        """Return the keys and values of a mapping, the same key as often as it comes."""
+        """Return the keys and values of a mapping, including duplicates."""
         if isinstance(node, yaml.MappingNode):
             return list(node.value)
         self.wrong(node, f"found {describe_node(node)}, wanted {expected}")
         return []
 
     def hint(self, word: str, words: Iterable[str]) -> str:
-        """Return `; did you mean …?` when a known word is near, else nothing."""
+        """Return `; did you mean …?` if a known word is similar, else an empty text."""
         near = nearest_word(word, words) if len(self.problems) < SUGGESTED else None
         return f"; did you mean {near!r}?" if near else ""
 
@@ -199,7 +199,7 @@ class YamlSheet:
 
 
 def describe_node(node: yaml.Node) -> str:
-    """Say in words what a node is."""
+    """Describe a node in words."""
     return _NODE_NAMES.get(node.tag.removeprefix(_TAG), f"a value tagged {node.tag}")
 
 

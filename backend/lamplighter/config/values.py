@@ -44,7 +44,7 @@ _TIMES: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def url(sheet: YamlSheet, node: yaml.Node) -> str:
-    """Return a URL that a check may ask."""
+    """Return a URL that a check may request."""
     text = sheet.string(node, "a URL")
     if text is None:
         return ""
@@ -134,7 +134,7 @@ def addresses(sheet: YamlSheet, node: yaml.Node) -> tuple[str, ...]:
 
 
 def record(sheet: YamlSheet, node: yaml.Node) -> DnsRecord:
-    """Return which kind of address is asked for."""
+    """Return the type of address record."""
     said = sheet.string(node, "A or AAAA")
     for each in rules.RECORDS:
         if said == each:
@@ -155,7 +155,7 @@ def expires(sheet: YamlSheet, node: yaml.Node) -> float:
 
 
 def method(sheet: YamlSheet, node: yaml.Node) -> HttpMethod:
-    """Return a method that only looks."""
+    """Return a read-only HTTP method."""
     said = (sheet.string(node, "a method") or "GET").upper()
     for each in rules.METHODS:
         if said == each:
@@ -165,7 +165,7 @@ def method(sheet: YamlSheet, node: yaml.Node) -> HttpMethod:
 
 
 def approve(sheet: YamlSheet, node: yaml.Node) -> ApprovalPolicy:
-    """Return whether a person is asked before an action."""
+    """Return when an action needs approval."""
     choices = ", ".join(ApprovalPolicy)
     text = sheet.string(node, choices)
     for each in ApprovalPolicy:
@@ -284,7 +284,7 @@ def path(sheet: YamlSheet, node: yaml.Node) -> str:
 
 
 def argv(sheet: YamlSheet, node: yaml.Node) -> tuple[str, ...]:
-    """Return a program and its arguments; a text is none, since there is no shell to split it."""
+    """Return a program and its arguments; a single text is refused, because no shell splits it."""
     if isinstance(node, yaml.ScalarNode) and node.value.strip():
         listed = ", ".join(node.value.split())
         sheet.wrong(node, f"found {describe_node(node)}; write it as a list: [{listed}]")
@@ -357,7 +357,7 @@ def read_name(sheet: YamlSheet, node: yaml.Node, expected: str) -> str | None:
 def assign_names(
     sheet: YamlSheet, read: Sequence[tuple[Named, yaml.Node]], what: str
 ) -> tuple[Named, ...]:
-    """Return them all with names: what has none is called by its kind, then kind-2, kind-3."""
+    """Give every item a name: an unnamed one gets its kind, then kind-2, kind-3."""
     taken: set[str] = set()
     for each, at in read:
         if each.name and normalize_service_name(each.name) in taken:

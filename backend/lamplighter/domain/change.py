@@ -1,4 +1,4 @@
-"""The change: one entry of the feed that keeps every screen true."""
+"""Changes: the entries of the feed that updates every screen."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class ChangeOp(StrEnum):
-    """What became of a row."""
+    """The operation on a row."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -17,7 +17,7 @@ class ChangeOp(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change; `seq` is in the order of commits and never used again."""
+    """One change; `seq` follows the order of commits and is never reused."""
 
     seq: int
     entity: str

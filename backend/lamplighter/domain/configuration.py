@@ -1,4 +1,4 @@
-"""The active configuration: what a process has read from settings and files."""
+"""The active configuration: the values that a process has read from settings and files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -20,8 +20,8 @@ class Configuration:
     """The active values and the default of each.
 
     `tier_engines` and `models` are by tier; a tier without an engine uses `engine`.
-    `trash_retention` None keeps deleted memories until a person empties the trash;
-    `flap_limit` 0 is no limit.
+    `trash_retention` None stores deleted memories until a person empties the trash; `flap_limit` 0
+    is no limit.
     """
 
     interval: float = 3_600.0
@@ -57,13 +57,13 @@ class Configuration:
     """The services on the public status page, with their display names."""
 
     def adopt(self, other: "Configuration") -> None:
-        """Take over the values of another one, for all that hold this object: settings changed.
+        """Copy the values of another configuration into this object, after settings changed.
 
-        Nothing else changes it.
+        All holders of this object see the new values. Nothing else changes it.
         """
         for each in fields(self):
             object.__setattr__(self, each.name, getattr(other, each.name))
 
     def engine_of(self, tier: int) -> str:
-        """Return what runs the sessions of a tier unless a request names another engine."""
+        """Return the engine for the sessions of a tier unless a request names another."""
         return self.tier_engines.get(tier, self.engine)

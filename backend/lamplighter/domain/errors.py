@@ -7,12 +7,12 @@ from typing import Final
 EXIT_FAILED: Final = 1
 EXIT_UNUSABLE: Final = 2
 EXIT_UNKNOWN: Final = 3
-"""The exit status of a process that cannot work as things are: starting it again will not help."""
+"""The exit status of a process that cannot work in this environment: a restart will not help."""
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidField:
-    """One wrong field: its name as the caller wrote it, and what is wrong with its value."""
+    """One invalid field: its name as the caller wrote it, and the problem with its value."""
 
     field: str
     message: str
@@ -23,7 +23,7 @@ class LamplighterError(Exception):
 
 
 class Invalid(LamplighterError):
-    """A value breaks a rule; `wrong` names every field that does."""
+    """A value breaks a rule; `wrong` names every invalid field."""
 
     def __init__(self, *wrong: InvalidField) -> None:
         self.wrong = wrong
@@ -31,7 +31,7 @@ class Invalid(LamplighterError):
 
 
 def collect_errors(check: Callable[[], object]) -> list[InvalidField]:
-    """Return the wrong fields that a check finds; none when it passes."""
+    """Return the invalid fields that a check finds; none if it passes."""
     try:
         check()
     except Invalid as error:
@@ -44,11 +44,11 @@ class NotFound(LamplighterError):
 
 
 class Conflict(LamplighterError):
-    """The current state does not allow it."""
+    """The current state does not allow the request."""
 
 
 class Stale(LamplighterError):
-    """The row has changed since it was read; `current` is its present state."""
+    """The row has changed since it was read; `current` is its current state."""
 
     def __init__(self, current: object) -> None:
         self.current = current
@@ -56,11 +56,11 @@ class Stale(LamplighterError):
 
 
 class Unavailable(LamplighterError):
-    """A required resource is missing or unusable; the message says what to do."""
+    """A required resource is missing or unusable; the message names the next step."""
 
 
 class Busy(Unavailable):
-    """What we need cannot be used now, but later: starting again helps."""
+    """A required resource is temporarily unavailable: a restart helps."""
 
 
 class Halted(Unavailable):
@@ -68,4 +68,4 @@ class Halted(Unavailable):
 
 
 class LeadershipLost(LamplighterError):
-    """Another supervisor is the leader now: this one may change nothing more."""
+    """Another supervisor is the leader now: this one must not change anything."""

@@ -1,7 +1,7 @@
-"""Declarations of fields: what an entity says of each of its fields, read once at import.
+"""Declarations of an entity's fields, read once at import.
 
-An entity is a frozen dataclass. A field says what the product does with it in an `Annotated`
-type; its column, its JSON, its history and its undo follow from that.
+An entity is a frozen dataclass. A field declares its uses in an `Annotated` type; its column, its
+JSON, its history and its undo follow from that.
 """
 
 from collections.abc import Mapping
@@ -14,16 +14,13 @@ from typing import Annotated, Any, Final, NewType, get_args, get_origin, get_typ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """What is done with a field beside keeping it.
+    """The uses of a field beyond storage.
 
-    `history`: each entry of the history holds it, so that an earlier moment and an undo have it.
-    `undo`: it can be undone by itself; the text is what a person calls it.
-    `editable`: a person may change it.
-    `public`: it is part of the JSON of the entity.
-    `options`: the values of a text, where there are only these.
-    `constant`: an update leaves it alone. It is set once, or counted by statements of its own.
-    `json`, `column`: what it is called there, where that is not its name.
-    `stored`: it has a column.
+    `history`: each history entry includes the field, for earlier states and undo. `undo`: it can be
+    undone separately; the text is its name for a person. `editable`: a person may change it.
+    `public`: it is part of the JSON of the entity. `options`: the only values of a text.
+    `constant`: an update does not change it; it is set once, or counted by separate statements.
+    `json`, `column`: its name there, if different. `stored`: it has a column.
     """
 
     history: bool = False
@@ -39,7 +36,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredField:
-    """A field of an entity: its name, the type of its value, and what is declared of it.
+    """A field of an entity: its name, the type of its value, and its declaration.
 
     `item_type` is the type of each value of a tuple or a mapping.
     """
@@ -63,7 +60,7 @@ class DeclaredField:
 
     @property
     def choices(self) -> type[StrEnum] | None:
-        """The enumeration of its values, where there is one."""
+        """The enumeration of its values, if there is one."""
         return self.value_type if issubclass(self.value_type, StrEnum) else None
 
 

@@ -6,7 +6,7 @@ ENGINES: Final = ("probe", "exec", "claude", "messages")
 MAX_TIER: Final = 3
 DEFAULT_BUDGET: Final = 2_000
 PROFILE_BUDGET: Final = 4_000
-"""The tokens of a project's profile at the most (four-tier-memory-schema)."""
+"""The maximum number of tokens of a project's profile (four-tier-memory-schema)."""
 
 INDEX_BYTES: Final = 2_000
-"""The maximum size of the notebook's index MEMORY.md, unless a setting says otherwise."""
+"""The default maximum size of the notebook's index MEMORY.md."""

@@ -1,4 +1,4 @@
-"""Where sentences end: not after initials (`A. Lovelace`) and abbreviations (`e.g.`)."""
+"""Ends of sentences: not after initials (`A. Lovelace`) and abbreviations (`e.g.`)."""
 
 import re
 from typing import Final
@@ -29,7 +29,7 @@ def split_at(ends: re.Pattern[str], text: str) -> list[str]:
 
 
 def _is_within_name(text: str, stop: int, begin: int) -> bool:
-    """Return whether the full stop before `stop` is one of an initial or an abbreviation."""
+    """Return whether the period before `stop` belongs to an initial or an abbreviation."""
     before = text[max(0, stop - _BEFORE) : stop]
     if not before.endswith(".") or "\n" in text[stop:begin]:
         return False

@@ -1,4 +1,4 @@
-"""The stem of an English word, as SQLite's FTS5 makes it: the algorithm of Martin Porter."""
+"""Stems of English words, computed as in SQLite's FTS5 by the algorithm of Martin Porter."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -29,7 +29,7 @@ _LAST: Final = (
 
 @lru_cache(STEM_CACHE_SIZE)
 def stem(word: str) -> str:
-    """Return the stem of a word in small letters."""
+    """Return the stem of a word in lower case."""
     word = _without_past_tense(_without_plural(word))
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
@@ -63,7 +63,7 @@ def _without_past_tense(word: str) -> str:
 
 
 def _replace_ending(word: str, rules: SuffixRules) -> str:
-    """Replace the first ending that fits, where the text before it is long enough."""
+    """Replace the first ending that matches, if the text before it is long enough."""
     for ending, other in rules:
         if word.endswith(ending):
             before = word[: -len(ending)]
@@ -90,7 +90,7 @@ def _without_e(word: str) -> str:
 
 
 def _consonants(word: str) -> list[bool]:
-    """Say of each letter whether it is a consonant; `y` is one at the start and after a vowel."""
+    """Return whether each letter is a consonant; `y` is at the start and after a vowel."""
     found: list[bool] = []
     for letter in word:
         is_one = letter not in _VOWELS and (letter != "y" or not found or not found[-1])
@@ -113,5 +113,5 @@ def _ends_doubled(word: str) -> bool:
 
 
 def _is_short(word: str) -> bool:
-    """Whether it ends in consonant, vowel, consonant, and the last is none of w, x and y."""
+    """Whether a word ends in consonant, vowel, consonant, the last one not w, x or y."""
     return _consonants(word)[-3:] == [True, False, True] and word[-1] not in "wxy"

@@ -1,10 +1,10 @@
-"""Tables of patterns that come with a package: files of lines, each a kind and its pattern."""
+"""Tables of patterns in package files: each line is a kind and its pattern."""
 
 from importlib.resources import files
 
 
 def read_table(package: str, name: str, /, **parts: str) -> tuple[tuple[str, str], ...]:
-    """Return the kinds and the patterns of a table; `{part}` in a pattern becomes this part."""
+    """Return the kinds and patterns of a table; `{part}` in a pattern is replaced."""
     text = files(package).joinpath(name).read_text(encoding="utf-8")
     for part, pattern in parts.items():
         text = text.replace(f"{{{part}}}", pattern)

@@ -1,4 +1,4 @@
-"""Words as we keep them: one line, no tricks, and when two texts are the same."""
+"""Text for storage: one line, visible characters only, and comparison of texts."""
 
 import hashlib
 import re
@@ -16,11 +16,11 @@ _DASHES: Final = str.maketrans(
 PROJECT_CHARS: Final = 200
 REDACTED: Final = "[REDACTED]"
 MARKER_START: Final = re.compile(r"\[(MEMORY|EVENT|COOLDOWN|ESCALATE):")
-"""How a marker of a session's output begins."""
+"""The beginning of a marker in a session's output."""
 
 
 def format_time(at: datetime, now: datetime, *, seconds: bool = False) -> str:
-    """Say when something was or will be: the time, and the day where it is another one."""
+    """Return a moment as text: the time, and the date if it is not today."""
     day = "" if at.date() == now.date() else f"{at:%d %b} "
     return f"{day}{at:%H:%M:%S} UTC" if seconds else f"{day}{at:%H:%M} UTC"
 
@@ -28,14 +28,14 @@ def format_time(at: datetime, now: datetime, *, seconds: bool = False) -> str:
 def one_line(text: str) -> str:
     """Collapse white space and drop control, bidi and surrogate characters.
 
-    An observation of several lines could forge a heading in the prompt it is
-    told in; a bidi override could show an operator other words than are stored.
+    An observation of several lines could forge a heading in the prompt that includes it; a bidi
+    override could show an operator other text than is stored.
     """
     return _SPACE.sub(" ", _drop_invisible(text)).strip()
 
 
 def clean_lines(text: str) -> str:
-    """Drop what cannot be seen, but keep the lines: knowledge may be a page long."""
+    """Drop invisible characters, but not line breaks: knowledge may be a page long."""
     lines = (_drop_invisible(line).rstrip() for line in text.splitlines())
     return "\n".join(lines).strip()
 
@@ -52,22 +52,21 @@ def content_hash(text: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def comparison_key(text: str) -> str:
-    """Return what two observations share when they are the same text.
+    """Return a key that is equal for observations with the same text.
 
-    Case, white space, the shape of quotes and dashes and a final full stop do
-    not make two observations.
+    Ignores case, white space, the shape of quotes and dashes and a final period.
     """
     plain = one_line(text).casefold().translate(_DASHES)
     return _SPACE.sub(" ", plain).rstrip(".! ")
 
 
 def shorten(text: str, limit: int) -> str:
-    """Cut a text to `limit` characters, the last of them an ellipsis where it was cut."""
+    """Truncate a text to `limit` characters, with an ellipsis as the last one."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def abridge(text: str, limit: int) -> str:
-    """Cut a text to `limit` characters from its middle: its beginning and its end stay."""
+    """Shorten a text to `limit` characters by cutting its middle."""
     half = (limit - 3) // 2
     return text if len(text) <= limit else f"{text[:half]} … {text[-half:]}"
 
@@ -75,7 +74,7 @@ def abridge(text: str, limit: int) -> str:
 def head_and_tail(lines: Sequence[str], limit: int) -> list[str]:
     """Return the first and the last lines, of about `limit` characters in all.
 
-    Lines stay whole where they fit: a secret that is cut in two is not masked.
+    Lines are not split if they fit: a secret that is cut in two is not masked.
     """
     half = limit // 2
     if sum(map(len, lines)) <= limit:
@@ -89,7 +88,7 @@ def head_and_tail(lines: Sequence[str], limit: int) -> list[str]:
 
 
 def _fit_lines(lines: Sequence[str], limit: int) -> list[str]:
-    """Return the first lines that fit; the very first one always, abridged where it must be."""
+    """Return the first lines that fit; always the very first one, abridged if necessary."""
     fitting = [abridge(line, limit) for line in lines[:1]]
     left = limit - sum(map(len, fitting))
     for line in lines[1:]:
@@ -115,7 +114,7 @@ def _is_visible(char: str) -> bool:
 
 
 def escape_terminal(text: str) -> str:
-    """Return a text that no terminal takes for an order: control characters are shown."""
+    """Return a text without control characters that a terminal would execute: they are escaped."""
     return "".join(char if char.isprintable() else _escape(char) for char in text)
 
 
@@ -124,7 +123,7 @@ def _escape(char: str) -> str:
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Return some names as one says them."""
+    """Return some names as an English list."""
     once = list(dict.fromkeys(names))
     if len(once) < 2:
         return "".join(once)
@@ -137,5 +136,5 @@ def escape_markers(text: str) -> str:
 
 
 def normalize_project(name: str) -> str:
-    """Return the name of a project as it is kept and compared: in small letters."""
+    """Return the name of a project normalized for storage and comparison: lower case."""
     return " ".join(name.split()).lower()

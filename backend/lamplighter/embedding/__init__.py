@@ -1,4 +1,4 @@
-"""What is near in meaning: one model of language that runs here, where the extra is installed."""
+"""Semantic similarity: one local embedding model, if the extra is installed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -16,39 +16,39 @@ EXTRA: Final = "lamplighter[vectors]"
 
 
 class Embedding(Protocol):
-    """What turns texts into vectors of length 1: what is near in meaning is near in them."""
+    """A model that turns texts into vectors of length 1: similar texts have near vectors."""
 
     @property
     def name(self) -> str:
-        """The name of the model and of how it is used: vectors of another name do not compare."""
+        """The name of the model and its settings: vectors of different names are not comparable."""
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has."""
+        """The number of dimensions of a vector."""
 
     @property
     def loaded(self) -> bool:
-        """Whether it answers at once, without being loaded first."""
+        """Whether the model answers at once, without loading first."""
 
     async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
         """Return a vector for each text; `aside` gives way to requests that wait for an answer.
 
-        Raises Unavailable when the model cannot be used.
+        Raises Unavailable if the model cannot be used.
         """
 
     def close(self) -> None:
-        """End its threads."""
+        """End the threads of the model."""
 
 
 def unavailable_reason() -> str:
-    """Return why no model can be used here, empty when one can; loads nothing."""
+    """Return why the model is unavailable, empty if it is available; loads nothing."""
     from lamplighter.embedding import files
 
     return files.missing_files()
 
 
 def installed_model() -> Embedding | None:
-    """Return the model that is installed, None where none is; it is loaded when it is used."""
+    """Return the installed model, or None; the model is loaded at its first use."""
     if unavailable_reason():
         return None
     from lamplighter.embedding.minilm import MiniLM

@@ -1,7 +1,7 @@
-"""Which vectors are likely to be near one: each as one bit a dimension, all held in memory.
+"""A search for vectors that are probably near: one bit per dimension, all in memory.
 
-100,000 of them are 5 MB, and the thousand nearest by bits are found in a few milliseconds.
-Those are weighed by the vector that is asked for; the true vectors decide among the best.
+100,000 codes take 5 MB, and the nearest thousand by bits are found in a few milliseconds. Those are
+weighted by the query vector; the true vectors decide among the best.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,9 +22,9 @@ GROWTH: Final = 1_024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorFilter:
-    """Which memories are looked among; None means all.
+    """Filter for memories; None matches all.
 
-    Of a service those that are true of all too, where they are `general`.
+    With a service, memories without a service match too if `general` is set.
     """
 
     active: bool | None = True
@@ -36,31 +36,31 @@ class VectorFilter:
 
 @dataclass(slots=True)
 class NameNumbers:
-    """Numbers for names that many memories share; 0 is none."""
+    """Numbers for names that many memories share; 0 is no name."""
 
     _of: dict[str, int] = field(default_factory=dict)
 
     def number(self, name: str | None) -> int:
-        """Return the number of a name, a new one if it has none."""
+        """Return the number of a name, a new number for a new name."""
         return GENERAL if name is None else self._of.setdefault(name, len(self._of) + 1)
 
     def find(self, name: str) -> int:
-        """Return the number of a name, -1 when nothing has it."""
+        """Return the number of a name, or -1."""
         return self._of.get(name, -1)
 
 
 def binary_code(vector: Vector) -> bytes:
-    """Return one bit a dimension: whether it is above 0."""
+    """Return one bit per dimension: whether the value is above 0."""
     return np.packbits(vector > 0).tobytes()
 
 
 def pack_vector(vector: Vector) -> bytes:
-    """Return a vector as it is kept: two bytes a dimension."""
+    """Return a vector in its stored form: two bytes per dimension."""
     return vector.astype("<f2").tobytes()
 
 
 def unpack_vectors(stored: Sequence[bytes], dimensions: int) -> Vector:
-    """Return kept vectors, one a row."""
+    """Return stored vectors, one per row."""
     flat = np.frombuffer(b"".join(stored), dtype="<f2")
     return flat.reshape(len(stored), dimensions).astype(np.float32)
 
@@ -89,11 +89,11 @@ class VectorCodes:
 
     @property
     def nbytes(self) -> int:
-        """How much memory they take."""
+        """The memory that the codes take, in bytes."""
         return self._bits.nbytes + sum(column.nbytes for column in self._columns.values())
 
     def put(self, placed: Sequence[IndexedVector]) -> None:
-        """Take memories in, in place of what was known of them."""
+        """Add memories, replacing their previous entries."""
         self.drop([each.memory_id for each in placed])
         if not placed:
             return
@@ -118,7 +118,7 @@ class VectorCodes:
         self._count = end
 
     def drop(self, ids: Iterable[int]) -> None:
-        """Forget memories; those that are not known do not matter."""
+        """Remove memories; unknown memories are ignored."""
         wanted = np.fromiter(ids, np.int64)
         if not self._count or not wanted.size:
             return
@@ -127,7 +127,7 @@ class VectorCodes:
             self._close(gone)
 
     def nearest(self, vector: Vector, limit: int, only: VectorFilter) -> list[int]:
-        """Return the memories that are likely nearest to a vector, the likeliest first."""
+        """Return the memories that are probably nearest to a vector, the nearest first."""
         among = np.flatnonzero(self._among(only))
         if not among.size or limit < 1:
             return []
@@ -138,7 +138,7 @@ class VectorCodes:
         return [int(each) for each in self._columns["id"][best[order]]]
 
     def _distances(self, vector: Vector, among: NDArray[np.intp]) -> NDArray[np.uint16]:
-        """Return in how many bits each differs from a vector."""
+        """Return the number of bits in which each code differs from a vector."""
         asked = np.frombuffer(binary_code(vector), np.uint64)
         every = among.size == self._count
         found = np.zeros(among.size, np.uint16)
@@ -148,7 +148,7 @@ class VectorCodes:
         return found
 
     def _weighed(self, vector: Vector, at: NDArray[np.intp]) -> Vector:
-        """Return how near each code is when each bit counts by the size of what is asked for."""
+        """Return the similarity of each code, with each bit weighted by the query vector."""
         bits = np.unpackbits(np.ascontiguousarray(self._bits[:, at].T).view(np.uint8), axis=1)
         weighed: Vector = bits.astype(np.float32) @ vector
         return weighed
@@ -180,7 +180,7 @@ class VectorCodes:
             self._columns[name] = np.pad(column[:held], (0, room))
 
     def _close(self, gone: NDArray[np.intp]) -> None:
-        """Fill the places of what is gone with the last ones."""
+        """Fill the places of removed entries with the last entries."""
         left = self._count - gone.size
         holes = gone[gone < left]
         last = np.setdiff1d(np.arange(left, self._count), gone, assume_unique=True)
@@ -191,7 +191,7 @@ class VectorCodes:
 
 
 def _smallest(values: NDArray[Any], limit: int) -> NDArray[np.intp]:
-    """Return where the smallest values are, in no order."""
+    """Return the indices of the smallest values, unordered."""
     if values.size <= limit:
         return np.arange(values.size)
     return np.argpartition(values, limit)[:limit]

@@ -1,4 +1,4 @@
-"""The files of the model: where they are installed, and that they are the ones we know."""
+"""The files of the model: where they are installed, and whether they are the expected files."""
 
 import hashlib
 from importlib.util import find_spec
@@ -17,14 +17,14 @@ SHA256: Final = {
 
 
 def missing_files() -> str:
-    """Return what is missing, empty when everything is there; imports none of it."""
+    """Return the missing packages and files, empty if all are installed; imports none of them."""
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     missing += [package for package, name in SHA256 if not _path((package, name)).is_file()]
     return f"{', '.join(missing)} not installed" if missing else ""
 
 
 def read_verified(which: tuple[str, str]) -> bytes:
-    """Return what a file holds; raises Unavailable when it is not the one we know."""
+    """Return the content of a file; raises Unavailable if it is not the expected file."""
     path = _path(which)
     try:
         held = path.read_bytes()
@@ -36,7 +36,7 @@ def read_verified(which: tuple[str, str]) -> bytes:
 
 
 def _path(which: tuple[str, str]) -> Path:
-    """Return where a file of a package is, without importing the package."""
+    """Return the path of a file of a package, without importing the package."""
     package, name = which
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:

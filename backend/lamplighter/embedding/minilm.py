@@ -1,7 +1,7 @@
-"""all-MiniLM-L6-v2 in whole numbers of 8 bits, by onnxruntime: 384 dimensions, 256 tokens.
+"""all-MiniLM-L6-v2 in 8-bit integers, by onnxruntime: 384 dimensions, 256 tokens.
 
-One text at a time: its arithmetic picks its scale by the whole batch, so that the same text
-would get another vector in other company. Loaded when it is used, and let go when it rests.
+One text at a time: the arithmetic chooses its scale for the whole batch, and the same text would
+get another vector in another batch. The model is loaded at its first use, and released when idle.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ TOKENS: Final = 256
 CHARS: Final = 4_096  # of the longest text: more are never among its first tokens
 NICENESS: Final = 3
 LOWEST_PRIORITY: Final = 19
-"""At 10 three busy processes a core left no processor time: no vector in 45 s, at 3 104 of them."""
+"""At niceness 10, three busy processes per core left no CPU time: no vector in 45 s, at 3: 104."""
 REST_SECONDS: Final = 600.0
 """How long the model stays loaded after a search. The next search then uses keywords only."""
 REST_ASIDE_SECONDS: Final = 60.0
@@ -36,13 +36,13 @@ REST_ASIDE_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """The model and what splits texts for it."""
+    """The model and its tokenizer."""
 
     tokenizer: "Tokenizer"
     session: "InferenceSession"
 
     def embed(self, text: str) -> Vector:
-        """Return the mean of the vectors of a text's tokens, of length 1."""
+        """Return the mean of the vectors of a text's tokens, normalized to length 1."""
         tokens = self.tokenizer.encode(text[:CHARS]).ids
         ids = np.array([tokens], dtype=np.int64)
         asked = {
@@ -56,7 +56,7 @@ class LoadedModel:
 
 
 class MiniLM:
-    """The model behind two threads: one for who waits, one that works aside."""
+    """The model behind two threads: one for waiting requests, one for background work."""
 
     name = NAME
     dimensions = DIMENSIONS
@@ -74,7 +74,7 @@ class MiniLM:
 
     @property
     def loaded(self) -> bool:
-        """Whether it is in memory now: 150 MB."""
+        """Whether the model is in memory now: 150 MB."""
         return self._loaded is not None
 
     async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
@@ -87,7 +87,7 @@ class MiniLM:
             self._let_rest(loop, loop.time() + self._rest[aside])
 
     def close(self) -> None:
-        """End the threads, after the text they are at."""
+        """End the threads, after their current text."""
         self._closed = True
         if self._resting is not None:
             self._resting.cancel()
@@ -135,7 +135,7 @@ def _load() -> LoadedModel:
 
 
 def _lower_priority() -> None:
-    """Lower the priority of this thread (on Linux it is the thread's own)."""
+    """Lower the priority of this thread (on Linux, priorities are per thread)."""
     with suppress(AttributeError, OSError):
         thread = threading.get_native_id()
         ours = os.getpriority(os.PRIO_PROCESS, thread)  # the process may have been started nicely
@@ -143,6 +143,6 @@ def _lower_priority() -> None:
 
 
 def _release_memory() -> None:
-    """Give the memory back that is free now; of loading 60 MB of 230."""
+    """Return free memory to the system: 60 MB of 230 MB after loading."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,7 +1,7 @@
-"""Who thinks: what runs a session, and the stream it prints.
+"""Engines: an engine runs a session and prints its stream.
 
-An engine says whether it is ready and which command runs a session. Running
-that command, following what it prints and ending it is the same for all.
+An engine reports whether it is ready and which command runs a session. Running that command,
+following its output and ending it is the same for all engines.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ToolEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class InstalledProgram:
-    """A program of others that an engine needs: where it is, and which version."""
+    """An external program that an engine needs: its path and version."""
 
     path: str
     version: str
@@ -61,20 +61,19 @@ class InstalledProgram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineInput:
-    """All that an engine is given for one session.
+    """Everything that an engine receives for a session.
 
-    `system` is the tier's prompt, `injected` what is appended to it, `message`
-    what is asked. `services` are those in scope, `declared` all services.
-    `memories` are those in `injected`; `check_results` the last results of each check,
-    newest first, by "service/check"; `uses` and `findings` the last of each
-    service, newest first. `waiting` tells since when a service waits for a
-    person. `known_fix` is the action that is known to repair a service now. `failed` are the
-    checks that failed a moment ago, as "service/check", with the reason; `passed` says
-    when checks that fail by the schedule passed last. `commands` says whether
-    the session may run commands that only read. `gate` is the socket that a session asks to act
-    by, `tools` where its tools are over MCP, `scratch` a directory that is its own. `model`,
-    `max_turns` and `budget_usd` (None: no limit) bound an engine that has a model; `resumed` says
-    how often it went on after a crash, `printed` how many lines it had printed then.
+    `system` is the tier's prompt, `injected` the text appended to it, `message` the request.
+    `services` are those in scope, `declared` all services. `memories` are those in `injected`;
+    `check_results` the last results of each check, newest first, by "service/check"; `uses` and
+    `findings` the last of each service, newest first. `waiting` maps a service to the time since
+    when it waits for a person. `known_fix` is the action that is known to repair a service now.
+    `failed` are the checks that failed a moment ago, as "service/check", with the reason; `passed`
+    the times when checks that fail by the schedule passed last. `commands` permits read-only
+    commands. `gate` is the socket for action requests, `tools` the address of the session tools
+    over MCP, `scratch` a directory of the session. `model`, `max_turns` and `budget_usd` (None: no
+    limit) limit an engine with a model; `resumed` counts how often the session was resumed after a
+    crash, `printed` the lines that it had printed by then.
     """
 
     session: Session
@@ -106,10 +105,10 @@ class EngineInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What to start: never through a shell. `stdin` is all that it can read.
+    """A process to start, never through a shell. `stdin` is its entire input.
 
-    `files` are written into the session's scratch directory first, by their names,
-    for its owner's eyes only. `alone` is the first signal it gets when its supervisor is gone.
+    `files` are written into the session's scratch directory first, by their names, readable only by
+    their owner. `alone` is the first signal it gets when its supervisor has died.
     """
 
     argv: tuple[str, ...]
@@ -120,27 +119,27 @@ class Command:
 
 
 class Engine(Protocol):
-    """What runs a session."""
+    """Runs sessions."""
 
     @property
     def traits(self) -> frozenset[Trait]:
-        """What it has that others have not."""
+        """The capabilities of the engine."""
 
     @property
     def name(self) -> str:
-        """The word for it in settings and rows."""
+        """The name of the engine in settings and rows."""
 
     def probe(self) -> str | None:
-        """Say why it cannot run here; None when it is ready."""
+        """Return why the engine cannot run here; None if it is ready."""
 
     def command(self, task: EngineInput) -> Command:
         """Return the command that runs this session and prints stream-json."""
 
 
 class EngineRun(Protocol):
-    """A session that runs: `mark` is on its processes, empty where it has none of its own.
+    """A running session: `mark` identifies its processes, empty if they share another one's.
 
-    `disk_full` says whether the disk of its output was full when it ended.
+    `disk_full` states whether the disk of its output was full when it ended.
     """
 
     @property
@@ -159,16 +158,16 @@ class EngineRun(Protocol):
         """Wait for its end and return its exit status."""
 
     def interrupt(self) -> None:
-        """Ask it to stop and to say how far it came."""
+        """Request that the session stops and reports its progress."""
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Request that the session ends."""
 
     def kill(self) -> None:
         """End it and all it started."""
 
     def last_words(self) -> list[str]:
-        """Return the end of what it wrote to its standard error."""
+        """Return the end of the session's standard error."""
 
 
 @runtime_checkable
@@ -176,7 +175,7 @@ class ExternalEngine(Protocol):
     """An engine that is a program of others."""
 
     def installed(self) -> InstalledProgram | None:
-        """Return where it is and which version, where there is one that can be run."""
+        """Return the path and version of the program, if a usable one exists."""
 
 
 def tool_names(

@@ -29,11 +29,11 @@ _REASONS: Final = {os.strerror(number): number for number in errno.errorcode}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramResult:
-    """How a program ended: `error` says in words why it could not be started.
+    """The result of a program: `error` is the reason if it could not be started.
 
-    Without an exit code it was not started or not waited for any longer. `output`
-    and `errors` are how what it printed began; `output_end` and `errors_end` how it
-    ended, where more came than the beginning holds.
+    Without an exit code the program was not started, or was ended by the timeout. `output` and
+    `errors` are the beginning of its output; `output_end` and `errors_end` the end, if there was
+    more.
     """
 
     exit_code: int | None = None
@@ -55,12 +55,12 @@ async def run_bounded(
     stdin: bytes = b"",
     fds: Sequence[int] = (),
 ) -> ProgramResult:
-    """Run a program, never through a shell, and return how it ended.
+    """Run a program, never through a shell, and return its result.
 
-    It works in `directory`, or else in `/`, and can read `stdin` and the descriptors `fds`.
-    Out of time, or when the caller is cancelled, it is asked to end and soon after killed with all
-    that it started; what it leaves behind at its own end is killed too. Of what it prints
-    beyond the limit only the end is kept.
+    The program runs in `directory`, or else in `/`, and can read `stdin` and the descriptors `fds`.
+    After the timeout, or when the caller is cancelled, it is terminated and soon afterward killed
+    with all processes that it started; processes that remain after its end are killed too. Of
+    output beyond the limit only the end is stored.
     """
     sinks = _Sink(output_bytes), _Sink(ERROR_BYTES)
     try:
@@ -81,7 +81,7 @@ async def run_bounded(
 
 
 class _Sink(asyncio.Protocol):
-    """The end of a pipe: keeps the first and last bytes, and drops the middle."""
+    """The end of a pipe: stores the first and last bytes, and drops the middle."""
 
     def __init__(self, limit: int) -> None:
         self.kept = bytearray()
@@ -144,7 +144,7 @@ async def _run(
 
 
 def _stdin_file(content: bytes, theirs: ExitStack) -> int:
-    """Return a program's input: an unnamed file, so that no writer waits for its reads."""
+    """Return a program's input as an unnamed file: unlike a pipe, it never blocks the writer."""
     if not content:
         return asyncio.subprocess.DEVNULL
     file = theirs.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # closed with `theirs`
@@ -174,7 +174,7 @@ async def _pipe_into(sink: _Sink, theirs: ExitStack, cleanup: ExitStack) -> int:
 
 
 async def _stop(process: asyncio.subprocess.Process, orders: int) -> None:
-    """Ask it to end, kill its whole tree when it has not, and wait until it is gone."""
+    """Terminate the program, kill its process tree if necessary, and wait until it has ended."""
     if process.returncode is None:
         try:
             _order(orders, b"t")

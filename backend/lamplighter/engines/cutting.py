@@ -1,6 +1,6 @@
-"""Lines of a session's file that may end in half a marker: held until the next line tells.
+"""Lines of a session's file that may end in half a marker: held back until the next line.
 
-The Claude CLI prints what a model wrote before it says that the answer was cut off.
+The Claude CLI prints the model's text before it reports that the answer was cut off.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class PendingLines:
         return ready_lines
 
     def rest(self) -> list[Line]:
-        """Return what is still held: the session printed nothing more."""
+        """Return the lines that are still held back, at the end of the session's output."""
         found, self._lines = self._lines, []
         return found
 
@@ -56,7 +56,7 @@ class PendingLines:
 
 
 def _ends_in_marker(items: Sequence[TranscriptItem]) -> bool:
-    """Whether a line ends with own words whose last line holds the beginning of a marker."""
+    """Whether a line ends with the model's text, and its last line contains a marker's start."""
     last = items[-1] if items else None
     return isinstance(last, Text) and markers.ends_in_marker(last.believed)
 

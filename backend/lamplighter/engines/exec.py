@@ -28,7 +28,7 @@ class ExecEngine:
         self._environ = environ
 
     def probe(self) -> str | None:
-        """Say why the command cannot run: not set, not readable as words, not found."""
+        """Return why the command cannot run: not set, not a valid command line, or not found."""
         if not self._command.strip():
             return "LAMPLIGHTER_EXEC_COMMAND is not set. Set it to the command of the exec engine."
         try:

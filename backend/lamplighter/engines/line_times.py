@@ -45,7 +45,7 @@ class LineTimes:
 
 
 class ReadTimes:
-    """When each byte of a session's file was read, as far as that is known."""
+    """The time when each byte of a session's file was read, if known."""
 
     def __init__(self, output: Path) -> None:
         self._ends: list[int] = []

@@ -1,8 +1,8 @@
-"""What a warden leaves behind that was killed itself: on Linux it becomes our child and is ended.
+"""Processes of a killed warden: on Linux they become children of the supervisor, which ends them.
 
-A warden is the subreaper of what it guards. Killed, by the kernel for want of memory say, it
-ends nothing any more: whatever lost the mark of the environment would run forever. We are
-the next subreaper, so all of it falls to us.
+A warden is the subreaper of its tree. If the kernel kills it, for lack of memory for example, it
+ends no process: a process without the mark in its environment would run forever. The supervisor is
+the next subreaper, so it becomes the parent of all of them.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ def become_subreaper() -> None:
 
 
 def end_orphans() -> None:
-    """Kill what fell to us when a warden was killed, and all below it."""
+    """Kill the processes that a killed warden left behind, and everything below them."""
     if not warden.LINUX:
         return
     for _ in range(TURNS):
@@ -46,10 +46,11 @@ def end_orphans() -> None:
 
 
 def _orphans() -> list[int]:
-    """Return our children that we did not start.
+    """Return the children that this process did not start.
 
-    What we start is in our session, or a warden, or about to become one: then its words are
-    still ours. Nothing of an engine is ever in our session, since a warden gives it another.
+    Processes that it started are in its session, or are a warden or about to become one: these
+    still run Lamplighter's code. An engine's process is never in this session, because a warden
+    gives it another.
     """
     ours, own_command, pids = os.getsid(0), _command_line(os.getpid()), []
     for child, parent in warden.parents():

@@ -1,4 +1,4 @@
-"""The one place that starts engines, and the sweep for what a dead supervisor left behind."""
+"""The only place that starts engines, and the cleanup of processes of a dead supervisor."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ SWEEP_SECONDS: Final = 0.02
 class EngineProcess:
     """A running engine behind its warden.
 
-    `disk_full` says whether the disk of its output was full when it ended.
+    `disk_full` states whether the disk of its output was full when it ended.
     """
 
     mark: str
@@ -47,15 +47,15 @@ class EngineProcess:
 
     @property
     def ended(self) -> bool:
-        """Whether the engine and all it started are gone."""
+        """Whether the engine and all its processes have ended."""
         return self._process.returncode is not None
 
     def interrupt(self) -> None:
-        """Ask it to stop and to say how far it came."""
+        """Request that the session stops and reports its progress."""
         self._order(b"i")
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Request that the session ends."""
         self._order(b"t")
 
     def kill(self) -> None:
@@ -63,7 +63,7 @@ class EngineProcess:
         self._order(b"k")
 
     def last_words(self) -> list[str]:
-        """Return the end of what it wrote to its standard error."""
+        """Return the end of the session's standard error."""
         with suppress(OSError):
             size = self.errors.stat().st_size
             with self.errors.open("rb") as file:
@@ -84,11 +84,10 @@ class EngineProcess:
 async def start(
     command: Command, *, session_id: int, output: Path, scratch: Path, largest: int = 0
 ) -> EngineProcess:
-    """Start an engine whose standard output goes straight to the file `output`.
+    """Start an engine whose standard output goes directly to the file `output`.
 
-    What it prints is therefore kept even when nobody is left to read it. It works
-    in `scratch`, where its files are written first. No file of it grows beyond
-    `largest` bytes, nor does its output.
+    Its output is therefore stored even without a reader. It works in `scratch`, where its files are
+    written first. None of its files, and not its output, grows beyond `largest` bytes.
     """
     for name, content in command.files.items():
         _write(scratch / name, content)
@@ -123,7 +122,7 @@ async def start(
 
 
 async def start_server(argv: Sequence[str], env: Mapping[str, str]) -> asyncio.subprocess.Process:
-    """Start a process of ours that reads orders from a pipe, and ends when that is closed."""
+    """Start a Lamplighter process that reads orders from a pipe, and ends when it is closed."""
     return await asyncio.create_subprocess_exec(
         *argv,
         stdin=asyncio.subprocess.PIPE,
@@ -140,21 +139,21 @@ def warden_command(
     largest: int = 0,
     alone: signal.Signals = signal.SIGINT,
 ) -> tuple[str, ...]:
-    """Return the command that runs `argv` behind a warden who obeys the descriptor `control`."""
+    """Return the command that runs `argv` behind a warden, which obeys the descriptor `control`."""
     ours = (sys.executable, "-I", "-S", warden.__file__, str(control), str(GRACE_SECONDS))
     return (*ours, str(largest), str(int(alone)), "--", *argv)
 
 
 def process_mark(what: int | str, by: int | None = None) -> str:
-    """Return the mark of what a process (this one) starts; `sweep` knows by it whose it was."""
+    """Return the mark of the processes that a process (this one) starts, for `sweep`."""
     pid = by or os.getpid()
     return f"{what}:{pid}:{_started_at(pid)}"
 
 
 async def sweep(mark: str | None = None) -> int:
-    """Kill what a session (or, without a mark, any session of a dead supervisor) left running.
+    """Kill the remaining processes of a session (or, without a mark, of all dead supervisors).
 
-    Returns how many processes there were; none of them runs when it returns.
+    Returns the number of processes; none of them runs when it returns.
     """
     count = 0
     for turn in range(SWEEPS):

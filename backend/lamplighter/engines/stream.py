@@ -1,8 +1,7 @@
 """The stream-json protocol: one line of an engine's output in, items out, no I/O.
 
-Nothing an engine prints may stop the reader: a line that is not JSON passes
-through raw, JSON of an odd shape becomes what can be made of it, and `parse`
-never raises.
+No output of an engine may stop the reader: a line that is not JSON passes through raw, JSON of an
+unknown shape becomes the items that can be read from it, and `parse` never raises.
 """
 
 import json
@@ -38,9 +37,9 @@ MAX_NUMBER: Final = 10**15
 
 
 def parse(line: bytes, *, usage: bool = False) -> list[TranscriptItem]:
-    """Return the items of one line; a line of a kind we do not know has none.
+    """Return the items of a line; a line of an unknown kind has none.
 
-    With `usage`, what a block of an answer reports of its turn follows the block.
+    With `usage`, the usage that a block reports for its turn follows the block.
     """
     text = line.decode("utf-8", "replace").lstrip("\ufeff").strip()
     if not text:
@@ -94,10 +93,10 @@ def _is_own(message: dict[str, Any]) -> bool:
 
 
 def _turn_usage(message: dict[str, Any]) -> TurnUsage | None:
-    """Return what a block reports of its turn; the Claude CLI prints one block a line.
+    """Return the usage that a block reports for its turn; the Claude CLI prints one block a line.
 
-    Its output tokens are those at the beginning of the answer, so the size of the block
-    replaces them.
+    Its output tokens are those at the beginning of the answer, so the size of the block replaces
+    them.
     """
     answer = _dict(message.get("message"))
     if message.get("type") != "assistant" or not _is_own(message):
@@ -150,7 +149,7 @@ def _system(message: dict[str, Any]) -> Iterator[TranscriptItem]:
 
 
 def _retry_reason(message: dict[str, Any]) -> str:
-    """Say why a model is asked again: the word for it, and the status where there was an answer."""
+    """Return why a model is queried again: the kind, and the status if there was an answer."""
     error, status = _string(message.get("error")), _integer(message.get("error_status"))
     if status is not None:
         return f"{error} ({status})"
@@ -181,7 +180,7 @@ def _parse_result(message: dict[str, Any]) -> Finished:
 
 
 def _end_reason(message: dict[str, Any]) -> str:
-    """Return the engine's word for its end; that a failed call was a success says nothing."""
+    """Return the engine's reason for its end; "success" of a failed call is no reason."""
     errors = message.get("errors")
     first = _string(errors[0]) if isinstance(errors, list) and errors else ""
     subtype = _string(message.get("subtype"))
@@ -189,7 +188,7 @@ def _end_reason(message: dict[str, Any]) -> str:
 
 
 def _cost(message: dict[str, Any]) -> float | None:
-    """Return the cost; the Claude CLI makes one up for a model whose price it does not know."""
+    """Return the cost; the Claude CLI invents one for a model whose price it does not know."""
     used = _dict(message.get("modelUsage")).values()
     if any(_dict(each).get("costBasis") == "unknown" for each in used):
         return None
@@ -279,7 +278,7 @@ def _replace_surrogates(text: str) -> str:
 
 
 def _clean_json(value: Any) -> Any:
-    """Make a decoded value safe to keep as JSON."""
+    """Make a decoded value safe to store as JSON."""
     if not _is_flat(value):
         return None
     try:

@@ -19,9 +19,9 @@ POLL_SECONDS: Final = 0.05
 
 
 class Tail:
-    """Reads lines from a byte offset on; what is not a whole line yet waits.
+    """Reads lines from a byte offset on; an incomplete line waits.
 
-    A line longer than `max_line` is passed over without being held in memory.
+    A line longer than `max_line` is skipped without being held in memory.
     """
 
     def __init__(self, path: Path, offset: int = 0, *, max_line: int = MAX_LINE_BYTES) -> None:
@@ -49,7 +49,7 @@ class Tail:
 
     @property
     def at_end(self) -> bool:
-        """Whether there is nothing more to read now."""
+        """Whether everything up to now was read."""
         return self.left <= 0
 
     @property
@@ -68,7 +68,7 @@ class Tail:
         return os.fstat(self._file).st_size
 
     def skip(self) -> Line:
-        """Pass over what was not read yet, and say in its place how much that was."""
+        """Skip the unread bytes, and report their number in their place."""
         left, end = self._size + self.left, self.size
         line = Line(self._start, end, b"", f"The last {left / 2**20:.1f} MB were skipped.")
         self._start, self._size = end, 0
@@ -110,9 +110,9 @@ class Tail:
 
 @asynccontextmanager
 async def watch_growth(path: Path) -> AsyncIterator[asyncio.Event]:
-    """Yield an event that is set each time the file grows, where inotify can tell.
+    """Yield an event that is set when the file grows, if inotify is available.
 
-    It is a hint: whoever waits for it looks every POLL_SECONDS besides.
+    The event is a hint: its reader also checks every POLL_SECONDS.
     """
     grown = asyncio.Event()
     watcher = asyncio.create_task(_notice(path, grown))

@@ -1,16 +1,15 @@
 """The warden: a process between supervisor and engine that ends the engine with the supervisor.
 
-Started as `python -I -S warden.py CONTROL GRACE LARGEST ALONE -- ENGINE…` with the standard
-library alone. It runs the engine in a session of its own, passes its exit status
-on, and ends the whole tree when the supervisor is gone: that is when the socket
-or pipe CONTROL, whose other end only the supervisor holds, comes to its end. Bytes
-from it are orders: `i` interrupt, `t` terminate, `k` kill; a byte to it says that the disk of
-the engine's output was full when the engine ended. SIGUSR1 kills too: so
-the next supervisor hurries a warden that is still ending a tree. No file of the engine
-grows beyond LARGEST bytes; 0 is no limit. ALONE is the number of the signal that tells the engine
-first that its supervisor is gone.
+Started as `python -I -S warden.py CONTROL GRACE LARGEST ALONE -- ENGINE…` with the standard library
+alone. The warden runs the engine in a session of its own, passes its exit status on, and ends the
+whole tree when the supervisor dies: the socket or pipe CONTROL, whose other end only the supervisor
+holds, is then closed. Bytes from CONTROL are orders: `i` interrupt, `t` terminate, `k` kill; a byte
+to it reports that the disk of the engine's output was full when the engine ended. SIGUSR1 kills
+too: the next supervisor uses it to hurry a warden that is still ending a tree. No file of the
+engine grows beyond LARGEST bytes; 0 is no limit. ALONE is the number of the signal that the engine
+gets first when its supervisor has died.
 
-On Linux it is the subreaper of the tree: whatever an engine leaves behind, even
+On Linux the warden is the subreaper of the tree: every process that an engine leaves behind, even
 in a session of its own, becomes the warden's child and ends with it.
 """
 

@@ -1,4 +1,4 @@
-"""Audit: all that is believed on a topic, and what each belief rests on."""
+"""Audit: all beliefs on a topic, and their evidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,7 +74,7 @@ class AuditOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvidence:
-    """What some beliefs rest on, by the numbers of their memories."""
+    """The evidence of some beliefs, by the numbers of their memories."""
 
     confirmed: Mapping[int, AuditTally] = field(default_factory=dict)
     contradicted: Mapping[int, AuditTally] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class AuditEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedMemory:
-    """One memory, and what it rests on; from `falls` on it is inactive unless confirmed."""
+    """A memory and its evidence; from `falls` on it is inactive unless confirmed."""
 
     memory: Memory
     confirmed: AuditTally
@@ -100,7 +100,7 @@ class AuditedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What is believed on a topic: some of it (the active first), and how much there is."""
+    """The beliefs on a topic: some of them (the active first), and their number."""
 
     topic: str
     service: str | None
@@ -113,7 +113,7 @@ class Audit:
 def attach_evidence(
     memories: Sequence[Memory], grounds: AuditEvidence
 ) -> tuple[AuditedMemory, ...]:
-    """Put each memory together with what it rests on."""
+    """Combine each memory with its evidence."""
     return tuple(
         AuditedMemory(
             memory=memory,

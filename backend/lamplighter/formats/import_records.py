@@ -1,4 +1,4 @@
-"""Records: rows of another system, or of another home, as an import takes them in."""
+"""Records: rows of another system, or of another home, for an import."""
 
 import hashlib
 import json
@@ -25,14 +25,14 @@ TEXT_FIELDS: Final = ("category", "title", "observation", "tags", "scope", "topi
 STATUS_FIELDS: Final = ("confidence", "active", "inactive_reason", "pinned", "trust", "kind")
 _ADMITTED: Final = ("source_ref", *(set(EDITABLE_FIELDS) & set(CANDIDATE_FIELDS) - {"confidence"}))
 MANUAL: Final = "lamplighter"
-"""The session that an export names for what no client's session kept."""
+"""The session that an export names for memories without a client's session."""
 
 
 _NATIVE: Final = re.compile(rf"{MANUAL}:(\d{{1,18}})@(\d{{4}}-\S+Z)", re.ASCII)
 
 
 def memory_ref(memory: Memory) -> str:
-    """Return what a memory that was first kept here is called everywhere."""
+    """Return the global reference of a memory that was created here."""
     return f"{MANUAL}:{memory.id}@{serialize.format_moment(memory.created_at)}"
 
 
@@ -40,9 +40,8 @@ def memory_ref(memory: Memory) -> str:
 class MemoryRecord:
     """A memory to import; `ref` is its identifier at its origin.
 
-    `number` is the one it has there, `session` the client's name of its session. `whole` is
-    the memory as it stood there, where all of it is told; else it is knowledge that nobody
-    here thought over.
+    `number` is its number there, `session` the client's name of its session. `whole` is the
+    complete memory, if the export has it; else the record is new knowledge.
     """
 
     ref: str
@@ -83,12 +82,12 @@ class MemoryRecord:
 
     @property
     def fingerprint(self) -> str:
-        """What tells whether a record says the same as when it came the last time."""
+        """Return a fingerprint of a record: equal if it has not changed since its last import."""
         values = [getattr(self._source, name) for name in self._names]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
     def admitted(self, candidate: Candidate) -> "MemoryRecord":
-        """Return the record with the words that may be kept of it."""
+        """Return the record with masked secrets."""
         if self.whole is None:
             return replace(self, candidate=with_source_trust(candidate))
         words = {name: getattr(candidate, name) for name in _ADMITTED}
@@ -97,7 +96,7 @@ class MemoryRecord:
         return replace(self, candidate=candidate, whole=whole)
 
     def memory(self, session_id: int | None, *, now: datetime) -> Memory:
-        """Return the memory that it makes where it is new."""
+        """Return the new memory of the record."""
         if self.whole is not None:
             return replace(self.whole, session_id=session_id)
         began = self.created_at or now
@@ -111,7 +110,7 @@ class MemoryRecord:
         )
 
     def revised(self, memory: Memory, *, now: datetime) -> Memory:
-        """Return a memory as the record says it; the same one where it says nothing else."""
+        """Return a memory with the values of the record; the same memory if they are equal."""
         if not self.differs(memory):
             return memory
         if self.whole is None:
@@ -129,7 +128,7 @@ class MemoryRecord:
         )
 
     def differs(self, memory: Memory) -> bool:
-        """Whether it says something else than a memory does."""
+        """Whether the record's values differ from those of a memory."""
         return any(getattr(self._source, name) != getattr(memory, name) for name in self._names)
 
     def behind(self, memory: Memory) -> bool:
@@ -158,7 +157,7 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True)
 class PromptRecord:
-    """What a person asked in a client's session."""
+    """A person's prompt in a client's session."""
 
     session: str
     content: str

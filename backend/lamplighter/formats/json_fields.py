@@ -20,13 +20,13 @@ class JsonFields:
 
     @classmethod
     def of(cls, value: Any) -> "JsonFields":
-        """Return the fields of a row; raises Invalid where it is none."""
+        """Return the fields of a row; raises Invalid for other types."""
         if not isinstance(value, dict):
             raise Invalid(InvalidField("row", "is not a JSON object"))
         return cls(value)
 
     def text(self, name: str, otherwise: str = "", *, needed: bool = False) -> str:
-        """Return a text; null and what is missing is `otherwise`."""
+        """Return a text; `otherwise` for null or a missing field."""
         value = self.values.get(name)
         if value is None or (needed and value == ""):
             if needed:
@@ -38,7 +38,7 @@ class JsonFields:
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """Return a list of texts; one text is a list of those between its commas."""
+        """Return a list of texts; a single text is split at its commas."""
         value = self.values.get(name)
         if isinstance(value, str):
             value = [each.strip() for each in value.split(",")]
@@ -50,7 +50,7 @@ class JsonFields:
         return tuple(each for each in value if each)
 
     def object(self, name: str) -> dict[str, Any]:
-        """Return a JSON object; null and what is missing is an empty one."""
+        """Return a JSON object; an empty one for null or a missing field."""
         value = self.values.get(name)
         if value is None:
             return {}
@@ -72,7 +72,7 @@ class JsonFields:
             return None
 
     def count(self, name: str, least: int = 1) -> int:
-        """Return a whole number of at least `least`, which is what a missing one is."""
+        """Return a whole number of at least `least`, which is also the default."""
         value = self.values.get(name, least)
         if value is None:
             return least
@@ -98,7 +98,7 @@ class JsonFields:
         return value
 
     def word(self, name: str, enumeration: type[E], otherwise: E) -> E:
-        """Return one of some words."""
+        """Return one of the allowed words."""
         value = self.values.get(name, otherwise)
         if value not in list(enumeration):
             self.wrong.append(InvalidField(name, f"is not one of {', '.join(enumeration)}"))
@@ -106,6 +106,6 @@ class JsonFields:
         return enumeration(value)
 
     def check(self) -> None:
-        """Raise Invalid where anything was wrong."""
+        """Raise Invalid if any field was wrong."""
         if self.wrong:
             raise Invalid(*self.wrong)

@@ -1,6 +1,6 @@
-"""The items of a JSON document as it is read: one at a time, however large the document is.
+"""The items of a JSON document, one at a time, however large the document is.
 
-Text is fed in, what is whole comes out; nothing is read here.
+Text is fed in, complete items come out; no I/O.
 """
 
 import json
@@ -28,9 +28,9 @@ class JsonItem:
 
 @dataclass(slots=True)
 class JsonItemReader:
-    """Takes the text of one JSON object in pieces; gives its values, those of lists one by one.
+    """Parses the text of a JSON object in pieces into its values, those of lists one by one.
 
-    `names` are the keys that were read so far.
+    `names` are the keys that were read up to now.
     """
 
     names: set[str] = field(default_factory=set)
@@ -45,7 +45,7 @@ class JsonItemReader:
     _decoder: json.JSONDecoder = field(default_factory=json.JSONDecoder)
 
     def feed(self, text: str) -> Iterator[JsonItem]:
-        """Take a piece and give what is whole now; raises NotJson."""
+        """Add a piece and return the items that are complete; raises NotJson."""
         self._text = self._text[self._at :] + text
         self._before += self._at
         self._at = 0
@@ -54,7 +54,7 @@ class JsonItemReader:
             raise self._wrong("is not JSON, or exceeds the size limit of a row")
 
     def close(self) -> Iterator[JsonItem]:
-        """Say that this was all, and give what is left; raises NotJson."""
+        """End the text, and return the remaining items; raises NotJson."""
         self._whole = True
         yield from self._read()
         if not self._ended:
@@ -112,7 +112,7 @@ class JsonItemReader:
         return self._text[self._at] if self._at < len(self._text) else None
 
     def _value(self) -> tuple[Any] | None:
-        """Take a value; None when its end is not here yet."""
+        """Parse a value; None if its end has not arrived yet."""
         try:
             value, end = self._decoder.raw_decode(self._text, self._at)
         except RecursionError as error:

@@ -46,10 +46,10 @@ class NoteSection:
 def parse_note(
     text: str, name: str, *, place: str, project: str, by_section: bool = False
 ) -> list[MemoryRecord]:
-    """Return what a note brings: all of it, or each section that says something.
+    """Return the memories of a note: all of it, or each section with content.
 
-    `name` is the note's path as people know it, `place` where it really is. Front matter
-    may give title, tags, type, project, scope, topic_key and service.
+    `name` is the note's path in messages, `place` its real path. Front matter may give title, tags,
+    type, project, scope, topic_key and service.
     """
     lines = text.removeprefix("\ufeff").splitlines()
     front = _read_front_matter(lines)
@@ -154,7 +154,7 @@ def _unquote(text: str) -> str:
 
 
 def _split_sections(lines: Sequence[str], begins: int) -> Iterator[NoteSection]:
-    """Cut a note at its headings; what looks like one in a fence is text."""
+    """Split a note at its headings; a heading in a fence is text."""
     path: list[tuple[int, str]] = []
     heading, line, fence = "", begins + 1, ""
     text: list[str] = []
@@ -175,7 +175,7 @@ def _split_sections(lines: Sequence[str], begins: int) -> Iterator[NoteSection]:
 
 
 def _open_fence(fence: str, line: str) -> str:
-    """Return the fence that is open behind a line, empty for none."""
+    """Return the fence that is open after a line, empty for none."""
     found = FENCE.match(line)
     if found is None:
         return fence

@@ -40,7 +40,7 @@ def render(values: Values) -> str:
 
 
 def parse(text: str) -> Values:
-    """Return what a file states; raises Invalid naming each wrong field."""
+    """Parse a file; raises Invalid naming each wrong field."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     front, lines = split_front_matter(text)
     stated = _load(front)

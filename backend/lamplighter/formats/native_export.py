@@ -1,7 +1,7 @@
-"""Our own export: JSON Lines, one for each session of a client and each memory, nothing left out.
+"""The native export: JSON Lines, one for each client session and each memory, complete.
 
-What is not in it: history, reviews, exposures, and the sessions of engines. A backup of the
-database holds those.
+It does not contain history, reviews, exposures, and the sessions of engines. A backup of the
+database contains those.
 """
 
 import json
@@ -46,7 +46,7 @@ def header(*, now: datetime, project: str | None) -> str:
 
 
 def session_line(each: Session, prompts: Sequence[ClientPrompt] = ()) -> str:
-    """Return the line of a client's session, with what was asked in it."""
+    """Return the line of a client's session, with its prompts."""
     kept = ("external_id", "project", "agent", "directory", "summary", "prompt", "messages")
     fields = {name: getattr(each, name) for name in kept}
     times = {
@@ -61,13 +61,13 @@ def session_line(each: Session, prompts: Sequence[ClientPrompt] = ()) -> str:
 
 
 def memory_line(each: Memory, session: str | None, ref: str) -> str:
-    """Return the line of a memory; `session` is what its client calls its session."""
+    """Return the line of a memory; `session` is the client's name of its session."""
     more = {"session": session, "decayed_weeks": each.decayed_weeks, "ref": ref}
     return _line({"memory": {**serialize.memory(each), **more}})
 
 
 def is_header(line: str) -> bool:
-    """Whether a line is the first one of such an export."""
+    """Whether a line is the header of a native export."""
     try:
         return FORMAT in json.loads(line)
     except (ValueError, TypeError, RecursionError):
@@ -75,7 +75,7 @@ def is_header(line: str) -> bool:
 
 
 def parse_line(line: str) -> ImportRecord | None:
-    """Return what a line brings, None for the first one; raises Invalid."""
+    """Parse a line; None for the header; raises Invalid."""
     try:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -103,7 +103,7 @@ _ABSENT: Final[Mapping[str, Any]] = {
     "inactive_reason": InactiveReason.OPERATOR,
     "active": True,
 }
-"""What a field is that is missing, where its declaration has no default or another one."""
+"""The value of a missing field whose declaration has no default or another one."""
 
 
 def _memory(row: JsonFields) -> MemoryRecord:
@@ -125,7 +125,7 @@ def _memory(row: JsonFields) -> MemoryRecord:
 
 
 def _value(row: JsonFields, field: DeclaredField) -> Any:
-    """Return a field of a memory as its declaration has it; what is wrong with it is noted."""
+    """Return a field of a memory in its declared type; adds errors to the list."""
     name, absent = field.name, _ABSENT.get(field.name, field.default)
     if field.choices is not None:
         empty = field.nullable and row.values.get(name) is None

@@ -28,7 +28,7 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 
 @cache
 def block_parser() -> MarkdownIt:
-    """Return a parser of blocks: what is within a line is nobody's business here."""
+    """Return a parser of blocks; the contents of lines are not parsed."""
     parser = MarkdownIt("commonmark").use(front_matter_plugin)
     parser.core.ruler.enableOnly(["normalize", "block"])
     parser.block.ruler.before("list", "lines", _take_lines)
@@ -36,9 +36,9 @@ def block_parser() -> MarkdownIt:
 
 
 def _take_lines(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Take bullets of one line each, as the rule of lists would, which parses each as a document.
+    """Parse bullets of one line each like the rule of lists, which parses each as a document.
 
-    The last one is left to that rule: what follows it may belong to it.
+    The last one is left to that rule: the following lines may belong to it.
     """
     at = start
     while not silent and at + 1 < end and _is_line(state, at) and _is_line(state, at + 1):
@@ -52,7 +52,7 @@ def _take_lines(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _is_line(state: StateBlock, at: int) -> bool:
-    """Whether a line is a bullet with words, at the left edge and in no other block."""
+    """Whether a line is a bullet with text, at the left edge and in no other block."""
     text = state.src[state.bMarks[at] : state.eMarks[at]]
     begins = text.startswith("- ") and (text[2:3].isalpha() or text[2:3] == "[")
     return begins and state.level == 0 and "]:" not in text
@@ -60,9 +60,10 @@ def _is_line(state: StateBlock, at: int) -> bool:
 
 @lru_cache(maxsize=PARSED_PAGES)
 def parse(text: str) -> NotebookPage:
-    """Return the parts of a page; what is no bullet of its own stays text.
+    """Return the parts of a page; everything but separate bullets stays text.
 
-    One change of a line parses the same text several times: as it was, is, and is written.
+    A change of a line parses the same text several times: the old, the current and the written
+    text.
     """
     newline = "\r\n" if "\r\n" in text and "\n" not in text.replace("\r\n", "") else "\n"
     source = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -168,7 +169,7 @@ def _take_number(body: list[str]) -> tuple[list[str], int | None]:
 
 
 def _take_moved_number(body: list[str]) -> tuple[list[str], int | None]:
-    """Return a bullet without the one number that a reflow moved between its words."""
+    """Return a bullet without the single number that a reflow moved into its text."""
     places = [(at, word) for at, line in enumerate(body) for word in line.split() if _number(word)]
     if len(places) != 1:
         return body, None
@@ -213,7 +214,7 @@ def split_section(text: str, heading: str) -> tuple[str, str]:
 
 
 def prose(page: NotebookPage) -> str:
-    """Return what people wrote on a page: without its memories, front matter and heading."""
+    """Return the text that people wrote on a page: without memories, front matter and heading."""
     text = "".join(part.source for part in page.parts if isinstance(part, PageText))
     _, front = split_front_matter(text)
     lines = text.replace("\r", "").split("\n")[front:]

@@ -10,7 +10,7 @@ from lamplighter.formats import serialize
 
 
 def search_results(results: SearchResults) -> dict[str, Any]:
-    """Return what was found as plain values."""
+    """Return search results as JSON values."""
     return {
         "items": [_search_result(each) for each in results.results],
         "terms": list(results.terms),

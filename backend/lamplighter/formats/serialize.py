@@ -37,10 +37,10 @@ def format_moment(moment: datetime | None) -> str | None:
 
 
 class Writer(Generic[T]):
-    """Makes JSON of an entity: its public fields in the order of their declaration.
+    """Serializes an entity to JSON: its public fields in the order of their declaration.
 
-    `behind` are further values, each with its name, by the field that it stands behind. The first
-    value brings the declaration: who writes none of an entity does not load it.
+    `behind` are further values, each with its name, by the field that they follow. The declaration
+    is loaded with the first value: a process that writes no entity does not load it.
     """
 
     def __init__(self, **behind: tuple[str, Callable[[T], Any]]) -> None:
@@ -95,7 +95,7 @@ memory_check: "Final[Writer[MemoryCheck]]" = Writer()
 
 
 def review(each: "Review", old: "Memory | None", new: "Memory | None") -> dict[str, Any]:
-    """Return a review as JSON, beside both memories as they are now; None is one that is gone."""
+    """Return a review as JSON, with the current form of both memories; None is a deleted one."""
     return {
         "id": each.id,
         "kind": each.kind,

@@ -1,7 +1,7 @@
-"""Exports of AgentOps' memory service and of engram: what their rows are to us, and ours to them.
+"""Exports of AgentOps' memory service and of engram, mapped to and from memories.
 
-Both are one JSON object with `sessions` and `observations`; engram has `prompts` and a
-`sync_id` for each row as well.
+Both are one JSON object with `sessions` and `observations`; engram has `prompts` and a `sync_id`
+for each row as well.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ from lamplighter.formats.json_fields import JsonFields
 
 ENGRAM: Final = "engram:"
 PERSONAL: Final = "personal"
-"""What is found from every project, in engram's words."""
+"""The scope that is found from every project, in engram's terms."""
 
 VERSION: Final = "0.1.0"
 TYPES: Final = {
@@ -44,15 +44,15 @@ TYPES: Final = {
     **dict.fromkeys(("setup", "infra", "infrastructure", "ci"), Category.CONFIG),
     **dict.fromkeys(("learn", "passive"), Category.LEARNING),
 }
-"""What their types are to us; any other is a discovery, with its word as a tag."""
+"""The categories of their types; any other type is a discovery, with its name as a tag."""
 
 
 LISTS: Final = frozenset(("sessions", "observations", "prompts"))
-"""What such an export has; one that has none of them is something else."""
+"""The lists of such an export; a document without any of them is another format."""
 
 
 def parse_row(name: str, value: Any, project: str) -> ImportRecord | None:
-    """Return what a row of a list of such an export brings; None for what is not ours to keep.
+    """Parse a row of a list of such an export; None for a row that is not imported.
 
     Raises Invalid naming each wrong field.
     """
@@ -67,7 +67,7 @@ def parse_row(name: str, value: Any, project: str) -> ImportRecord | None:
 
 
 def map_category(word: str) -> tuple[Category, tuple[str, ...]]:
-    """Return the category that a type of theirs is, and the tags that keep its word."""
+    """Return the category of an external type, and the tags that preserve the type."""
     word = word.strip().lower()
     known = TYPES.get(word)
     return (known, ()) if known else (Category.DISCOVERY, (word,) if word else ())
@@ -165,7 +165,7 @@ def placeholder_session(project: str, *, now: datetime) -> dict[str, Any]:
 
 
 def observation_row(each: Memory, session: str | None, ref: str) -> dict[str, Any]:
-    """Return a memory of knowledge as AgentOps writes an observation; `ref` is ours alone."""
+    """Return a memory as an AgentOps observation; `ref` is the reference of Lamplighter."""
     row: Mapping[str, Any] = {
         "id": each.id,
         "session_id": session or MANUAL,
@@ -197,9 +197,9 @@ def synced_row(each: Memory, session: str | None, ref: str) -> dict[str, Any]:
 
 
 def prompt_row(number: int, each: Session, content: str, at: datetime) -> dict[str, Any]:
-    """Return what was asked in a client's session as engram writes a prompt; `number` is its place.
+    """Return a prompt of a client's session in engram's form; `number` is its position.
 
-    Not its number here: that tells what was deleted before it.
+    The position replaces the row number, which reveals how many rows were deleted.
     """
     return {
         "id": number,

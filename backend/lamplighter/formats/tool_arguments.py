@@ -1,8 +1,8 @@
-"""What a tool takes: a given object against the schema, in words that a model can act on.
+"""Tool arguments: an object checked against the schema, with errors that a model can act on.
 
-Only what our own schemas use of JSON Schema is known here. What cannot harm is
-forgiven: null for what may be left out, a whole number written as text or with .0, a list
-written as words between commas.
+Only the parts of JSON Schema that Lamplighter's schemas use are supported. Harmless deviations are
+accepted: null for an optional value, a whole number written as text or with .0, a list written as
+text with commas.
 """
 
 import math
@@ -19,7 +19,7 @@ _WHOLE: Final = re.compile(r"-?[0-9]{1,16}")
 
 
 def parse_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given as the tool may use it; raises Invalid naming each wrong field."""
+    """Return the arguments in the declared types; raises Invalid naming each wrong field."""
     fields: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
     others = {name: value for name, value in arguments.items() if name not in fields}
     values: dict[str, Any] = dict(others)

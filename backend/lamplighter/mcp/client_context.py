@@ -1,4 +1,4 @@
-"""The context of clients: what those of a process share, and the context of one of them."""
+"""The context of clients: the part shared in a process, and the part of one client."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,23 +23,23 @@ from lamplighter.usecases.verify.batch import VerificationAccess
 
 
 class KnowledgeStore(Protocol):
-    """Keeps and finds the knowledge of one speaker; each may raise a LamplighterError.
+    """Stores and finds the knowledge of a caller; each method may raise a LamplighterError.
 
-    `project` is always the one that the speaker is bound to, or has chosen.
+    `project` is always the one that the caller is bound to, or has chosen.
     """
 
     async def save(self, candidate: Candidate, *, session_id: str | None) -> SavedKnowledge:
-        """Keep a piece of knowledge, in the open session unless another is named."""
+        """Store knowledge, in the open session unless another is named."""
 
     async def search(self, request: SearchRequest) -> SearchResults:
-        """Find what is kept in the project that is wanted, and the global of all."""
+        """Search the requested project, and the global memories of all projects."""
 
     async def context(
         self, project: str, query: str, *, limit: int, budget: int | None = None
     ) -> ContextBlock:
-        """Return the context of an agent: the best for its query, then the newest.
+        """Return the context of an agent: the best matches of its query, then the newest.
 
-        With a `budget` of tokens each text is whole while there is room.
+        With a `budget` of tokens each text is complete while there is room.
         """
 
     async def read(self, project: str, memory_id: int) -> Memory:
@@ -52,14 +52,14 @@ class KnowledgeStore(Protocol):
         """Begin a session; begun twice it is the same one."""
 
     async def summarize(self, project: str, session_id: str | None, summary: str) -> Session:
-        """Write down what a session did, the open one unless another is named."""
+        """Store the summary of a session, the open one unless another is named."""
 
     async def end(self, project: str, session_id: str | None, summary: str) -> Session:
-        """End a session, the open one unless another is named; ended again it stays as it is."""
+        """End a session, the open one unless another is named; an ended session stays unchanged."""
 
 
 OpenRemote = Callable[[Agent], KnowledgeStore]
-"""Returns what keeps the knowledge of an agent that has a memory service of its own."""
+"""Returns the knowledge store of an agent with a memory service of its own."""
 
 
 def _no_remote(agent: Agent) -> KnowledgeStore:
@@ -70,9 +70,9 @@ def _no_remote(agent: Agent) -> KnowledgeStore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientContext(Context):
-    """What the tools of clients work with; `open` are the sessions that tokens have open here.
+    """The context of the client tools; `open` are the open sessions of tokens in this process.
 
-    `near` finds memories by their meaning, where something can. `verification` tests them.
+    `near` is the semantic search, if available. `verification` tests memories.
     """
 
     active: Configuration = field(default_factory=Configuration)
@@ -83,7 +83,7 @@ class ClientContext(Context):
     open: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
     async def speaker(self, caller: Caller, *, project: str = "") -> ClientIdentity:
-        """Return who a caller is here; raises Invalid, Conflict."""
+        """Return the identity of a caller; raises Invalid, Conflict."""
         return await speaker_of(self.db, caller, self.active.agents, project=project)
 
     def declared_service(self, name: str) -> Service:
@@ -110,5 +110,5 @@ class SpeakerContext:
 
     @property
     def session_number(self) -> int | None:
-        """The session of ours that speaks; None for a client."""
+        """The session of Lamplighter that calls; None for a client."""
         return self.speaker.session.id if self.speaker.session else None

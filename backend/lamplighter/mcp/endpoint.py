@@ -1,6 +1,6 @@
-"""The endpoint: the tools of clients in the web process, behind its guard.
+"""The MCP endpoint: the tools of clients in the web process, behind its guard.
 
-What answers is loaded with the first question: most installations never ask one.
+The server is loaded with the first request: most installations never receive one.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The MCP server on loopback HTTP: one JSON response per request.
 
-Without the token of a session nothing is answered. Host and Origin are checked as well:
-no page in a browser reaches it, whatever name it makes point here.
+Every request needs the token of a session. Host and Origin are checked as well: no page in a
+browser reaches the server, even by DNS rebinding.
 """
 
 import asyncio

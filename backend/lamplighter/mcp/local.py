@@ -1,4 +1,4 @@
-"""The knowledge that is kept here: by the same rules as all the rest."""
+"""The knowledge in this database, under the same rules as everything else."""
 
 import secrets
 from dataclasses import dataclass, replace
@@ -32,13 +32,13 @@ ID_BYTES: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class LocalKnowledge:
-    """Keeps and finds the knowledge of one speaker in our own database."""
+    """Stores and finds the knowledge of a caller in this database."""
 
     here: ClientContext
     speaker: ClientIdentity
 
     async def save(self, candidate: Candidate, *, session_id: str | None) -> SavedKnowledge:
-        """Keep a piece of knowledge, in the open session unless another is named."""
+        """Store knowledge, in the open session unless another is named."""
         here = self.here
         async with writing(here.db):
             session = await self._session(candidate.project, session_id)
@@ -48,7 +48,7 @@ class LocalKnowledge:
             return await knowledge.save(here, candidate, window=window, by=by)
 
     async def search(self, request: SearchRequest) -> SearchResults:
-        """Find what is kept in the project that is wanted, and the global of all."""
+        """Search the requested project, and the global memories of all projects."""
         if self.speaker.session is not None:
             asker = self._asker(self.speaker.session, SearchKnowledge.tool.name)
             return await session_search.search_and_record(
@@ -124,7 +124,7 @@ class LocalKnowledge:
         return session
 
     async def summarize(self, project: str, session_id: str | None, summary: str) -> Session:
-        """Write down what a session did, the open one unless another is named."""
+        """Store the summary of a session, the open one unless another is named."""
         here = self.here
         async with writing(here.db):
             session = await self._named(project, session_id)
@@ -134,7 +134,7 @@ class LocalKnowledge:
             )
 
     async def end(self, project: str, session_id: str | None, summary: str) -> Session:
-        """End a session, the open one unless another is named; ended again it stays as it is."""
+        """End a session, the open one unless another is named; an ended session stays unchanged."""
         here, agent = self.here, self.speaker.agent
         async with writing(here.db):
             session = await self._named(project, session_id)
@@ -172,7 +172,7 @@ class LocalKnowledge:
         return None
 
     async def _left_open(self, project: str) -> Session | None:
-        """Return what the same token left open, before this process began."""
+        """Return the session that the same token left open before this process began."""
         agent = self.speaker.agent
         if agent is None and self._token is None:  # people without a token are not told apart
             return None

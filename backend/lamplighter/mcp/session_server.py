@@ -1,8 +1,8 @@
 """MCP server for session tools; each session has its own token.
 
-One HTTP server on loopback in the supervisor's own process serves all sessions; it is
-started with the first that needs it. Which tools there are, and for which session they
-are used, comes from the token alone: nothing that a model says can change it.
+One HTTP server on loopback in the supervisor's own process serves all sessions; the first session
+that needs it starts it. The tools and the session of a call depend on the token alone: no output of
+a model can change them.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class SessionEnded:
 
 
 class SessionClient:
-    """A session that is let in, and what it uses now."""
+    """An admitted session, and the tools in use."""
 
     def __init__(self, toolbox: ToolSet, token: str) -> None:
         self.toolbox = toolbox
@@ -45,7 +45,7 @@ class SessionClient:
 
     @property
     def tools(self) -> Sequence[OfferedTool]:
-        """What the session has."""
+        """The tools of the session."""
         return self.toolbox.tools
 
     async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
@@ -60,7 +60,7 @@ class SessionClient:
         return SessionEnded() if task.cancelled() else task.result()
 
     async def leave(self) -> None:
-        """End what is still used."""
+        """End the tools in use."""
         using = list(self._using)
         for task in using:
             task.cancel()
@@ -84,7 +84,7 @@ class SessionServer:
 
     @asynccontextmanager
     async def open(self, toolbox: ToolSet) -> AsyncIterator[ToolEndpoint]:
-        """Let a session in, for as long as the context lasts."""
+        """Admit a session during the context."""
         url = await self._listening()
         token = secrets.token_urlsafe(TOKEN_BYTES)
         guest = SessionClient(toolbox, token)
@@ -96,7 +96,7 @@ class SessionServer:
             await guest.leave()
 
     def guest(self, token: bytes) -> SessionClient | None:
-        """Return the session whose token this is; all are compared, so no time tells which."""
+        """Return the session of a token; all tokens are compared, to take constant time."""
         found = [each for each in self._guests if each.shows(token)]
         return found[0] if found else None
 

@@ -1,4 +1,4 @@
-"""The tools of clients over standard input and output: for a client that starts us itself."""
+"""The tools of clients over standard input and output: for a client that starts this process."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -28,9 +28,9 @@ LAST_SECONDS: Final = TOOL_SECONDS + 5
 
 
 async def serve(here: ClientContext, who: FindCaller, *, project: str, values: bool = True) -> None:
-    """Answer until standard input ends; standard output holds nothing but answers.
+    """Serve until standard input ends; standard output contains only answers.
 
-    Without `values` they are words alone. What was asked before the end is answered.
+    Without `values` answers are text alone. Requests before the end are answered.
     """
 
     async def tools(_: Context) -> ToolSet:
@@ -66,7 +66,7 @@ async def _forward(
     requests: "WriteStream[SessionMessage | Exception]",
     waiting: _OpenQuestions,
 ) -> None:
-    """Hand the questions on; the end of them only when each is answered: it ends what is asked."""
+    """Forward the requests, and their end only after all are answered: it cancels open requests."""
     async with requests:
         async for message in read:
             if isinstance(message, SessionMessage) and isinstance(message.message, JSONRPCRequest):

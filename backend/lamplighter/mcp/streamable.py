@@ -1,4 +1,4 @@
-"""Streamable HTTP: one JSON answer to each question, and nothing kept between two."""
+"""Streamable HTTP: one JSON response per request, without state between requests."""
 
 import asyncio
 from typing import Final
@@ -14,7 +14,7 @@ from lamplighter.mcp.types import ToolSet
 from lamplighter.mcp.wire import Context, server
 
 QUESTION_BYTES: Final = 768 * 1024
-"""Larger than the longest memory in any writing, smaller than what the guard lets in."""
+"""Larger than the longest memory in any script, smaller than the guard's limit."""
 
 PROJECT: Final = "project"
 ANSWERS: Final = "answers"
@@ -22,7 +22,7 @@ TEXT_MODE: Final = "words"
 
 
 class Streamable:
-    """Answers the questions of clients, each by the token that came with it."""
+    """Answers the requests of clients, each by its own token."""
 
     def __init__(self, here: ClientContext) -> None:
         self._context = here

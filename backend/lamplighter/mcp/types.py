@@ -19,23 +19,23 @@ class OfferedTool(Protocol):
 
     @property
     def title(self) -> str:
-        """What people call it; empty for nothing."""
+        """The title for people; may be empty."""
 
     @property
     def hints(self) -> ToolHints:
-        """What is known of it before it is called."""
+        """The hints for clients before a call."""
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """The JSON Schema of what it takes."""
+        """The JSON Schema of the input."""
 
 
 class ToolAnswer(Protocol):
-    """What a tool answers."""
+    """The answer of a tool."""
 
     @property
     def text(self) -> str:
-        """The words for a model."""
+        """The text for a model."""
 
     @property
     def is_error(self) -> bool:
@@ -47,11 +47,11 @@ class ToolAnswer(Protocol):
 
 
 class ToolSet(Protocol):
-    """The tools of one who uses them."""
+    """The tools of a caller."""
 
     @property
     def tools(self) -> Sequence[OfferedTool]:
-        """What there is."""
+        """The offered tools."""
 
     async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Use a tool by its name."""

@@ -1,6 +1,6 @@
-"""Tools over MCP, whatever they are sent by: how they are listed, and how one is answered.
+"""Tools over MCP, independent of the transport: how they are listed and called.
 
-Importing this loads the SDK, which takes a second and some memory: only who answers does.
+This module imports the SDK, which takes a second and some memory: only servers import it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -31,7 +31,7 @@ A client that gets both text and structured content shows its model only the lat
 
 
 def never_values(_: Context) -> bool:
-    """Answer in words; what was found goes beside them, where no model is shown it."""
+    """Answer in text; the values go beside it, where no model sees them."""
     return False
 
 

@@ -1,7 +1,7 @@
 """A directory of memory files: PROJECT/SERVICE/NAME.md, read and written without following links.
 
-Everything else in the directory (a README, `.git`) is left alone. What both the directory and
-the database were at the last export or apply is kept in the home, one file for each directory.
+Everything else in the directory (a README, `.git`) is left alone. The state of the directory and
+the database at the last export or apply is stored in the home, one file per directory.
 """
 
 import json
@@ -36,7 +36,7 @@ LINK: Final = "is a link; links are not followed"
 
 @dataclass(slots=True)
 class DirectoryScan:
-    """The text of each file by its path, and why a file cannot be read."""
+    """The text of each file by its path, and the reason for each unreadable file."""
 
     files: dict[str, str] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class DirectoryScan:
 
 @dataclass(frozen=True, slots=True)
 class BaseText:
-    """A file as it was at the last export or apply: its memory and its text."""
+    """A file as of the last export or apply: its memory and its text."""
 
     memory_id: MemoryId
     text: str
@@ -59,7 +59,7 @@ class MemoryDirectory:
         self._base = None if home is None else home / BASES / f"{name}.json"
 
     def scan(self) -> DirectoryScan:
-        """Return every memory file; raises Unavailable where there is no directory."""
+        """Return every memory file; raises Unavailable if the directory cannot be read."""
         scan = DirectoryScan()
         try:
             root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -132,7 +132,7 @@ class MemoryDirectory:
             scan.problems[path] = reason
 
     def write(self, path: str, text: str) -> None:
-        """Write a file whole; raises Unavailable where it cannot be written."""
+        """Write a whole file; raises Unavailable if the file cannot be written."""
         name = path.rpartition("/")[2]
         try:
             with self._opened(path) as directory:
@@ -150,7 +150,7 @@ class MemoryDirectory:
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[int]:
-        """Open the directory of a file, and make it where it is missing; never through a link."""
+        """Open the directory of a file, creating it if missing; never through a link."""
         self.root.mkdir(parents=True, exist_ok=True)
         opened = [os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
         try:
@@ -166,7 +166,7 @@ class MemoryDirectory:
                 os.close(each)
 
     def read_base(self) -> dict[str, BaseText]:
-        """Return the files as they were at the last export or apply; none before the first."""
+        """Return the files as of the last export or apply; none before the first."""
         if self._base is None:
             return {}
         try:
@@ -184,7 +184,7 @@ class MemoryDirectory:
             ) from error
 
     def write_base(self, files: Mapping[str, BaseText]) -> None:
-        """Keep the files as they are now."""
+        """Store the current files."""
         assert self._base is not None
         self._base.parent.mkdir(mode=0o700, exist_ok=True)
         held = {

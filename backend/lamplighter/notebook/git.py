@@ -1,4 +1,4 @@
-"""The history of the notebook in git: a commit after each change, saying what was learned."""
+"""The history of the notebook in git: a commit after each change, naming the learned facts."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ SUBJECT_CHARS: Final = 72
 LISTED_LINES: Final = 20
 PAGES: Final = ("*.md",)
 FACTS: Final = (*PAGES, ":(exclude)MEMORY.md")
-"""The pages whose lines a message names; the index repeats them."""
+"""The pages whose lines a commit message lists; the index repeats them."""
 # whatever the person's own git does, these commits are made alone: no hook, no signature, no pager
 _OPTIONS: Final = (
     *("-c", "user.name=Lamplighter", "-c", "user.email=lamplighter@localhost"),
@@ -28,17 +28,17 @@ MISSING: Final = "git is not installed. Install it, or set LAMPLIGHTER_NOTEBOOK_
 
 
 class GitError(OSError):
-    """A commit failed; the pages are as they were, and the next change commits them too."""
+    """A commit failed; the pages are unchanged, and the next change commits them too."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitHistory:
-    """Commits the pages below a directory, which is a repository of its own."""
+    """Commits the pages below a directory, which is a separate repository."""
 
     root: Path
 
     def commit(self) -> bool:
-        """Commit what changed; say whether anything did. Raises GitError."""
+        """Commit all changes; return whether there were any. Raises GitError."""
         if shutil.which("git") is None:
             raise GitError(MISSING)
         if not (self.root / ".git").is_dir():
@@ -75,7 +75,7 @@ class GitHistory:
 
 
 def _lines(diff: str) -> tuple[list[PageLine], list[PageLine]]:
-    """Return the lines of memories before and after a diff of whole files."""
+    """Return the memory lines before and after a diff of whole files."""
     before: list[PageLine] = []
     after: list[PageLine] = []
     for changed in f"\n{diff}".split("\ndiff --git ")[1:]:
@@ -88,10 +88,10 @@ def _lines(diff: str) -> tuple[list[PageLine], list[PageLine]]:
 
 
 def message_of(before: Sequence[PageLine], after: Sequence[PageLine]) -> str:
-    """Return the message of a commit: the first new fact, then all that came and went.
+    r"""Return the message of a commit: the first new fact, then all removed and added facts.
 
     >>> message_of([PageLine(4, "timing", "Takes 5s")], [PageLine(4, "timing", "Takes 60s")])
-    'Takes 60s\\n\\n- Takes 5s\\n+ Takes 60s'
+    'Takes 60s\n\n- Takes 5s\n+ Takes 60s'
     """
     facts = list(_facts(before, after))
     new = [fact for sign, fact in facts if sign == "+"]
@@ -107,7 +107,7 @@ def message_of(before: Sequence[PageLine], after: Sequence[PageLine]) -> str:
 
 
 def _facts(before: Sequence[PageLine], after: Sequence[PageLine]) -> Iterator[tuple[str, str]]:
-    """Yield what went (-) and came (+); a line that moved or was reflowed is neither."""
+    """Yield removed (-) and added (+) facts; a line that moved or was reflowed is neither."""
     old, new = ({each.number: each for each in side if each.number} for side in (before, after))
     for number in dict.fromkeys((*old, *new)):
         one, two = old.get(number), new.get(number)

@@ -1,8 +1,8 @@
 """The tree: pages are read and replaced whole, inside one opened directory and nowhere else.
 
-A page is replaced only while its file is the one that was read. The new file and the old one
-change places in one step where the system can do that (`renameat2`); what comes out is compared
-again, and put back when an editor had saved meanwhile. Links are never followed.
+A page is replaced only if its file is still the file that was read. The new file and the old file
+are exchanged in one step if the system supports that (`renameat2`); the old file is compared again,
+and put back if an editor saved meanwhile. Links are never followed.
 """
 
 import ctypes
@@ -28,9 +28,9 @@ _UNSUPPORTED: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
 
 
 def exchange(name: str, other: str, directory: int) -> bool:
-    """Exchange two files of an opened directory, and say whether that was one step.
+    """Exchange two files of an opened directory, and return whether that was one step.
 
-    Where it cannot be, `name` takes the place of `other`, which is gone. Raises OSError.
+    Otherwise `name` replaces `other`, which is lost. Raises OSError.
     """
     call = _renameat2()
     if call is not None:
@@ -46,7 +46,7 @@ def exchange(name: str, other: str, directory: int) -> bool:
 
 @cache
 def _renameat2() -> Any:
-    """Return the function of the C library; None where there is none."""
+    """Return the function of the C library, or None."""
     try:
         function: Any = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):
@@ -61,7 +61,7 @@ DIRECTORY: Final = "notebook"
 LOCK: Final = "notebook.lock"
 ENDING: Final = ".md"
 PART: Final = ".part"
-"""A new file while it is written; it is called `.new` once all of it is on disk."""
+"""A new file while it is being written; it is renamed to `.new` once it is all on disk."""
 
 NEW: Final = ".new"
 OLD: Final = ".old"
@@ -69,14 +69,14 @@ RECOVERED: Final = ".recovered"
 MAX_PAGE_BYTES: Final = 2 * 1024 * 1024
 MAX_NAME_CHARS: Final = 120
 MAX_NAME_BYTES: Final = 200
-"""A file system takes 255; what a write puts around a name needs the rest."""
+"""A file system allows 255; a write adds a prefix and a suffix to the name."""
 
 DIGEST_CHARS: Final = 16
 _DIGEST_FORM: Final = re.compile(rf"[0-9a-f]{{{DIGEST_CHARS}}}")
 LOCK_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = 0.01
 RACY_SECONDS: Final = 0.1
-"""A file changed so short before it was read may change again with the same time stamp."""
+"""A file changed this shortly before it was read may change again with the same time stamp."""
 
 _OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW
 _DIRECTORY: Final = _OPEN | os.O_RDONLY | os.O_DIRECTORY
@@ -84,7 +84,7 @@ _DIRECTORY: Final = _OPEN | os.O_RDONLY | os.O_DIRECTORY
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """A page as its file is: its text, the hash of its bytes, and when the file was changed."""
+    """A page as read from its file: its text, the hash of its bytes, and the time of change."""
 
     text: str
     digest: str
@@ -105,7 +105,7 @@ def is_page_path(path: str) -> bool:
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a name is visible as it is: no separator, no control or bidi character."""
+    """Whether a name is displayed unchanged: no separator, no control or bidi character."""
     return (
         0 < len(name) <= MAX_NAME_CHARS
         and name.isprintable()
@@ -118,8 +118,8 @@ def is_file_name(name: str) -> bool:
 class NotebookTree:
     """The pages below one directory.
 
-    `skipped` are files that cannot be read, with the reason; `problem` is why the directory
-    could not be used the last time; `edited_since` is how long an editor has been at work.
+    `skipped` are unreadable files, with the reason; `problem` is why the directory could not be
+    used the last time; `edited_since` is since when an editor has been changing files.
     """
 
     def __init__(self, home: Path) -> None:
@@ -132,7 +132,7 @@ class NotebookTree:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Work on the tree alone; raises Busy when another process does so for long."""
+        """Lock the tree; raises Busy if another process holds the lock for long."""
         file = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             end = time.monotonic() + LOCK_SECONDS
@@ -145,7 +145,7 @@ class NotebookTree:
             os.close(file)
 
     def exists(self) -> bool:
-        """Whether there is a notebook on disk."""
+        """Whether the notebook exists on disk."""
         return self.root.is_dir()
 
     def scan(self) -> dict[str, PageFile]:
@@ -163,15 +163,15 @@ class NotebookTree:
         return pages
 
     def read(self, path: str) -> PageFile | None:
-        """Return one page; None where there is none. Raises ValueError for any other path."""
+        """Return one page; None if it does not exist. Raises ValueError for any other path."""
         section, name = _split(path)
         with self._opened(section) as directory:
             return None if directory is None else self._read_page(path, name, directory)
 
     def write(self, path: str, text: str, expected: str) -> bool:
-        """Replace a page whose file still has the expected hash; "" where there is no file yet.
+        """Replace a page whose file still has the expected hash; "" means no file yet.
 
-        Returns False, and changes nothing, where the file is another one. Raises OSError.
+        Returns False, and changes nothing, if the file has another hash. Raises OSError.
         """
         section, name = _split(path)
         content = text.encode("utf-8", "surrogatepass")
@@ -192,7 +192,7 @@ class NotebookTree:
                 os.fsync(directory)
 
     def remove(self, path: str, expected: str) -> bool:
-        """Remove a page whose file still has the expected hash; False where it is another one."""
+        """Remove a page whose file still has the expected hash; False if it has another hash."""
         section, name = _split(path)
         with self._opened(section) as directory:
             if directory is None:
@@ -205,7 +205,7 @@ class NotebookTree:
             return _settle_old(aside, name + ENDING, expected, directory)
 
     def recover(self, expected: Callable[[str], str]) -> None:
-        """Finish or undo writes that were interrupted; `expected` is the last hash of a page."""
+        """Finish or undo interrupted writes; `expected` returns the last hash of a page."""
         for section in ("", *SECTIONS):
             with self._opened(section) as directory:
                 if directory is None:
@@ -290,7 +290,7 @@ class NotebookTree:
 
     @contextmanager
     def _opened(self, section: str, *, make: bool = False) -> Iterator[int | None]:
-        """Open a directory of the tree, never through a link; None where it is not there."""
+        """Open a directory of the tree, never through a link; None if it does not exist."""
         if make:
             self.root.mkdir(mode=0o700, exist_ok=True)
         opened: list[int] = []
@@ -328,7 +328,7 @@ def _is_page_name(prefix: str, name: str) -> bool:
 
 
 def refusal(about: os.stat_result) -> str:
-    """Return why a file is not read; empty when it may be."""
+    """Return why a file must not be read; empty if it may be read."""
     if not stat.S_ISREG(about.st_mode):
         return "it is not a regular file"
     if about.st_size > MAX_PAGE_BYTES:
@@ -345,7 +345,7 @@ def read_all(file: int) -> bytes:
 
 
 def _digest(name: str, directory: int) -> str:
-    """Return the hash of a file, "" where there is none or where it is no regular file."""
+    """Return the hash of a file, "" if it does not exist or is not a regular file."""
     try:
         file = os.open(name, _OPEN | os.O_RDONLY | os.O_NONBLOCK, dir_fd=directory)
     except OSError:
@@ -357,7 +357,7 @@ def _digest(name: str, directory: int) -> str:
 
 
 def write_new(name: str, content: bytes, directory: int) -> None:
-    """Write a file that is not there yet, and wait until it is on disk."""
+    """Write a new file, and wait until it is on disk."""
     remove_file(name, directory)
     file = os.open(name, _OPEN | os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory)
     try:
@@ -370,7 +370,7 @@ def write_new(name: str, content: bytes, directory: int) -> None:
 
 
 def _put(temporary: str, name: str, expected: str, directory: int) -> bool:
-    """Put a new file in its place, if what is there is what was expected."""
+    """Put a new file in its place, if the existing file is the expected file."""
     if not expected:
         try:
             os.link(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
@@ -388,7 +388,7 @@ def _put(temporary: str, name: str, expected: str, directory: int) -> bool:
 
 
 def _settle_old(aside: str, name: str, expected: str, directory: int) -> bool:
-    """Remove the old file of a page, or restore it where it is not what was expected."""
+    """Remove the old file of a page, or restore it if it is not the expected file."""
     if _digest(aside, directory) == expected:
         remove_file(aside, directory)
         return True
@@ -402,6 +402,6 @@ def _settle_old(aside: str, name: str, expected: str, directory: int) -> bool:
 
 
 def remove_file(name: str, directory: int) -> None:
-    """Remove a file if it is there."""
+    """Remove a file if it exists."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=directory)

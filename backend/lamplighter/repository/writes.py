@@ -1,4 +1,4 @@
-"""The write path of memories: one read of what is near a candidate, and one write of intents."""
+"""The write path of memories: one read of a candidate's surroundings, one write of intents."""
 
 from collections.abc import Sequence, Set
 from dataclasses import replace
@@ -38,7 +38,7 @@ from lamplighter.repository.store.database import Database, writing
 
 FIELDS_PROBABILITY: Final = 0.99
 NEAREST: Final = 10
-"""How many memories of a group a candidate is compared with."""
+"""The number of memories of a group that a candidate is compared with."""
 
 
 async def around(
@@ -50,7 +50,7 @@ async def around(
     checked: Set[str],
     echo: EchoPolicy,
 ) -> Surroundings:
-    """Read what is near an admitted candidate; call it within `writing`, so that it stays true.
+    """Read the surroundings of an admitted candidate; call it within `writing`, to keep them valid.
 
     `checked` are the services that the session's own tools named.
     """
@@ -74,7 +74,7 @@ async def around(
 async def store(
     db: Database, intents: Sequence[Intent | Analysis], *, now: datetime
 ) -> list[Memory]:
-    """Write intents in their order, in one transaction; return the memories that are new."""
+    """Write intents in their order, in one transaction; return the new memories."""
     new: list[Memory] = []
     async with writing(db):
         for intent in intents:
@@ -104,7 +104,7 @@ async def store(
 async def _related(
     db: Database, candidate: Candidate, terms: Set[str], lexicon: Lexicon
 ) -> list[tuple[Memory, Analysis | None]]:
-    """Return the active memories that may be related, and twins whether active or not."""
+    """Return the active memories that may be related, and equal memories, active or not."""
     group = (candidate.service, candidate.category)
     near = await analyses.nearest(db, group, terms, lexicon, limit=NEAREST)
     found = await analyses.fetch_related(db, near, candidate, lexicon)
@@ -117,7 +117,7 @@ async def _related(
 async def _by_fields(
     db: Database, candidate: Candidate, related: list[tuple[Memory, RelationVerdict]]
 ) -> list[tuple[Memory, RelationVerdict]]:
-    """Compare a candidate with what outcomes taught: by its fields, never by likeness of text."""
+    """Compare a candidate with learned facts: by its fields, never by similarity of text."""
     claim = extract_claim(candidate.service, candidate.observation)
     by_id = {memory.id: (memory, verdict) for memory, verdict in related}
     verbatim = {number for number, (_, verdict) in by_id.items() if verdict.word_for_word}
@@ -146,7 +146,7 @@ _OF_ONE_SUBJECT: Final = (Relation.SAME, Relation.CONFLICTING)
 
 
 def _verdict_by_fields(claim: ExtractedClaim | None, fact: LearnedFact) -> RelationVerdict:
-    """Return how a sentence relates to a fact; one without the fields is left to a person."""
+    """Return how a claim relates to a fact; without a claim, a person decides."""
     if claim is None:
         reason = "may be about the same: the text has no fields to compare"
         return RelationVerdict(Relation.UNSURE, reason, FIELDS_PROBABILITY)
@@ -167,7 +167,7 @@ async def _history(
     checked: Set[str],
     echo: EchoPolicy,
 ) -> CandidateHistory:
-    """Return what matters of what the session has done, and of what people decided."""
+    """Return the relevant changes by the session, and the relevant decisions of people."""
     session, service = candidate.session_id, candidate.service
     if session is None:
         return CandidateHistory()
@@ -198,7 +198,7 @@ async def _history(
 
 
 async def _open_review(db: Database, opening: ReviewOpening, *, now: datetime) -> None:
-    """Weaken what is contradicted, ask a person, and link the two."""
+    """Weaken the contradicted memory, open a review, and link the two memories."""
     old, after, why = opening.before, opening.after, opening.why
     if opening.kind is ReviewKind.POSSIBLE and await _has_too_many(db, opening, now=now):
         return
@@ -224,9 +224,9 @@ async def _open_review(db: Database, opening: ReviewOpening, *, now: datetime) -
 
 
 async def _has_too_many(db: Database, opening: ReviewOpening, *, now: datetime) -> bool:
-    """Whether so many possible conflicts of a service are open that no more are; an event says so.
+    """Whether a service has the maximum of open possible conflicts; an event reports this.
 
-    What is beyond is learned without a question.
+    Further candidates are learned without a review.
     """
     service = opening.before.service
     selection = reviews.ReviewFilter(

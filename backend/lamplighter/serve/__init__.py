@@ -1,1 +1,1 @@
-"""How it starts: each process is put together here from its settings."""
+"""Start-up: each process is assembled here from its settings."""

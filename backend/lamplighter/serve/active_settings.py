@@ -65,7 +65,7 @@ class ActiveSettings:
         return active.toml_line(name, text)
 
     async def _differs(self) -> list[str]:
-        """Say where the supervisor runs by other settings than this process."""
+        """Describe the settings in which the supervisor differs from this process."""
         leader, settings = await leases.get(self.db), self.settings
         if leader is None or not leader.pid:
             return []

@@ -36,7 +36,7 @@ def client_context(
     near: SemanticIndex | None = None,
     verification: VerificationAccess | None = None,
 ) -> ClientContext:
-    """Return what the clients of this process share."""
+    """Return the context that the clients of this process share."""
     return ClientContext(
         db=here.db,
         now=here.now,
@@ -52,10 +52,10 @@ def client_context(
 def serve(
     settings: Settings, *, token: str, agent: str = "", project: str = "", text_only: bool = False
 ) -> None:
-    """Answer MCP over standard input and output until that ends; raises what hinders it.
+    """Serve MCP over standard input and output until the input ends.
 
-    `token` says who speaks. Without one it is the reader of this home: a person, or
-    the agent that is named. With `text_only` answers hold no values beside them.
+    `token` identifies the caller. Without it the caller is the user of this home: a person, or the
+    named agent. With `text_only`, answers have no structured values.
     """
     named = validate_agent_name(agent) if agent else None
     active = build_configuration(settings, lexicon.active_lexicon(settings))
@@ -83,7 +83,7 @@ def serve(
 
 
 async def _caller(db: Database, token: str, agent: str | None) -> Caller:
-    """Return who speaks; raises Unavailable, Conflict, Invalid."""
+    """Return the caller; raises Unavailable, Conflict, Invalid."""
     if not token:
         return Caller(kind="token", id=0, name="", scopes=(ADMIN,), agent=agent)
     caller = await access.authenticate_token(db, token, now=clock.now())

@@ -17,7 +17,7 @@ RESTORE: Final = "Restore a backup to {} (docs/how-to/backup.md)."
 
 
 def refuse_lost_database(settings: Settings) -> None:
-    """Raise Unavailable where a database would be made in a home that has lost one."""
+    """Raise Unavailable before a new database is created in a home that has lost its database."""
     found = lost_database(settings)
     if found is not None:
         raise Unavailable(" ".join(found))
@@ -36,7 +36,7 @@ def remember(settings: Settings) -> None:
 
 
 def lost_database(settings: Settings) -> tuple[str, str] | None:
-    """Say what is lost, and what to do; None where the database is there, or never was."""
+    """Describe a lost database, and the remedy; None if the database exists, or never did."""
     if is_postgres(settings.database_url):
         return None
     path = file_of(settings.database_url)
@@ -57,7 +57,7 @@ def lost_database(settings: Settings) -> tuple[str, str] | None:
 
 
 def _has_content(path: Path) -> bool:
-    """Whether there is a database that holds something, sound or not."""
+    """Whether a database with content exists, intact or damaged."""
     try:
         return migrate.revision(path) is not None
     except driver.Error:
@@ -65,7 +65,7 @@ def _has_content(path: Path) -> bool:
 
 
 def _evidence(settings: Settings, path: Path) -> list[Path]:
-    """Return what shows that a home had this database."""
+    """Return the evidence that a home had this database."""
     marker, sessions = settings.home / MARKER, settings.home / SESSIONS
     found = [marker] if _read_marker(marker) == str(path) else []
     return found + ([sessions] if next(sessions.glob("*.jsonl"), None) else [])

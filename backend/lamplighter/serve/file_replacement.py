@@ -1,8 +1,7 @@
-"""Put restored files in the place of old ones: all of them or none, wherever it is cut off.
+"""Replace old files by restored ones: all or none, even if the process is killed.
 
-New files are staged beside their places. The journal in the home is the point of no
-return: with it the rest is finished, by this process or the next one; without it the old
-files stand.
+New files are staged beside their places. The journal in the home is the point of no return: with a
+journal, this or the next process finishes the replacement; without one, the old files remain.
 """
 
 import json
@@ -24,9 +23,9 @@ _BESIDE: Final = ("-wal", "-shm", "-journal")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replacement:
-    """What is put in place: staged files by their places, and what has no place any more.
+    """The replacement: staged files by their places, and the files to remove.
 
-    `note` is what the restored PostgreSQL database holds once it is committed.
+    `note` identifies the restored PostgreSQL database after its commit.
     """
 
     replaced: str
@@ -36,7 +35,7 @@ class Replacement:
 
 
 def staging_path(target: Path) -> Path:
-    """Return where the new version of a file or directory is made."""
+    """Return the path where the new version of a file or directory is staged."""
     staging = target.parent / STAGE
     staging.mkdir(mode=0o700, parents=True, exist_ok=True)
     return staging / target.name
@@ -59,20 +58,20 @@ def begin(home: Path, replacement: Replacement) -> None:
 
 
 def settle(settings: Settings) -> None:
-    """Finish a restore that was interrupted, or undo it where it was before its commit."""
+    """Finish an interrupted restore, or undo it if it was interrupted before its commit."""
     with home_lock.exclusive(settings.home):
         resolve(settings, Replacement(**json.loads((settings.home / JOURNAL).read_text())))
 
 
 def resolve(settings: Settings, replacement: Replacement) -> bool:
-    """Finish a restore whose rows are committed and undo any other; say whether they are."""
+    """Finish a restore whose rows are committed and undo any other; return whether they are."""
     committed = _is_committed(settings, replacement)
     (finish if committed else undo)(settings.home, replacement)
     return committed
 
 
 def finish(home: Path, replacement: Replacement) -> None:
-    """Put everything in place; what is there already stays."""
+    """Move everything to its place; existing files stay."""
     for each in replacement.gone:
         _move_aside(Path(each), replacement.replaced)
     for source, target in replacement.places.items():
@@ -86,7 +85,7 @@ def finish(home: Path, replacement: Replacement) -> None:
 
 
 def undo(home: Path, replacement: Replacement) -> None:
-    """Remove the journal and what is staged."""
+    """Remove the journal and the staged files."""
     (home / JOURNAL).unlink(missing_ok=True)
     _flush(home)
     for staging in {home / STAGE, *(Path(each).parent for each in replacement.places)}:
@@ -109,7 +108,7 @@ def _move_aside(path: Path, replaced: str) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Let a file, or all that is in a directory, outlive a loss of power."""
+    """Flush a file, or a directory with its files, to the disk, to survive a loss of power."""
     for each in (path, *_below(path)):
         file = os.open(each, os.O_RDONLY | os.O_CLOEXEC)
         try:

@@ -1,4 +1,4 @@
-"""The home: the directory that everything is kept in, and the files a person writes in it."""
+"""The home: the directory of all data, and of the files that a person writes."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ DATABASE_WAIT_SECONDS: Final = 30.0  # a PostgreSQL server may start together wi
 
 @asynccontextmanager
 async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Let work run beside the process as long as this lasts, and end it whatever happens."""
+    """Run work in the background during this context, and end it in any case."""
     task = asyncio.create_task(work)
     try:
         yield
@@ -79,7 +79,7 @@ def prepare(settings: Settings) -> None:
 
 
 def identity(settings: Settings) -> Home:
-    """Return the identity of the home, which is made when it is first asked for."""
+    """Return the identity of the home; creates it at the first request."""
     path = settings.home / IDENTITY
     host = f"{socket.gethostname()}:{settings.home}"
     try:
@@ -95,7 +95,7 @@ def identity(settings: Settings) -> Home:
 
 
 def _remember_numbers(home: Path) -> None:
-    """Let no number be used twice of which there is a file of an earlier version."""
+    """Reserve the session numbers that files of an earlier version use."""
     if (home / numbers.FILE).exists():
         return
     named = (path.stem.partition("-")[0] for path in (home / SESSIONS).glob("*.jsonl"))
@@ -105,7 +105,7 @@ def _remember_numbers(home: Path) -> None:
 
 
 def write_starter(settings: Settings) -> bool:
-    """Write a commented services.yaml when there is none; say whether it did."""
+    """Write a commented services.yaml if there is none; return whether it did."""
     from lamplighter.config import services as services_file
 
     try:
@@ -115,7 +115,7 @@ def write_starter(settings: Settings) -> bool:
 
 
 def engines(settings: Settings) -> "tuple[Engine, ...]":
-    """Return what can run sessions, whether it is ready or not."""
+    """Return the engines that can run sessions, whether ready or not."""
     from lamplighter.config import prices
     from lamplighter.engines.claude import ClaudeEngine
     from lamplighter.engines.exec import ExecEngine
@@ -169,7 +169,7 @@ def selector(settings: Settings) -> "SentenceSelector | None":
 
 
 def default_engines(settings: Settings) -> dict[int, str]:
-    """Return what runs the sessions of each tier unless another engine is asked for."""
+    """Return the default engine of each tier."""
     return {
         1: settings.engine,
         2: settings.engine_tier2 or settings.engine,
@@ -198,7 +198,7 @@ _SECRETS: Final[dict[Path, dict[str, str]]] = {}
 
 
 def secrets(settings: Settings) -> "Redactor":
-    """Know the secrets of our own environment, to mask them wherever they turn up.
+    """Read the secrets of this process's environment, to mask them in every text.
 
     All redactors of a home share them: later settings add theirs to those in use.
     """
@@ -235,7 +235,7 @@ def notification_rules(settings: Settings) -> "NoticePolicy":
 
 
 def halt_control(settings: Settings) -> "HaltControl":
-    """Return what can halt everything in this home."""
+    """Return the halt control of this home."""
     from lamplighter.domain.actions import halt
     from lamplighter.usecases.sessions.halt import HaltControl
 

@@ -12,7 +12,7 @@ from lamplighter.domain.errors import Unavailable
 
 FILE: Final = "home.lock"
 JOURNAL: Final = "restore.json"
-"""Where a restore notes how far it came, until it has ended."""
+"""The journal of a restore, until it has ended."""
 RESTORING: Final = "A restore is running in {}. Try again when it has finished."
 IN_USE: Final = (
     "{} is in use. Stop Lamplighter first (web process, supervisor, running commands), "
@@ -57,7 +57,7 @@ def _hold_lock(path: Path, how: int, message: str) -> Iterator[None]:
 
 
 def _open_lock(path: Path) -> int | None:
-    """Open the file of a lock; None where nothing can be written: nothing is restored there."""
+    """Open a lock file; None if the directory is not writable: then no restore can run there."""
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The search index and the knowledge graph in the background: kept in step, in short writes."""
+"""The search index and the knowledge graph, updated in the background in short writes."""
 
 import asyncio
 import logging
@@ -27,16 +27,16 @@ FOLLOW_SECONDS: Final = 1.0
 
 @asynccontextmanager
 async def indexing(db: Database, *, start: float = START_SECONDS) -> AsyncIterator[None]:
-    """Take in what waits as long as this lasts."""
+    """Index pending rows during this context."""
     async with home.running(run(db, start=start)):
         yield
 
 
 async def index_batch(db: Database) -> float:
-    """Take in some of what waits, and return for how long to rest.
+    """Index some of the pending rows, and return the pause before the next batch.
 
-    Nothing while an import is at work here: it would take twice as long. A search that
-    somebody asks meanwhile takes in what waits by itself.
+    During an import nothing is indexed: the import would take twice as long. A search indexes
+    pending rows itself.
     """
     if db.bringing:
         return PAUSE_SECONDS
@@ -49,7 +49,7 @@ async def index_batch(db: Database) -> float:
 
 
 async def run(db: Database, *, start: float = START_SECONDS) -> None:
-    """Take in what waits, again and again; between two writes others have their turn."""
+    """Index pending rows repeatedly; other writers get their turn between two writes."""
     await asyncio.sleep(start)
     while True:
         rest = await index_batch(db)
@@ -63,13 +63,13 @@ async def following(
     *,
     start: float = START_SECONDS,
 ) -> AsyncIterator[None]:
-    """Keep the knowledge graph in step as long as this lasts."""
+    """Update the knowledge graph during this context."""
     async with home.running(_follow(db, services, start)):
         yield
 
 
 async def follow_step(db: Database, services: Callable[[], Services] | None) -> float:
-    """Take one step of the graph, and return for how long to rest; an import goes first."""
+    """Run one step of the graph, and return the pause before the next; an import has priority."""
     if db.bringing:
         return FOLLOW_SECONDS
     try:

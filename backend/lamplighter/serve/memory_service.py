@@ -33,10 +33,10 @@ LOCALHOST: Final = "localhost"
 def run(
     settings: Settings, *, port: int | None = None, host: str | None = None, strict: bool = False
 ) -> None:
-    """Serve until asked to end; raises Unavailable when the port is taken.
+    """Serve until a signal; raises Unavailable if the port is taken.
 
-    On this machine alone nobody needs a token unless the settings say so; elsewhere
-    everybody does.
+    On loopback no token is needed unless the settings require one; elsewhere every request needs
+    one.
     """
     at = replace(
         settings, host=settings.host if host is None else host, port=port or settings.memory_port
@@ -77,7 +77,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _end(number: int, frame: object) -> None:
-    """End well: the server has done so by now, and hands the signal on."""
+    """Exit with status 0: the server has ended, and raises the signal again."""
     sys.exit(0)
 
 

@@ -1,7 +1,7 @@
-"""The post: messages to the addresses of LAMPLIGHTER_NOTIFY, by Apprise.
+"""The outbox: messages to the addresses of LAMPLIGHTER_NOTIFY, by Apprise.
 
-An address is a secret: Apprise and what it sends with log addresses, so they are
-silenced, and what is told of a failure names an address by its number alone.
+An address is a secret. Apprise and its HTTP library log addresses, so their loggers are silenced,
+and a failure names an address only by its number.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class AppriseTransport:
         return [NoticeTarget(word, split_target(word)[0]) for word in self.urls]
 
     async def send(self, target: NoticeTarget, message: NoticeMessage) -> str:
-        """Send a message within a time; say why it was not taken, empty when it was."""
+        """Send a message within a time; return the reason of a failure, empty after a delivery."""
         if target.key not in self.urls:
             return ""  # it was removed from the settings meanwhile
         name = _name(self.urls, self.urls.index(target.key))
@@ -50,7 +50,7 @@ class AppriseTransport:
 
 
 def address_problems(urls: Sequence[str]) -> list[str]:
-    """Return what is wrong with some addresses, by their numbers."""
+    """Return the errors of some addresses, by their numbers."""
     return [
         f"{_name(urls, number)} is not a valid Apprise address."
         for number, url in enumerate(urls)
@@ -80,7 +80,7 @@ def _name(urls: Sequence[str], number: int) -> str:
 
 
 def _apprise(url: str) -> tuple[Any, bool]:
-    """Return what sends to an address, and whether that is understood."""
+    """Return the sender for an address, and whether the address is valid."""
     import apprise
 
     for name in VERBOSE_LOGGERS:

@@ -1,7 +1,7 @@
 """`lamplighter up`: keeps the web process and the supervisor running and prints their output.
 
-A process that dies is started again after a pause; one that says it cannot work
-as things are (exit 2) is not, and ends the other one too.
+A process that dies is restarted after a pause. A process that exits with status 2 cannot work with
+the current configuration: it is not restarted, and the other one ends too.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ RUNNER_OPTION: Final = "--keeper"
 class ProcessRunner:
     """Runs processes by their names until stopped.
 
-    `ready` says whether the first one is at work; `env` is their environment
-    where it is not ours. Shown `bare` their lines stand as they are: one object each.
+    `ready` tells whether the first one is ready; `env` is their environment if it differs from this
+    one's. With `bare`, lines are printed unchanged: one object each.
     """
 
     names: tuple[str, ...]
@@ -44,7 +44,7 @@ class ProcessRunner:
     _running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
 
     async def run(self) -> int:
-        """Keep processes running until stopped, or until one cannot work; return the status."""
+        """Run the processes until stopped, or until one cannot work; return the exit status."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.stopping.set)
@@ -58,7 +58,7 @@ class ProcessRunner:
         return self.status
 
     async def _until_ready(self) -> None:
-        """Wait for the first one, so that the others find it at work."""
+        """Wait for the first process, which the others need."""
         for _ in range(round(READY_SECONDS / READY_POLL_SECONDS)):
             if self.stopping.is_set() or self.ready():
                 return

@@ -1,4 +1,4 @@
-"""services.yaml while a process runs: as it is now, and the last version that could be read."""
+"""services.yaml in a running process: the current file, and its last valid version."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ServicesFile:
-    """services.yaml as it is now, and the last version of it that could be read."""
+    """The current services.yaml, and its last valid version."""
 
     path: Path
     _stamp: tuple[int, int] | None = None
@@ -20,7 +20,7 @@ class ServicesFile:
     _error: LamplighterError | None = None
 
     def load(self) -> "Services":
-        """Return the services; raises what is wrong with the file."""
+        """Return the services; raises the errors of the file."""
         self._look()
         if self._error is not None:
             raise self._error
@@ -37,7 +37,7 @@ class ServicesFile:
         return Services() if self._good is None else self._good  # one of no services is kept too
 
     def problems(self) -> list[dict[str, object]]:
-        """Return every mistake in the file as it is now."""
+        """Return every error of the current file."""
         from lamplighter.config.services import ServicesError
 
         self._look()

@@ -73,14 +73,14 @@ class ChainRun:
 
 @dataclass(frozen=True, slots=True)
 class SupervisorProcess:
-    """A supervisor and what wakes it."""
+    """A supervisor and its wake-up signals."""
 
     supervisor: Supervisor
     listener: ChangeSignal
 
 
 def run(settings: Settings) -> None:
-    """Make the rounds until asked to end."""
+    """Run rounds until a signal."""
     home.prepare(settings)
     home.write_starter(settings)
     asyncio.run(_run(settings))
@@ -182,7 +182,7 @@ async def _run_by_leader(
 
 
 async def _follow_request(supervisor: Supervisor, request_id: int, report: Report) -> ChainRun:
-    """Say each line of the session that answers a request, until it has ended."""
+    """Print each line of the session that answers a request, until it ends."""
     db = supervisor.db
     while True:
         request = await requests.get(db, request_id)
@@ -199,7 +199,7 @@ async def _follow_on(
 ) -> tuple[Session, bool]:
     """Print the lines of the sessions that a session escalates to.
 
-    Returns the last of them, and whether it asked for a person.
+    Returns the last of them, and whether it requested a person.
     """
     db = supervisor.db
     while session.status is Status.ESCALATED:
@@ -292,7 +292,7 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         led = Supervisor(context, services.load, lock, beside=tuple(each.run for each in work))
 
         def apply(new_settings: Settings) -> None:
-            """Give the parts their settings; what holds the configuration has it already."""
+            """Apply the settings to the parts; the configuration itself is already current."""
             outlets.addresses.urls = new_settings.notify
             engines.update({each.name: each for each in home.engines(new_settings)})
             organizer.interval = _interval(new_settings.organize)
@@ -334,7 +334,7 @@ def check_retention(settings: Settings) -> CheckRetention:
 def build_scheduler(
     settings: Settings, context: SessionContext
 ) -> tuple[CheckScheduler, PushEvaluation]:
-    """Return what runs checks on their own intervals; an interval of 0 runs none."""
+    """Return the scheduler of checks with their own intervals; an interval of 0 runs none."""
     repairs = may_repair(context.active)
     scheduler = CheckScheduler(
         context,
@@ -367,7 +367,7 @@ def build_session_context(
     services: ServicesFile,
     engines: Mapping[str, Engine],
 ) -> SessionContext:
-    """Return what the supervisor runs sessions with."""
+    """Return the context in which the supervisor runs sessions."""
     return SessionContext(
         db=here.db,
         now=here.now,
@@ -392,7 +392,7 @@ def readable(settings: Settings) -> Readable:
 
 
 def build_verifier(settings: Settings, context: SessionContext, services: ServicesFile) -> Verifier:
-    """Return what verifies memories beside the rounds; nothing of it runs while halted."""
+    """Return the verifier of memories beside the rounds; it pauses during a halt."""
     tools = build_tools(settings, services)
     here = Context(db=context.db, now=context.now, redact=context.redact)
     halted = partial(_is_halted, context)
@@ -402,7 +402,7 @@ def build_verifier(settings: Settings, context: SessionContext, services: Servic
 def build_organizer(
     settings: Settings, here: Context, context: SessionContext, services: ServicesFile
 ) -> OrganizerSchedule:
-    """Return what organizes the memories beside the rounds; no model is asked while halted."""
+    """Return the organizer of memories beside the rounds; it queries no model during a halt."""
     return OrganizerSchedule(
         here,
         _interval(settings.organize),

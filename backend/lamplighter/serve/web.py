@@ -51,9 +51,9 @@ STALLED_SECONDS: Final = 20.0
 
 
 def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> None:
-    """Serve until asked to end; raises Unavailable when the port is taken.
+    """Serve until a signal; raises Unavailable if the port is taken.
 
-    `welcome` is told how to log in.
+    `welcome` announces how to log in.
     """
     listening = bind(settings.host, settings.port)
     active = build_configuration(settings, lexicon.active_lexicon(settings))
@@ -84,11 +84,11 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
 
 
 def report_nothing(words: str) -> None:
-    """Say nothing: the process that started us has said it."""
+    """Announce nothing: the parent process has done so."""
 
 
 def _greet(settings: Settings, report: Callable[[str], None]) -> bool:
-    """Say how to log in, where anybody wants to hear; say whether the database is too busy."""
+    """Announce the login if requested; return whether the database is too busy."""
     try:
         if report is report_nothing:
             access.prepare(settings)
@@ -101,7 +101,7 @@ def _greet(settings: Settings, report: Callable[[str], None]) -> bool:
 
 
 def _write_starter(settings: Settings) -> None:
-    """Write services.yaml as the supervisor would: a preview is what the first session gets."""
+    """Write services.yaml as the supervisor would: the preview then equals the first prompt."""
     try:
         home.write_starter(settings)
     except Unavailable as error:
@@ -109,7 +109,7 @@ def _write_starter(settings: Settings) -> None:
 
 
 def bind(host: str, port: int, *, setting: str = "LAMPLIGHTER_PORT") -> socket.socket:
-    """Take the port; raises Unavailable naming who may hold it, and the setting of another."""
+    """Bind the port; raises Unavailable naming the process that may hold it, and the setting."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -137,7 +137,7 @@ async def _greeting(
     opening: AbstractAsyncContextManager[ApiContext],
     report: Callable[[str], None] | None,
 ) -> AsyncIterator[ApiContext]:
-    """Open the context; what could not be said at the start is said as soon as it can be."""
+    """Open the context; an announcement that failed at the start is repeated when possible."""
     async with opening as here:
         later = access.announce_login_later(settings, here.db, report) if report else nullcontext()
         async with later:
@@ -204,7 +204,7 @@ async def _open_context(
 
 
 async def _build_files(settings: Settings, db: Database) -> ConfigurationContext:
-    """Return what edits of the configuration work with; settle what a killed process left."""
+    """Return the context for edits of the configuration; settle edits of a killed process."""
     files = build_context(settings)
     with suppress(Error, TimeoutError):  # the next start does it
         await settle(home.context(settings, db), files)

@@ -1,1 +1,1 @@
-"""When it is done: the process that makes the rounds."""
+"""The supervisor: the process that runs the rounds."""

@@ -1,7 +1,7 @@
-"""Return whether the time of day was set recently, by a monotonic clock.
+"""Whether the time of day was set recently, measured by a monotonic clock.
 
-A clock that is wrong for a while must cost no belief. What fades cannot be taken
-back, so nothing fades for a day after the time was set by more than some minutes.
+A wrong clock must not cost memories their confidence. Fading cannot be undone: memories do not fade
+for a day after the time was set by more than some minutes.
 """
 
 import logging
@@ -18,7 +18,7 @@ JUMP_RETENTION: Final = timedelta(days=1)
 
 
 def since_boot() -> float:
-    """Return seconds that go on while the machine sleeps, where the system counts those."""
+    """Return seconds that include the sleep of the machine, if the system counts it."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
@@ -33,7 +33,7 @@ class ClockWatch:
     _set_at: float | None = None
 
     def steady(self, now: datetime) -> bool:
-        """Look at the time of day; say whether it was left alone since a day ago."""
+        """Check the time of day; return whether it was not set for a day."""
         at = self.elapsed()
         seen, seen_at = self._last or (now, at)
         by = (now - seen) - timedelta(seconds=at - seen_at)

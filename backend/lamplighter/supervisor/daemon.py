@@ -1,4 +1,4 @@
-"""The supervisor: rounds on a timer, requests in between, one session at a time.
+"""The supervisor: scheduled rounds, requests in between, one session at a time.
 
 Sessions that wait for a person are parked beside it.
 """
@@ -52,10 +52,10 @@ POLL_SECONDS: Final = 0.5
 
 
 async def record_file_changes(context: SessionContext, version: Callable[[], int]) -> None:
-    """Record each time that the halt file comes or goes, until cancelled.
+    """Record each appearance and removal of the halt file, until cancelled.
 
     The database is read when the file changed, or the number of commits that `version` returns;
-    where that number is not known, always.
+    always if that number is unknown.
     """
     recorded = None
     while True:
@@ -102,11 +102,11 @@ class Supervisor:
 
     @property
     def db(self) -> Database:
-        """The database that everything is kept in."""
+        """The database."""
         return self.context.db
 
     async def lead(self) -> bool:
-        """Become the leader if there is none, and end the former leader's sessions."""
+        """Become the leader if there is none, and end the sessions of the previous leader."""
         if not await self.lock.take():
             return False
         self.db.fence = None  # a new epoch begins
@@ -133,7 +133,7 @@ class Supervisor:
         return True
 
     async def _recover(self, former: Leader | None) -> None:
-        """Read services.yaml, and end or resume the former leader's sessions."""
+        """Read services.yaml, and end or resume the sessions of the previous leader."""
         await self.standby.watch.note(self.db, now=self.context.now())
         await self._read_services()
         await halt.record_file(self.db, self.context.halt_control, now=self.context.now())
@@ -189,7 +189,7 @@ class Supervisor:
         await self._escalate(session, None, waiting)
 
     async def run(self, listener: ChangeSignal) -> None:
-        """Lead or stand by until stopped, watching the leader throughout."""
+        """Lead or stand by until stopped, and watch the leader all the time."""
         async with asyncio.TaskGroup() as both:
             watching = both.create_task(self.standby.watch.follow(self.db, self.lock))
             while not self.draining.is_set():
@@ -197,7 +197,7 @@ class Supervisor:
             watching.cancel()
 
     async def _take_part(self, listener: ChangeSignal) -> None:
-        """Stand by, lead, and return when leadership ends."""
+        """Stand by, then lead, and return when leadership ends."""
         try:
             async with asyncio.TaskGroup() as both:
                 if await self.standby.until_leader(self.lead, self._ingest_pending, self.draining):
@@ -218,7 +218,7 @@ class Supervisor:
                 self.db.fence = None  # what it ran has ended; it may ingest its output
 
     async def _work(self, listener: ChangeSignal) -> None:
-        """Do what is due, as it becomes due, until asked to end."""
+        """Run due work until asked to end."""
         announced = False
         while not self.draining.is_set():
             try:
@@ -261,7 +261,7 @@ class Supervisor:
         await wait_for_first(self.draining.wait(), self.reconfigured.wait(), listener.wait(left))
 
     async def _follow_configuration(self) -> None:
-        """Let the next round be due by the interval that is active now, also during a session."""
+        """Schedule the next round by the active interval, also during a session."""
         while True:
             await self.reconfigured.wait()
             self.reconfigured.clear()
@@ -322,7 +322,7 @@ class Supervisor:
     ) -> None:
         """Run a session, and the next tier's while sessions escalate.
 
-        An engine that was asked for runs them all, else each tier's own.
+        A requested engine runs them all, else each tier's own.
         """
         asked = request.engine if request else None
         await self._escalate(await self._run(plan, request, waiting), asked, waiting)
@@ -377,7 +377,7 @@ class Supervisor:
         return None
 
     async def _why_unknown(self, plan: SessionPlan) -> str | None:
-        """Say that a known fix is none any more: its memory, service or incident changed."""
+        """Return why a known fix is no longer valid: its memory, service or incident changed."""
         if plan.trigger is not Trigger.KNOWN_FIX:
             return None
         async with reading(self.db):

@@ -31,16 +31,16 @@ class Heartbeat:
     _task: asyncio.Task[None] | None = None
 
     def start(self, lock: Lease, db: Database, epoch: int, now: Callable[[], datetime]) -> None:
-        """Send it from now on: also while what was left is ingested, which takes its time."""
+        """Send heartbeats from now on, also while remaining output is ingested."""
         self._task = asyncio.create_task(_send(lock, db, epoch, now))
 
     async def ended(self) -> None:
-        """Wait for as long as it is sent; raises Deposed."""
+        """Wait while heartbeats are sent; raises Deposed."""
         if self._task is not None:
             await self._task
 
     async def stop(self) -> None:
-        """Send it no more."""
+        """Stop sending the heartbeat."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -49,11 +49,11 @@ class Heartbeat:
 
 @dataclass(slots=True)
 class HeartbeatWatch:
-    """Measures how long the leader's heartbeat stays the same, by this machine's steady clock.
+    """Measures how long the leader's heartbeat is unchanged, by this machine's monotonic clock.
 
-    No time of day is compared, so a clock that is set replaces nobody. Only the time in which
-    the standby itself was at work counts: when a whole machine was paused, its leader gets
-    the time to send the next heartbeat.
+    No time of day is compared: setting a clock replaces no leader. Only the time in which the
+    standby itself was running counts: after a pause of the whole machine, its leader gets the time
+    to send the next heartbeat.
     """
 
     monotonic: Callable[[], float] = time.monotonic
@@ -65,7 +65,7 @@ class HeartbeatWatch:
     _freeing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def silent_seconds(self, leader: Leader) -> float:
-        """Return for how long this heartbeat has been the last one; call it with each reading."""
+        """Return how long the heartbeat has been unchanged; call with each reading."""
         now, heartbeat = self.monotonic(), (leader.epoch, leader.heartbeat_at)
         step = min(now - self._read_at, STEP_SECONDS)
         self._silent = self._silent + step if heartbeat == self._last else 0.0
@@ -73,10 +73,10 @@ class HeartbeatWatch:
         return self._silent
 
     async def follow(self, db: Database, lock: Lease) -> None:
-        """Watch the leader for as long as that is another process, and free the lock if it hangs.
+        """Watch the leader while it is another process, and free the lock if the leader hangs.
 
-        Also while this one still ends what it ran as the leader before: then that takes no time
-        of the next hang.
+        The watch also runs while this process ends its work as the former leader, to leave the full
+        time for the next hang.
         """
         while True:
             with suppress(OperationalError):  # the process that waits for the lock logs it
@@ -98,7 +98,7 @@ class HeartbeatWatch:
     async def note(self, db: Database, *, now: datetime) -> None:
         """Record that the previous leader was replaced, if it was.
 
-        The lock can be taken before `free_from` reports that it freed it: wait for the report.
+        The lock can be taken before `free_from` reports its result: wait for the report.
         """
         async with self._freeing:
             text, self._replaced = self._replaced, ""

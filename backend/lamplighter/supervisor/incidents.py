@@ -1,4 +1,4 @@
-"""Incidents beside the rounds: brought up to date after each commit while any is open."""
+"""Incidents beside the rounds: updated after each commit while any is open."""
 
 import asyncio
 import logging
@@ -19,15 +19,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class IncidentFollower:
-    """Follows what is done for incidents as long as its supervisor leads."""
+    """Updates incidents while its supervisor leads."""
 
     here: Context
     services: Callable[[], Services]
     version: Callable[[], int]
-    """A number that changes with each commit to the database; 0 or -1 where it is not known."""
+    """A number that changes with each commit to the database; 0 or -1 if unknown."""
 
     async def run(self) -> None:
-        """Follow until cancelled: after commits, and each second where a notification is due."""
+        """Update until cancelled: after commits, and each second while a notification is due."""
         due, followed = True, 0
         while True:
             version = self.version()

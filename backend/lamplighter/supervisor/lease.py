@@ -1,4 +1,4 @@
-"""The lock that makes one supervisor the leader: it is let go when its process dies."""
+"""The lock that makes one supervisor the leader; the end of its process releases it."""
 
 import fcntl
 import os
@@ -15,23 +15,26 @@ SUFFIX: Final = ".supervisor.lock"
 
 
 class Lease(Protocol):
-    """What only one supervisor can hold at a time."""
+    """A lock that only one supervisor can hold at a time."""
 
     @property
     def owned(self) -> bool:
-        """Whether it is ours."""
+        """Whether this process holds the lock."""
 
     async def take(self) -> bool:
-        """Take it without waiting; say whether it is ours."""
+        """Take the lock without waiting; return whether this process holds it."""
 
     async def release(self) -> None:
-        """Let go of it."""
+        """Release the lock."""
 
     async def beat(self, db: Database, epoch: int, *, now: datetime) -> None:
-        """Write the heartbeat of the supervisor that holds it; raises Deposed."""
+        """Write the heartbeat of the supervisor with this lease; raises Deposed."""
 
     async def free_from(self, leader: Leader) -> bool:
-        """Free it from a leader that hangs, unless a heartbeat came since; say whether it was."""
+        """Free the lock from a hanging leader, unless it sent a heartbeat.
+
+        Returns whether the lock was freed.
+        """
 
 
 class Lock:
@@ -43,11 +46,14 @@ class Lock:
 
     @property
     def owned(self) -> bool:
-        """Whether the lock is ours."""
+        """Whether this process holds the lock."""
         return self._file is not None
 
     async def take(self) -> bool:
-        """Take the lock without waiting; say whether it is ours. Raises Unavailable."""
+        """Take the lock without waiting; return whether this process holds it.
+
+        Raises Unavailable.
+        """
         if self._file is not None:
             return True
         try:
@@ -63,7 +69,7 @@ class Lock:
         return True
 
     async def release(self) -> None:
-        """Let go of the lock."""
+        """Release the lock."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -74,5 +80,5 @@ class Lock:
             await leases.record_heartbeat(db, epoch, now=now)
 
     async def free_from(self, leader: Leader) -> bool:
-        """Do nothing: the system releases it when the process ends."""
+        """Do nothing: the system releases the lock when the process ends."""
         return False

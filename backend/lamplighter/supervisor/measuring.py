@@ -1,4 +1,4 @@
-"""The health of the memory beside the rounds: measured on its schedule, with near-duplicates."""
+"""The health of the memory, measured beside the rounds on its schedule, with near-duplicates."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class HealthSchedule:
-    """Measures as long as its supervisor leads; never with an `interval` of None."""
+    """The schedule of measurements while its supervisor leads; `interval` None turns it off."""
 
     context: Context
     interval: timedelta | None

@@ -16,16 +16,16 @@ from lamplighter.usecases.organize.run import due, organize
 from lamplighter.usecases.verify.verify import Sources
 
 POLL_SECONDS: Final = 5.0
-"""How often it looks whether a run is due or queued."""
+"""The interval between checks for a due or queued run."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class OrganizerSchedule:
-    """Runs the organizer as long as its supervisor leads; `interval` None runs queued ones only.
+    """Runs the organizer while its supervisor leads; `interval` None runs only queued runs.
 
-    A run that begins while Lamplighter is halted asks no model and verifies nothing.
+    A run that begins during a halt queries no model and verifies nothing.
     """
 
     context: Context
@@ -37,7 +37,7 @@ class OrganizerSchedule:
     sources: Sources | None = None
 
     async def run(self) -> None:
-        """Begin or continue each run that is due, until cancelled."""
+        """Start or continue each run that is due, until cancelled."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
             try:

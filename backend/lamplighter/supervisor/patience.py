@@ -1,4 +1,4 @@
-"""Patience with a database that is locked, or whose disk is full, for a while."""
+"""Retries while the database is locked, or its disk is full."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ MAX_PAUSE_SECONDS: Final = 5.0
 
 
 async def retry_when_locked(work: Callable[[], Awaitable[T]], draining: asyncio.Event) -> T:
-    """Try until the database takes it: it may be locked, or its disk full, for a while.
+    """Retry until the database accepts it: it may be locked, or its disk full, for a while.
 
     Gives up when the supervisor is asked to end: the next one resumes from the file.
     """
@@ -35,7 +35,7 @@ async def retry_when_locked(work: Callable[[], Awaitable[T]], draining: asyncio.
 
 
 async def wait_for_first(*waits: Coroutine[Any, Any, object]) -> None:
-    """Wait until the first of several has come about; the others are not waited for."""
+    """Wait for the first of several to finish; the others are not awaited."""
     tasks = [asyncio.ensure_future(each) for each in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

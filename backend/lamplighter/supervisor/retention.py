@@ -20,7 +20,7 @@ from lamplighter.usecases.system.retention import apply_retention
 FIRST_SECONDS: Final = 60.0
 EVERY_SECONDS: Final = 3_600.0
 SETTLED_SECONDS: Final = 86_400.0
-"""Files that were written since are left: their session may be about to begin."""
+"""Files written more recently are left, because their session may be about to start."""
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class RetentionSchedule:
     steady: Callable[[datetime], bool]
 
     async def run(self) -> None:
-        """Apply it, until cancelled."""
+        """Apply retention, until cancelled."""
         await asyncio.sleep(FIRST_SECONDS)
         while True:
             try:
@@ -46,7 +46,7 @@ class RetentionSchedule:
             await asyncio.sleep(EVERY_SECONDS)
 
     async def step(self) -> None:
-        """Remove old rows and files, fold rounds, and let memories fade that no session did."""
+        """Remove old rows and files, fold rounds, and fade memories that no session faded."""
         here = self.context
         if not self.steady(here.now()):
             return  # the clock was set: what looks old may not be

@@ -1,4 +1,4 @@
-"""The sender: delivers notifications, combined into one message where possible."""
+"""The sender: delivers notifications, combined into one message if possible."""
 
 import asyncio
 import logging
@@ -35,27 +35,27 @@ SILENT: Final = "The service is paused or in maintenance."
 
 
 class NoticeTransport(Protocol):
-    """Sends a message to one notification target."""
+    """The transport of messages to one notification target."""
 
     async def targets(self) -> Sequence[NoticeTarget]:
-        """Return the targets there are now."""
+        """Return the current targets."""
 
     async def send(self, target: NoticeTarget, message: NoticeMessage) -> str:
-        """Send a message within a time; say why it was not taken, empty when it was."""
+        """Send a message within a time; return the reason of a failure, empty after a delivery."""
 
 
 @dataclass(slots=True)
 class Sender:
-    """Sends what is due, and tries again what was not taken."""
+    """Sends due notifications, and retries failed ones."""
 
     db: Database
     post: NoticeTransport
     now: Callable[[], datetime]
     url: str = ""
     version: Callable[[], int] = lambda: 0
-    """A number that changes with each commit to the database; 0 or -1 where it is not known."""
+    """A number that changes with each commit to the database; 0 or -1 if unknown."""
     services: Callable[[], Services] = Services
-    """The declared services: where their alerts go, and when they are silent."""
+    """The declared services: the routes of their alerts, and their silent times."""
     _reached: dict[int, set[str]] = field(default_factory=dict)
 
     async def run(self) -> None:
@@ -77,19 +77,19 @@ class Sender:
                 await self._rest(version, waiting=waiting)
 
     async def _rest(self, version: int, *, waiting: bool) -> None:
-        """Wait a second, and while no notice waits, for the next commit."""
+        """Wait a second; if no notice is queued, wait for the next commit."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
             if waiting or version <= 0 or self.version() != version:
                 return
 
     async def begin(self) -> None:
-        """Take over what another sender left."""
+        """Take over the deliveries of a dead sender."""
         async with writing(self.db):
             await notices.release_claimed(self.db, now=self.now())
 
     async def step(self) -> bool:
-        """Send what is due; say whether anything was."""
+        """Send due notifications; return whether there were any."""
         now = self.now()
         async with reading(self.db):
             if not await notices.is_due(self.db, now=now, gap=GAP):
@@ -104,9 +104,9 @@ class Sender:
         return bool(claimed)
 
     async def _without_silent(self, claimed: Sequence[Notice], *, now: datetime) -> list[Notice]:
-        """Suppress events and incidents of services that are silent, and return the others.
+        """Suppress events and incidents of silent services, and return the others.
 
-        That an incident is over reaches those who were notified of it.
+        The end of an incident is sent to everyone who was notified of the incident.
         """
         silent = await silences(self.db, self.services(), at=now)
         left = [
@@ -193,7 +193,7 @@ class Sender:
         targets: Sequence[NoticeTarget],
         recipients: Mapping[int, Set[str]],
     ) -> None:
-        """Keep what became of each; this is tried until it is kept, or it would be sent again."""
+        """Store the result of each delivery; retries, because it would be sent again otherwise."""
         every = bool(targets)
         left = [
             each

@@ -1,4 +1,4 @@
-"""A supervisor that waits to lead: it tries the lock, and ingests output beside it."""
+"""A supervisor on standby: it tries the lock, and ingests output meanwhile."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ Ingest = Callable[[], Awaitable[None]]
 
 @dataclass(slots=True)
 class Standby:
-    """Waits for the lock of the supervisor that leads."""
+    """Waits for the lock of the leading supervisor."""
 
     lock: Lease
     watch: HeartbeatWatch = field(default_factory=HeartbeatWatch)
@@ -29,7 +29,7 @@ class Standby:
     async def until_leader(
         self, lead: Callable[[], Awaitable[bool]], ingest: Ingest, draining: asyncio.Event
     ) -> bool:
-        """Try to lead until this supervisor does; False when it is to end."""
+        """Try to lead until this supervisor is the leader; return False if it must end."""
         while not draining.is_set():
             try:
                 if await lead():
@@ -42,7 +42,7 @@ class Standby:
         return False
 
     async def _wait(self, ingest: Ingest, draining: asyncio.Event) -> None:
-        """Wait for the lock; output is ingested beside it, which takes its time."""
+        """Wait for the lock; output is ingested meanwhile."""
         logger.warning("Another supervisor is the leader; this one is on standby.")
         async with asyncio.TaskGroup() as both:
             ingesting = both.create_task(_repeat(ingest))

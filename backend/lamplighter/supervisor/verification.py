@@ -1,4 +1,4 @@
-"""Verification on a schedule, beside the rounds: short steps with a rest after each."""
+"""Verification on a schedule, beside the rounds: short steps with a pause after each."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ POLL_SECONDS: Final = 15.0
 
 @dataclass(slots=True)
 class Verifier:
-    """Marks, verifies and runs attached checks; `interval` 0 leaves unverified memories alone."""
+    """Marks, verifies and runs attached checks; `interval` 0 skips unverified memories."""
 
     here: Context
     sources: Sources
@@ -31,7 +31,7 @@ class Verifier:
     _after: int = 0
 
     async def run(self) -> None:
-        """Work until cancelled; what is not done when the process ends is done by the next one."""
+        """Work until cancelled; the next process continues unfinished work."""
         await asyncio.sleep(START_SECONDS)
         while True:
             try:

@@ -1,8 +1,8 @@
 """Telemetry of our processes: logs, metrics and traces.
 
-A leaf: it knows nothing above the domain. A log line is one line, whatever a message holds.
+A leaf module: it imports nothing above the domain. A log record is one line, whatever its message.
 Traces are sent to a collector by OpenTelemetry: without the extra `lamplighter[otel]`, or without
-an address in the standard variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, …), a span is nothing and
+an address in the standard variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, …), a span does nothing and
 costs nothing.
 """
 
@@ -35,7 +35,7 @@ _SESSION: Final[ContextVar[int | None]] = ContextVar("lamplighter_session", defa
 
 @contextmanager
 def about(*, request: str | None = None, session: int | None = None) -> Iterator[None]:
-    """Let what is logged meanwhile be about a request or a session."""
+    """Attach a request or a session to the log records of this context."""
     request_token = None if request is None else _REQUEST.set(request)
     running = None if session is None else _SESSION.set(session)
     try:
@@ -48,20 +48,20 @@ def about(*, request: str | None = None, session: int | None = None) -> Iterator
 
 
 def request_id() -> str | None:
-    """Return the id of the request that is answered now."""
+    """Return the ID of the current request."""
     return _REQUEST.get()
 
 
 def session_id() -> int | None:
-    """Return the number of the session that is at work now."""
+    """Return the ID of the current session."""
     return _SESSION.get()
 
 
 class OneLine(logging.Formatter):
-    """Writes a record on one line; control characters cannot forge another one."""
+    """Formats a record on one line; control characters cannot forge another line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record's line; a traceback follows on lines of its own."""
+        """Return the record's line; a traceback follows on separate lines."""
         failure, record.exc_info, record.exc_text = record.exc_info, None, None
         line = super().format(record).translate(_CONTROL)
         if failure:
@@ -70,10 +70,10 @@ class OneLine(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """Writes a record as one object on one line, for a log collector."""
+    """Formats a record as one JSON object on one line, for a log collector."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record's line; what is not known is not in it."""
+        """Return the record's line, without unknown fields."""
         trace, span_id = trace_ids()
         record_json: dict[str, Any] = {
             "time": f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%fZ}",
@@ -94,7 +94,7 @@ class JsonLines(logging.Formatter):
 def configure(level: str, form: str = "text") -> None:
     """Log to standard error from `level` on, as text or as JSON; libraries from warning on.
 
-    As JSON nothing else is written there: a collector reads one object a line.
+    As JSON, nothing else is written there: a collector reads one object per line.
     """
     output = logging.StreamHandler(sys.stderr)
     usual = OneLine("%(asctime)s %(levelname)s %(message)s")
@@ -108,7 +108,7 @@ def configure(level: str, form: str = "text") -> None:
 
 
 def _format_message(record: logging.LogRecord) -> str:
-    """Return the message; one whose arguments do not match stays unformatted."""
+    """Return the message; a message whose arguments do not match stays unformatted."""
     try:
         return record.getMessage()
     except (TypeError, ValueError, KeyError):
@@ -132,19 +132,19 @@ def _log_unraisable(args: Any) -> None:
 
 
 class Span:
-    """An operation with a duration. This one records nothing: there is no collector."""
+    """An operation with a duration. This class is used without a collector and records nothing."""
 
     def note(self, attributes: Mapping[str, Value]) -> None:
-        """Note what is known of it; None is left out."""
+        """Add attributes to the span; None is left out."""
 
     def event(self, name: str, attributes: Mapping[str, Value]) -> None:
-        """Note that something happened in it."""
+        """Add an event to the span."""
 
     def named(self, name: str) -> None:
-        """Rename it: its kind is known only at its end."""
+        """Rename the span: its kind is known only at its end."""
 
     def failed(self, kind: str) -> None:
-        """Note that it failed, and by which kind of error."""
+        """Mark the span as failed, with the kind of error."""
 
     def __enter__(self) -> "Span":
         return self
@@ -155,11 +155,11 @@ class Span:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        """End it; exceptions pass through."""
+        """End the span; exceptions pass through."""
 
 
 class Tracer(Protocol):
-    """What makes spans that are collected."""
+    """A factory of spans that are collected."""
 
     def span(
         self,
@@ -169,7 +169,7 @@ class Tracer(Protocol):
         kind: Kind,
         parent: Mapping[str, str] | None,
     ) -> AbstractContextManager[Span]:
-        """Begin a span in the one that is at work, or in the one of another process."""
+        """Start a span within the current span, or within a span of another process."""
 
     def record(
         self, name: str, attributes: Mapping[str, Value], *, started: int, ended: int
@@ -177,13 +177,13 @@ class Tracer(Protocol):
         """Record a finished span; times in nanoseconds since the epoch."""
 
     def carried(self) -> dict[str, str]:
-        """Return what tells another process which span is at work: traceparent, tracestate."""
+        """Return the headers that identify the current span: traceparent, tracestate."""
 
     def ids(self) -> tuple[str | None, str | None]:
-        """Return the trace and the span that are at work."""
+        """Return the IDs of the current trace and span."""
 
     def close(self, seconds: float) -> None:
-        """Send what waits, within a bound."""
+        """Send the waiting spans, within a time limit."""
 
 
 NO_SPAN: Final = Span()
@@ -197,7 +197,7 @@ def span(
     kind: Kind = "internal",
     parent: Mapping[str, str] | None = None,
 ) -> AbstractContextManager[Span]:
-    """Begin a span; `parent` are the headers (traceparent, tracestate) of the caller."""
+    """Start a span; `parent` are the headers (traceparent, tracestate) of the caller."""
     if _tracer is None:
         return NO_SPAN
     return _tracer.span(name, attributes or {}, kind=kind, parent=parent)
@@ -210,12 +210,12 @@ def record_span(name: str, attributes: Mapping[str, Value], *, started: int, end
 
 
 def traceparent() -> dict[str, str]:
-    """Return what tells another process which span is at work; nothing where none is."""
+    """Return the headers that identify the current span to another process; empty if none."""
     return {} if _tracer is None else _tracer.carried()
 
 
 def trace_ids() -> tuple[str | None, str | None]:
-    """Return the trace and the span that are at work."""
+    """Return the IDs of the current trace and span."""
     return (None, None) if _tracer is None else _tracer.ids()
 
 
@@ -228,10 +228,10 @@ def tracing(
     environ: Mapping[str, str] = os.environ,
     exporter: Any = None,
 ) -> Iterator[bool]:
-    """Collect spans meanwhile, if the environment names a collector; return whether it does.
+    """Collect spans in this context, if the environment names a collector; yield whether it does.
 
-    `part` is which process of ours it is. `exporter` takes them in the place of the one
-    that the environment names. At the end what waits is sent, for `FLUSH_SECONDS` at most.
+    `part` is the name of this process. `exporter` replaces the exporter that the environment names.
+    At the end, waiting spans are sent, for `FLUSH_SECONDS` at most.
     """
     global _tracer
     if not (exporter or tracing_requested(environ)):
@@ -249,7 +249,7 @@ def tracing(
 
 
 def tracing_requested(environ: Mapping[str, str]) -> bool:
-    """Whether the environment asks for traces in a way that can be had."""
+    """Whether the environment requests traces in a supported way."""
     variables = {name: value.strip() for name, value in environ.items() if name.startswith("OTEL_")}
     if not any(variables.get(name) for name in ENDPOINTS):
         return False

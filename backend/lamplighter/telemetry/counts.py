@@ -1,6 +1,6 @@
-"""What this process counts of itself: no library is needed for it, only to show it.
+"""Metrics of this process: collecting them needs no library, only exporting them does.
 
-Every name keeps to Prometheus' conventions and is told of in docs/reference/observability.md.
+Every name follows the Prometheus conventions and is described in docs/reference/observability.md.
 """
 
 from bisect import bisect_left
@@ -20,7 +20,7 @@ Labels = tuple[str, ...]
 
 @dataclass(slots=True)
 class Counter:
-    """How often something happened, by its labels; more than it can hold is counted as other."""
+    """The number of occurrences, by labels; series beyond the limit are counted as other."""
 
     name: str
     about: str
@@ -29,7 +29,7 @@ class Counter:
     _lock: Lock = field(default_factory=Lock)
 
     def add(self, *values: str, by: float = 1.0) -> None:
-        """Count it."""
+        """Increase the count."""
         with self._lock:
             where = _limit_series(self.series, values)
             self.series[where] = self.series.get(where, 0.0) + by
@@ -37,20 +37,20 @@ class Counter:
 
 @dataclass(slots=True)
 class DurationCounts:
-    """How often something took at most so long: `counts` are those up to each bound."""
+    """The number of durations by size: `counts` has an item per bound."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(SECONDS) + 1))
     total: float = 0.0
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Return how many took at most so long, for each bound."""
+        """Return the number of durations up to each bound."""
         bounds = [*map(str, SECONDS), "+Inf"]
         return [(bound, float(sum(self.counts[: at + 1]))) for at, bound in enumerate(bounds)]
 
 
 @dataclass(slots=True)
 class Histogram:
-    """How long something took, by its labels."""
+    """Durations, by labels."""
 
     name: str
     about: str
@@ -59,7 +59,7 @@ class Histogram:
     _lock: Lock = field(default_factory=Lock)
 
     def took(self, seconds: float, *values: str) -> None:
-        """Count how long it took."""
+        """Record a duration."""
         with self._lock:
             times = self.series.setdefault(_limit_series(self.series, values), DurationCounts())
             times.counts[bisect_left(SECONDS, seconds)] += 1
@@ -67,7 +67,7 @@ class Histogram:
 
     @contextmanager
     def timed(self, *values: str) -> Iterator[None]:
-        """Count how long what is done meanwhile takes."""
+        """Record the duration of the context."""
         began = perf_counter()
         try:
             yield

@@ -1,7 +1,7 @@
-"""Spans by OpenTelemetry's own library: loaded only with a collector.
+"""Spans by the OpenTelemetry library, which is loaded only with a collector.
 
-A collector that is away slows nobody: spans wait in a bounded queue, a thread sends
-them, and what does not fit is dropped.
+An unreachable collector slows nothing down: spans wait in a bounded queue, a thread sends them, and
+spans that do not fit are dropped.
 """
 
 import os
@@ -35,7 +35,7 @@ Redact = Callable[[str], str]
 def tracer(
     part: str, version: str, *, redact: Redact, environ: Mapping[str, str], exporter: Any = None
 ) -> "OtelTracer":
-    """Return a tracer, and instrument the libraries that we use."""
+    """Create a tracer, and instrument the libraries that we use."""
     if exporter is None:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
@@ -49,7 +49,7 @@ def tracer(
 
 
 class OtelTracer:
-    """Makes spans that a thread sends on."""
+    """A factory of spans that a thread sends."""
 
     def __init__(self, provider: TracerProvider, redact: Redact, version: str) -> None:
         self._provider, self._redact = provider, redact
@@ -64,7 +64,7 @@ class OtelTracer:
         kind: Kind,
         parent: Mapping[str, str] | None,
     ) -> Iterator[Span]:
-        """Begin a span; what is raised in it is noted by its kind, not by its words."""
+        """Start a span; an exception in it is recorded by its type, without its message."""
         with self._tracer.start_as_current_span(
             name,
             context=_CARRIER.extract(parent) if parent else None,
@@ -90,20 +90,20 @@ class OtelTracer:
         ).end(ended)
 
     def carried(self) -> dict[str, str]:
-        """Return what tells another process which span is at work."""
+        """Return the headers that identify the current span to another process."""
         found: dict[str, str] = {}
         _CARRIER.inject(found)
         return found
 
     def ids(self) -> tuple[str | None, str | None]:
-        """Return the trace and the span that are at work."""
+        """Return the IDs of the current trace and span."""
         at_work = trace.get_current_span().get_span_context()
         if not at_work.is_valid:
             return None, None
         return trace.format_trace_id(at_work.trace_id), trace.format_span_id(at_work.span_id)
 
     def close(self, seconds: float) -> None:
-        """Send what waits, within a bound."""
+        """Send the waiting spans, within a time limit."""
         sending = Thread(target=self._provider.shutdown, daemon=True)
         sending.start()
         sending.join(seconds)
@@ -116,25 +116,25 @@ class OtelSpan(Span):
         self._begun, self._redact = span, redact
 
     def note(self, attributes: Mapping[str, Value]) -> None:
-        """Note what is known of it."""
+        """Add attributes to the span."""
         self._begun.set_attributes(_masked_attributes(attributes, self._redact))
 
     def event(self, name: str, attributes: Mapping[str, Value]) -> None:
-        """Note that something happened in it."""
+        """Add an event to the span."""
         self._begun.add_event(name, _masked_attributes(attributes, self._redact))
 
     def named(self, name: str) -> None:
-        """Call it so."""
+        """Rename the span."""
         self._begun.update_name(name)
 
     def failed(self, kind: str) -> None:
-        """Note that it failed."""
+        """Mark the span as failed."""
         self._begun.set_attribute("error.type", kind)
         self._begun.set_status(Status(StatusCode.ERROR))
 
 
 class _Masking(SpanProcessor):
-    """Masks our secrets in the spans of other libraries before they are sent."""
+    """Masks our secrets in the spans of other libraries before the spans are sent."""
 
     def __init__(self, redact: Redact) -> None:
         self._redact = redact

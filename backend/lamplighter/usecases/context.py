@@ -10,7 +10,7 @@ from lamplighter.repository import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What use cases work with; each process has one."""
+    """The dependencies of use cases; each process has one instance."""
 
     db: Database
     now: Callable[[], datetime]

@@ -1,7 +1,6 @@
-"""Metrics of searches, saves, injections and tools, with spans where enabled.
+"""Metrics of searches, saves, injections and tools, with spans if enabled.
 
-Of a memory a span says its number, category, title, rank and how it was found: never
-what it says.
+Spans record the ID, category, title, rank and search method of a memory, never its text.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -27,18 +26,18 @@ MEMORIES: Final = "memories"
 EVENT: Final = "memory"
 REFUSED: Final = "refused"
 PROFILE_METHODS: Final = {"ops": "confidence", "project": "project", "prompt": "words"}
-"""How the memories of a block are chosen."""
+"""The method by which the memories of a block are selected."""
 
 
 def current_traceparent() -> str | None:
-    """Return the span that something is asked for in, so that what is done about it is of it."""
+    """Return the current span as a traceparent, to link later work to the request's trace."""
     return telemetry.traceparent().get("traceparent")
 
 
 def trace_search(
     find: "Callable[P, Coroutine[Any, Any, SearchResults]]",
 ) -> "Callable[P, Coroutine[Any, Any, SearchResults]]":
-    """Let each search be counted and timed, and tell what it found."""
+    """Count and time each search, and record its results in a span."""
 
     @wraps(find)
     async def observed(*given: P.args, **more: P.kwargs) -> "SearchResults":
@@ -60,7 +59,7 @@ def trace_search(
 def trace_save(
     keep: "Callable[P, Coroutine[Any, Any, SavedKnowledge]]",
 ) -> "Callable[P, Coroutine[Any, Any, SavedKnowledge]]":
-    """Let each piece of knowledge that is kept, or refused, be counted."""
+    """Count each save of knowledge, accepted or refused."""
 
     @wraps(keep)
     async def observed(*given: P.args, **more: P.kwargs) -> "SavedKnowledge":
@@ -80,7 +79,7 @@ def trace_save(
 def trace_write(
     name: str,
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
-    """Let a write have a span of this name."""
+    """Run a write within a span of this name."""
 
     def wrapped(does: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
         @wraps(does)
@@ -94,7 +93,7 @@ def trace_write(
 
 
 def trace_block(profile: str, block: "MemoryBlock") -> None:
-    """Record the memories of a block that is not empty."""
+    """Record the memories of a block; an empty block is not recorded."""
     if not block.text:
         return
     ways = [(each.memory, PROFILE_METHODS[profile]) for each in block.placements if each.included]
@@ -105,7 +104,7 @@ def trace_block(profile: str, block: "MemoryBlock") -> None:
 def trace_included(
     span: "Span", profile: str, included: Sequence[tuple[Memory, str]], tokens: int
 ) -> None:
-    """Record a context in its order: each memory, and how it was found."""
+    """Record a context in its order: each memory with the method that found it."""
     span.note(
         {
             "lamplighter.profile": profile,
@@ -134,6 +133,6 @@ def trace_memory(span: "Span", each: Memory, rank: int, method: str) -> None:
 
 
 def tool_span(name: str, parent: Mapping[str, str] | None) -> "AbstractContextManager[Span]":
-    """Begin the span of a use of a tool; `parent` is one that is at work elsewhere."""
+    """Start the span of a tool use; `parent` is a span of another process."""
     about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     return telemetry.span(f"execute_tool {name}", about, parent=parent or None)

@@ -26,9 +26,9 @@ logger = logging.getLogger(__name__)
 NOTE_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 15.0
 KNOWN_SECONDS: Final = 5.0
-"""For how long a caller is known at most.
+"""How long a caller is cached at most.
 
-On PostgreSQL one whose row somebody removed by hand is let in for so long.
+On PostgreSQL, a caller whose row was deleted by another program is admitted for this long.
 """
 
 MAX_KNOWN: Final = 1_000
@@ -42,7 +42,7 @@ Row = tuple[object, ...]
 
 @dataclass(slots=True)
 class CachedCredential:
-    """A caller as the database held it at a moment, and at a version of the file."""
+    """A caller as stored in the database, at a moment and at a version of the file."""
 
     kind: str
     credential: Token | Login
@@ -51,7 +51,7 @@ class CachedCredential:
     row: Row | None
 
     def counts(self, moment: float, version: int, row: Row | None) -> bool:
-        """Return whether it is as it was, by the version of the file or else by its row."""
+        """Whether the cached caller is current, by the version of the file or by its row."""
         same = 0 <= version == self.version or (row is not None and row == self.row)
         if same:
             self.version = version
@@ -72,9 +72,9 @@ class Callers:
         """How often a caller was revoked: streams that follow the feed check this count."""
 
     async def find(self, scope: Scope, headers: Headers) -> Caller | None:
-        """Return the caller; an invalid token denies access, whatever the cookie holds.
+        """Return the caller; an invalid token denies access, even with a valid cookie.
 
-        A password (Basic) is for a proxy before us and says nothing here.
+        Basic credentials belong to a proxy in front of Lamplighter and are ignored.
         """
         scheme, _, words = headers.get("authorization", "basic").partition(" ")
         if scheme.lower() == "basic":
@@ -82,7 +82,7 @@ class Callers:
         return await self.bearer(words.strip() if scheme.lower() == "bearer" else "")
 
     async def bearer(self, words: str) -> Caller | None:
-        """Return the token that is shown."""
+        """Return the bearer token of a request."""
         return self._came_by(await self._identify("token", words, access.find_token))
 
     def _came_by(self, caller: Caller | None) -> Caller | None:
@@ -107,11 +107,11 @@ class Callers:
         secret: str,
         find: Callable[[Database, str], Awaitable[Token | Login | None]],
     ) -> Caller | None:
-        """Return who shows these words, by what is known of them or by the database.
+        """Return the caller with these credentials, from the cache or the database.
 
-        What is known counts only until somebody commits to the SQLite file, and after that while
-        its row is the same. On PostgreSQL it counts while every announced change is read: a
-        revocation is either not committed yet, or was heard of.
+        A cached caller is valid until the next commit to the SQLite file, and afterward while its
+        row is unchanged. On PostgreSQL it is valid while every announced change is read: a
+        revocation is either not committed yet, or already received.
         """
         key, moment = f"{kind} {hash_secret(secret)}", time.monotonic()
         version = self._hub.version() if self._hub and self._hub.current else -1
@@ -131,7 +131,7 @@ class Callers:
         return credential.caller() if credential.living(now=self._now()) else None
 
     def _read_row(self, entry: CachedCredential | None, version: int) -> Row | None:
-        """Return the row of a cached caller, where a commit may have changed it."""
+        """Return the row of a cached caller if a commit may have changed it."""
         if self._hub is None or entry is None or 0 <= version == entry.version:
             return None
         return self._hub.row_of(entry.kind, entry.credential.id)
@@ -141,7 +141,7 @@ class Callers:
             self.send_away()
 
     async def still(self, caller: Caller) -> bool:
-        """Whether a caller would be let in now."""
+        """Return whether the caller would be admitted now."""
         return await access.is_still_valid(self._db, caller, now=self._now())
 
     async def note(self) -> None:
@@ -162,7 +162,7 @@ class Callers:
 
 
 class AdmissionCheck:
-    """Whether the caller of a long answer would still be let in."""
+    """Checks whether the caller of a long response would still be admitted."""
 
     def __init__(self, callers: Callers, caller: Caller) -> None:
         self._callers, self._caller = callers, caller
@@ -185,8 +185,8 @@ class AdmissionCheck:
 class LoginAttempts:
     """Counts wrong one-time codes by the address that sent them.
 
-    One address that sends too many different ones in a minute is refused more; a code that
-    is right is never refused, so nobody can lock the operator out.
+    An address that sends too many different codes in a minute is refused. A correct code is never
+    refused: a flood of wrong codes cannot lock the operator out.
     """
 
     def __init__(self) -> None:
@@ -214,7 +214,7 @@ class LoginAttempts:
 
 
 def cookie_name(scope: Scope) -> str:
-    """Return the name of our cookie: browsers do not keep those of two ports apart."""
+    """Return the name of the cookie, with the port: browsers share cookies between ports."""
     server = scope.get("server") or ("", 0)
     return f"lamplighter-{server[1]}"
 
@@ -233,6 +233,6 @@ def actor_name(caller: Caller) -> str:
 
 
 def callers_of(request: Request) -> Callers:
-    """Return what knows the callers of this process."""
+    """Return the cache of callers of this process."""
     found: Callers = request.app.state.callers
     return found

@@ -1,4 +1,4 @@
-"""Logging in with a one-time code, who one is then, and logging out."""
+"""Log in with a one-time code, read the current login, and log out."""
 
 from typing import Final
 from urllib.parse import parse_qs
@@ -65,7 +65,7 @@ async def log_out(request: Request) -> Response:
 
 
 def recheck_streams(request: Request) -> None:
-    """Let every stream of this process look whether its caller may still follow."""
+    """Let every stream of this process check whether its caller may still follow."""
     callers_of(request).send_away()
     api_context(request).hub.wake()
 
@@ -95,7 +95,7 @@ def _refusal(request: Request, code: str, onward: str) -> Response:
 
 
 async def _redirect(request: Request) -> Response | None:
-    """Let a browser that is logged in already go on to the app."""
+    """Redirect a browser that is already logged in to the app."""
     known = await callers_of(request).visitor(request.scope, request.headers)
     return login_page.redirect_page("/") if known else None
 

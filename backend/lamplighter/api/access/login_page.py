@@ -34,7 +34,7 @@ def _hash(style: str) -> str:
 
 @cache
 def font_face() -> str:
-    """Return the typeface of the app as a style; nothing where the app is not built."""
+    """Return the typeface of the app as a style, or an empty text if the app is not built."""
     for file in WEB.glob(_FONT):
         return _FACE.format(base64.b64encode(file.read_bytes()).decode())
     return ""
@@ -76,7 +76,7 @@ def answer(
     onward: str = "/",
     more: Mapping[str, str] | None = None,
 ) -> HTMLResponse:
-    """Answer with the page to log in by; `onward` is where it leads then, `more` are headers."""
+    """Return the login page; `onward` is the page to open after the login, `more` are headers."""
     form = _FORM.replace("{onward}", html.escape(onward))
     if error:
         said = _ERROR.format(html.escape(error))
@@ -86,10 +86,10 @@ def answer(
 
 
 def redirect_page(address: str, title: str = "Logged in", status: int = 200) -> HTMLResponse:
-    """Answer with a page that redirects itself to an address of this app.
+    """Return a page that redirects itself to an address of this app.
 
-    It is no redirect: after one that began on another site a browser would not
-    show the cookie it has just been given (SameSite=Strict).
+    An HTTP redirect does not work here: after a redirect that began on another site, a browser does
+    not send a cookie that was just set (SameSite=Strict).
     """
     to = html.escape(address if _LOCAL_PATH.fullmatch(address) else "/")
     head = f'<meta http-equiv="refresh" content="0;url={to}">\n</head>'

@@ -1,6 +1,6 @@
 """Project isolation in the API: sessions and agents read their project and global memories.
 
-Whoever else comes is a person, or a program that a person trusts with every project.
+All other callers are persons, or programs that a person trusts with every project.
 """
 
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 async def project_bound(request: Request) -> str | None:
-    """Return the project that a caller is bound to; None for one who reads every project."""
+    """Return the project that a caller is bound to; None for a caller that reads every project."""
     here, caller = api_context(request), caller_of(request)
     if caller.agent is not None:
         return normalize_project(find_agent(here.active.agents, caller.agent).reads)

@@ -87,7 +87,7 @@ class SubscriptionKeys(Struct):
 class DeviceIn(Struct):
     """A push subscription of this browser, as its `toJSON` returns it.
 
-    `replaces` is the endpoint that it had before: the device keeps its number.
+    `replaces` is the previous endpoint of the subscription: the device keeps its number.
     """
 
     endpoint: Annotated[str, Meta(max_length=MAX_ENDPOINT_CHARS)]

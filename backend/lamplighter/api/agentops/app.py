@@ -1,4 +1,4 @@
-"""The contract where it is served: below /agentops in the web process, and alone at the root."""
+"""The AgentOps contract as a service: below /agentops in the web process, and alone at the root."""
 
 import asyncio
 import logging
@@ -45,9 +45,9 @@ def mounted_routes() -> list[BaseRoute]:
 def create_app(
     opening: OpenContext, *, strict: bool, tokens: bool, hosts: tuple[str, ...] = ()
 ) -> Starlette:
-    """Make the memory service: the contract at the root, and strictly below /agentops.
+    """Create the memory service: the contract at the root, and strict below /agentops.
 
-    `tokens` says that nobody may ask without one.
+    `tokens` states that every request needs a token.
     """
     from lamplighter.api.guard import Guard
 
@@ -134,7 +134,7 @@ async def _caller(scope: Scope, headers: Headers, tokens: bool) -> Caller | Resp
 
 
 async def _sweep(here: MemoryServiceContext) -> None:
-    """Close the sessions whose clients fell silent, every hour; a supervisor may do it too."""
+    """Close the sessions of silent clients every hour; a supervisor may do the same."""
     while True:
         try:
             await client_sessions.close_inactive(here.db, now=here.now())

@@ -1,4 +1,4 @@
-"""What every endpoint of the contract needs: the caller, the mount and the project."""
+"""Common inputs of the contract's endpoints: the caller, the mount and the project."""
 
 import ipaddress
 from collections.abc import Callable
@@ -27,10 +27,10 @@ WRITE: Final = "knowledge:write"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOpsOperation:
-    """One thing that can be asked by this contract; `needs` is wanted where it is strict.
+    """An operation of this contract; `needs` lists the fields that the strict mount requires.
 
-    `is_list` says that what comes back is a list of `gives`. Where the two services of
-    this contract differ in form, `gives_lenient` is that of the lenient mount.
+    `is_list` states that the response is a list of `gives`. Where the responses of the two mounts
+    differ, `gives_lenient` is the response of the lenient mount.
     """
 
     method: str
@@ -79,12 +79,12 @@ def declared(module: ModuleType) -> list[AgentOpsOperation]:
 
 
 def is_strict(request: Request) -> bool:
-    """Whether a request came in by the strict mount."""
+    """Whether a request arrived through the strict mount."""
     return bool(request.state.strict)
 
 
 def agent_of(request: Request) -> Agent | None:
-    """Return the agent whose token is shown; raises Conflict where its knowledge is not here."""
+    """Return the agent of the token; raises Conflict if the knowledge of the agent is elsewhere."""
     name = caller_of(request).agent
     return (
         None if name is None else require_local(named(service_context(request).active.agents, name))
@@ -101,7 +101,7 @@ def caller_name(request: Request) -> str:
 
 
 def project_in(request: Request, text: str | None) -> str | None:
-    """Return the project that is asked for: an agent's own, whatever it says; None for all."""
+    """Return the project of a request: an agent's own in any case; None for all projects."""
     agent = agent_of(request)
     if agent is not None:
         return normalize_project(agent.reads)
@@ -109,9 +109,9 @@ def project_in(request: Request, text: str | None) -> str | None:
 
 
 async def session_of(request: Request, text: str | None, project: str | None) -> Session:
-    """Return the session that is spoken in: begun now where it is not known.
+    """Return the session of a request; an unknown session begins now.
 
-    Without a name it is the one that a project has for what is said outside of any.
+    Without a name it is the session that a project has for requests outside of sessions.
     """
     here, agent = service_context(request), agent_of(request)
     asked = project_in(request, project)

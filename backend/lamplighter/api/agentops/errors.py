@@ -1,4 +1,4 @@
-"""Errors as existing clients read them: `{"error": "..."}`, and our fields beside it."""
+"""Errors in the form of existing clients: `{"error": "..."}`, with further fields."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ DATABASE_LOCKED: Final = (
 )
 INTERNAL_ERROR: Final = "Internal error. See the log of the web process."
 STATUSES: Final = {413: 400, 422: 400}
-"""Both services that this contract is of answer 400 to what is too large or invalid."""
+"""Both services with this contract answer 400 if a value is too large or invalid."""
 
 
 def with_contract_errors(handler: Handler) -> Handler:
@@ -65,7 +65,7 @@ def failure(
     headers: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Response:
-    """Answer with what went wrong."""
+    """Return an error response."""
     status = STATUSES.get(status, status)
     named = [{"field": FIELD_NAMES.get(w.field, w.field), "message": w.message} for w in wrong]
     said = "; ".join(f"{each['field']} {each['message']}" for each in named)
@@ -82,7 +82,7 @@ def failure(
 
 
 def translate_problem(problem: Response) -> Response:
-    """Return a problem of ours as this contract tells it."""
+    """Return a problem in the form of this contract."""
     body = msgspec.json.decode(problem.body)
     kept = {
         name: value

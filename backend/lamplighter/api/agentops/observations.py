@@ -255,7 +255,7 @@ def _edit(memory: Memory, edit: ObservationEdit) -> Edit:
 
 
 async def _get_memory(request: Request, *, to_read: bool = False) -> Memory:
-    """Return the memory of the path as its caller may see or change it; raises NotFound."""
+    """Return the memory of the path if its caller may read or change it; raises NotFound."""
     here, project = service_context(request), project_in(request, None)
     async with reading(here.db):
         memory = await knowledge.get(here.db, number(request))
@@ -348,7 +348,7 @@ def _distance(value: int | None, usual: int) -> int:
 
 
 def _filter_project(memory_timeline: MemoryTimeline, project: str | None) -> MemoryTimeline:
-    """Return a timeline without what is another project's than the caller's."""
+    """Return a timeline without the entries of other projects than the caller's."""
     if project is None:
         return memory_timeline
     if memory_timeline.focus.project != project:

@@ -26,7 +26,7 @@ _JSON: Final = "application/json"
 
 @cache
 def openapi(*, prefix: str, strict: bool, tokens: bool) -> dict[str, Any]:
-    """Return the description of a mount; `tokens` says that it wants one."""
+    """Return the OpenAPI description of a mount; `tokens` states that requests need a token."""
     forms = [
         form
         for each in OPERATIONS
@@ -58,7 +58,7 @@ def openapi(*, prefix: str, strict: bool, tokens: bool) -> dict[str, Any]:
 
 
 def _with_required(schema: dict[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
-    """Return the schema of a body with what the strict mount wants: there, and not blank."""
+    """Return the schema of a body with the fields that the strict mount requires, and not blank."""
     properties = dict(schema["properties"])
     for name in needs:
         text = next(each for each in properties[name]["anyOf"] if each.get("type") == "string")

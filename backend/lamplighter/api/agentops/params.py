@@ -1,4 +1,4 @@
-"""What is asked by this contract: read as theirs does, but every wrong field is named at once."""
+"""Parameters of this contract: as lenient as the original, but an error names every wrong field."""
 
 import re
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class EndIn(Struct):
 
 
 class ObservationIn(Struct):
-    """An observation to keep."""
+    """An observation to store."""
 
     session_id: SessionId | None = None
     type: Word | None = None
@@ -76,7 +76,7 @@ class ObservationEdit(Struct):
 
 
 class PassiveIn(Struct):
-    """A report that may list what was learned."""
+    """A report that may list learnings."""
 
     session_id: SessionId | None = None
     content: str | None = None
@@ -93,7 +93,7 @@ class PromptIn(Struct):
 
 
 class TopicIn(Struct):
-    """What a topic key is wanted for."""
+    """The input for a suggested topic key."""
 
     type: str | None = None
     title: str | None = None
@@ -116,7 +116,7 @@ class MigrateIn(Struct):
 
 
 class ListQuery(Struct):
-    """Which rows are asked for."""
+    """Filters of a list."""
 
     project: str = ""
     type: str = ""
@@ -126,7 +126,7 @@ class ListQuery(Struct):
 
 
 class AgentOpsSearchQuery(Struct):
-    """What is looked for."""
+    """A search."""
 
     q: str = ""
     project: str = ""
@@ -136,7 +136,7 @@ class AgentOpsSearchQuery(Struct):
 
 
 class AgentOpsContextQuery(Struct):
-    """What a client is about to do."""
+    """The task that a client needs context for."""
 
     project: str = ""
     query: str = ""
@@ -155,7 +155,7 @@ class TimelineQuery(Struct):
 
 
 class ProjectQuery(Struct):
-    """Of which project; none asks for all."""
+    """The project; empty for all projects."""
 
     project: str = ""
 
@@ -181,7 +181,7 @@ DIGITS: Final = 18
 DELETE_SCOPE: Final = "memories:write"
 JSON: Final = "application/json"
 PAGES: Final = ("origin", "referer", "cookie", "sec-fetch-site")
-"""What a browser says of the page that asks; a program says none of it."""
+"""Headers by which a browser describes the requesting page; programs send none of them."""
 
 _ESCAPED: Final = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -191,10 +191,10 @@ _ESCAPED: Final = re.compile(
 
 
 async def body(request: Request, form: type[S], needs: tuple[str, ...] = ()) -> S:
-    """Read a JSON body; what it names besides is passed over, and null is as if it were not there.
+    """Read a JSON body; unknown fields are ignored, and null equals a missing field.
 
-    415, 400, or Invalid with every wrong field; `needs` are wanted on the strict mount,
-    `always` on both. The lenient one cuts what is too long.
+    Raises 415, 400, or Invalid with every wrong field. `needs` are required on the strict mount,
+    `always` on both. The lenient mount truncates values that are too long.
     """
     given = await decode_body(request)
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(form)}
@@ -206,10 +206,10 @@ async def body(request: Request, form: type[S], needs: tuple[str, ...] = ()) -> 
 
 
 async def decode_body(request: Request) -> dict[str, Any]:
-    """Return the JSON object of a body, an empty one for no body at all.
+    """Return the JSON object of a body; an empty object for an empty body.
 
-    A program need not say that it is JSON, as theirs does not ask; a page has to, for
-    what it says so only after it was given leave.
+    A program may omit the content type. A web page has to send it, because a browser sends it only
+    after a successful preflight request.
     """
     content = await request.body()
     if not content:
@@ -224,9 +224,9 @@ async def decode_body(request: Request) -> dict[str, Any]:
 
 
 def query(request: Request, form: type[S]) -> S:
-    """Read the query: what is unknown is passed over, of what is repeated the first counts.
+    """Read the query: unknown names are ignored, and the first of repeated values counts.
 
-    A wrong value is as if it were not there: so both services read `limit=abc`.
+    A wrong value is ignored: both services with this contract read `limit=abc` in this way.
     """
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(form):
@@ -239,7 +239,7 @@ def query(request: Request, form: type[S]) -> S:
 
 
 def is_permanent(request: Request) -> bool:
-    """Whether something is to be removed for good; raises 403 for who may not."""
+    """Whether to delete permanently; raises 403 for a caller without this right."""
     if not query(request, DeleteQuery).hard:
         return False
     if not caller_of(request).may(DELETE_SCOPE):
@@ -258,12 +258,12 @@ def number(request: Request) -> int:
 
 
 def clamp_limit(value: int | None, usual: int, most: int = MAX_LIMIT) -> int:
-    """Return how many are wanted: the usual number for none, and never very many."""
+    """Return the limit of a list: the default for none, and at most the maximum."""
     return usual if value is None or value < 1 else min(value, most)
 
 
 def check_required(**text: str | None) -> None:
-    """See to what no mount can do without; raises Invalid naming all that is missing."""
+    """Check the fields that every mount requires; raises Invalid naming all missing fields."""
     wrong = [InvalidField(name, "is required") for name, value in text.items() if _blank(value)]
     if wrong:
         raise Invalid(*wrong)

@@ -1,4 +1,4 @@
-"""The contract as one list: routing, who may ask, OpenAPI and the tests are made from it."""
+"""The operations of the contract: source of the routing, the access rules, OpenAPI and tests."""
 
 import re
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ _FORMS: Final = tuple((compile_path(path)[0], _BY_PATH[path]) for path in PATHS)
 
 
 def operations_at(path: str) -> dict[str, AgentOpsOperation] | None:
-    """Return what can be asked at an address, by method; None where there is nothing."""
+    """Return the operations of an address, by method; None if there are none."""
     return next((entries for form, entries in _FORMS if form.match(path)), None)
 
 
@@ -57,10 +57,10 @@ def is_contract_path(path: str) -> bool:
 
 
 def collapse_slashes(scope: Scope) -> None:
-    """Let an address be without the slashes that are one too many.
+    """Remove superfluous slashes from the address.
 
-    A client whose base address ends in one asks for `//context`, and some end all in one.
-    A slash that is part of a name is written as %2F, and stays.
+    A client whose base address ends in a slash requests `//context`, and some end every address in
+    a slash. A slash within a name is encoded as %2F, and is not removed.
     """
     raw: bytes | None = scope.get("raw_path")
     if raw is None or not (b"//" in raw or raw.endswith(b"/")):
@@ -93,6 +93,6 @@ def _by_method(entries: dict[str, AgentOpsOperation], strict: bool) -> Handler:
 
 
 def allowed_methods(entries: Iterable[str]) -> list[str]:
-    """Return the methods that an address knows."""
+    """Return the methods of an address."""
     known = list(entries)
     return [*known, "HEAD"] if "GET" in known else known

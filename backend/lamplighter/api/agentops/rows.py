@@ -24,11 +24,11 @@ CATEGORY_ALIASES: Final = {
     "prompt": Category.DISCOVERY,
     "session_summary": Category.DISCOVERY,
 }
-"""What types are most like; all the rest (manual, lesson, ...) is something learned."""
+"""The nearest category of each type; other types (manual, lesson, ...) are learnings."""
 
 
 def normalize_word(word: str) -> str:
-    """Return a type or a scope as it is compared."""
+    """Return a type or a scope in the form that is compared."""
     return one_line(word).lower()
 
 
@@ -38,12 +38,12 @@ def category_of(word: str) -> Category:
 
 
 def scope_of(word: str) -> str:
-    """Return the scope of theirs: everything but `global` is the project's own."""
+    """Return the scope of a memory; every scope of a client except `global` is the project's."""
     return GLOBAL if normalize_word(word) == GLOBAL else PROJECT
 
 
 def add_type_tags(tags: Sequence[str], *, kind: str, scope: str) -> tuple[str, ...]:
-    """Return tags that keep a type and a scope which we have no word for."""
+    """Return tags that preserve a type and a scope without an equivalent."""
     kind, scope = normalize_word(kind), normalize_word(scope)
     said = [f"{TYPE}{kind}"] if kind not in CATEGORIES else []
     said += [f"{SCOPE}{scope}"] if scope not in ("", PROJECT, GLOBAL) else []
@@ -51,12 +51,12 @@ def add_type_tags(tags: Sequence[str], *, kind: str, scope: str) -> tuple[str, .
 
 
 def type_of(memory: Memory) -> str:
-    """Return the type of a memory as its client said it."""
+    """Return the type of a memory in the client's spelling."""
     return _tag_value(memory, TYPE) or memory.category.value
 
 
 def scope_of_memory(memory: Memory) -> str:
-    """Return the scope of a memory as its client said it."""
+    """Return the scope of a memory in the client's spelling."""
     return _tag_value(memory, SCOPE) or memory.scope
 
 
@@ -66,7 +66,7 @@ def tags_of(memory: Memory) -> list[str]:
 
 
 def matches_type(memory: Memory, *, kind: str, scope: str) -> bool:
-    """Whether a memory is of a type and a scope; an empty one asks for all."""
+    """Whether a memory has a type and a scope; an empty filter matches all."""
     wanted = (
         (normalize_word(kind), type_of(memory)),
         (normalize_word(scope), scope_of_memory(memory)),
@@ -87,19 +87,19 @@ ACTIVE: Final = "active"
 
 
 def stamp(at: datetime) -> str:
-    """Write a moment as RFC 3339 to the second: what clients cut at a full stop stays whole."""
+    """Format a moment as RFC 3339 in whole seconds: clients truncate it at the first dot."""
     return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}Z"
 
 
 async def session_names(db: Database, ids: Iterable[int | None]) -> dict[int, str]:
-    """Return what clients call the sessions of some rows."""
+    """Return the clients' names for the sessions of some rows."""
     return await client_sessions.external_ids(
         db, sorted({each for each in ids if each is not None})
     )
 
 
 def name_of(session_id: int | None, names: Mapping[int, str]) -> str:
-    """Return what a session is called; one of ours by its number, a person's is none."""
+    """Return the name of a session; the number for a session of Lamplighter, none for a person."""
     return "" if session_id is None else names.get(session_id, f"lamplighter-{session_id}")
 
 

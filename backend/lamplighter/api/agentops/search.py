@@ -107,7 +107,7 @@ async def topic_key(request: Request) -> Response:
 
 
 def _partial_header(found: SearchResults | ContextBlock) -> dict[str, str] | None:
-    """Return the header that says what was not searched: the contract has no field for it."""
+    """Return the header that lists the missing parts of a search: the contract has no field."""
     return {PARTIAL: ", ".join(found.missing)} if found.partial else None
 
 
@@ -149,9 +149,9 @@ async def _hits(
 async def _context_session(
     request: Request, query: AgentOpsContextQuery, project: str
 ) -> int | None:
-    """Return the session that a context belongs to, to record its prompt.
+    """Return the session of a context request, to record its prompt.
 
-    None where none is named, or none of the project: a question begins no session.
+    None if the request names no session of the project: a question does not begin a session.
     """
     name = one_line(query.session_id or request.headers.get(SESSION, ""))
     async with reading(service_context(request).db):

@@ -121,7 +121,7 @@ async def show(request: Request) -> Response:
 
 
 def _text(message: MessageIn) -> str:
-    """Return the words of a message, which some clients send in parts."""
+    """Return the text of a message, which some clients send in parts."""
     content = message.content
     parts: Sequence[Any] = content if isinstance(content, list) else [content]
     texts = (each.get("text") if isinstance(each, dict) else each for each in parts)

@@ -50,14 +50,14 @@ class AgentOpsObservation(Struct):
 
 
 class AgentOpsHit(AgentOpsObservation):
-    """An observation that was found; the lower its rank, the better it fits."""
+    """A search result; the lower its rank, the better it matches."""
 
     rank: float
     method: str
 
 
 class AgentOpsSaved(Struct):
-    """What became of an observation."""
+    """The result of saving an observation."""
 
     id: int
     action: str
@@ -67,7 +67,7 @@ class AgentOpsSaved(Struct):
 
 
 class AgentOpsDeleted(Struct):
-    """What was deleted."""
+    """The result of a deletion."""
 
     id: int
     status: str
@@ -75,7 +75,7 @@ class AgentOpsDeleted(Struct):
 
 
 class AgentOpsCaptured(Struct):
-    """What became of the learnings of a report."""
+    """The result of storing the learnings of a report."""
 
     extracted: int
     saved: int
@@ -127,7 +127,7 @@ class AgentOpsTimeline(Struct):
 
 
 class AgentOpsStats(Struct):
-    """How much there is."""
+    """Counts of stored rows."""
 
     total_sessions: int
     total_observations: int
@@ -146,7 +146,7 @@ class AgentOpsPrompt(Struct):
 
 
 class AgentOpsPromptSaved(Struct):
-    """A prompt that was kept."""
+    """A stored prompt."""
 
     id: int
     status: str
@@ -169,7 +169,7 @@ class AgentOpsExport(Struct):
 
 
 class AgentOpsImported(Struct):
-    """What was taken in, in the words of both; `errors` are the rows that were not."""
+    """The result of an import, with the names of both services; `errors` are rejected rows."""
 
     imported_sessions: int
     imported_observations: int
@@ -181,7 +181,7 @@ class AgentOpsImported(Struct):
 
 
 class AgentOpsMigrated(Struct):
-    """What became of a project's rows."""
+    """The result of moving the rows of a project."""
 
     status: str
     reason: str = ""
@@ -194,7 +194,7 @@ class AgentOpsMigrated(Struct):
 
 
 class AgentOpsHealth(Struct):
-    """That it lives; `partial` says that a search now leaves out what is in `missing`."""
+    """The state of the service; `partial` states that searches now omit the parts in `missing`."""
 
     status: str
     service: str

@@ -1,4 +1,4 @@
-"""What clients ask of the service itself: whether it lives, and where they are."""
+"""Requests about the service itself: its health, and the project of a directory."""
 
 from pathlib import PurePosixPath, PureWindowsPath
 
@@ -22,7 +22,7 @@ from lamplighter.usecases.search.semantic import missing_parts
 
 @contract_operation("GET", "/health", None, shapes.AgentOpsHealth)
 async def health(request: Request) -> Response:
-    """Check the service, and what a search would omit now."""
+    """Check the service, and list the parts that a search would omit now."""
     here = service_context(request)
     missing = await missing_parts(here.db, here.near)
     return answer(
@@ -46,7 +46,7 @@ async def sync(request: Request) -> Response:
 async def current_project(request: Request) -> Response:
     """Read the project name of a directory.
 
-    The directory is the client's and may be on another machine: nothing is looked at.
+    The directory may be on the client's machine: Lamplighter does not read it.
     """
     cwd = query(request, DirectoryQuery).cwd.strip()
     windows = "\\" in cwd and "/" not in cwd

@@ -39,7 +39,7 @@ async def index(request: Request) -> Response:
 
 
 async def context(request: Request, query: context_shapes.ContextQuery) -> Response:
-    """GET /api/v1/context?profile=agent: what its doors tell an agent, by the same function."""
+    """GET /api/v1/context?profile=agent: the context of an agent, as every interface shows it."""
     here = api_context(request)
     agent = _requested_agent(request, query)
     project = normalize_project(query.project or "") or (agent.reads if agent else PROJECT)

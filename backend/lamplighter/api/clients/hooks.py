@@ -40,7 +40,7 @@ START: Final = "SessionStart"
 PROMPT: Final = "UserPromptSubmit"
 END: Final = "SessionEnd"
 TRANSCRIPT: Final = "Transcript"
-"""No event of Claude Code: the plugin sends it after a turn, where its user allows it."""
+"""Not an event of Claude Code: the plugin sends it after a turn, if its user allows it."""
 
 TOOL_EVENTS: Final = ("PostToolUse", "PostToolUseFailure")
 SUBAGENT_EVENTS: Final = ("SubagentStart", "SubagentStop")
@@ -59,7 +59,7 @@ AGENT: Final = "claude-code"
 
 ROOT: Final = "x-lamplighter-root"
 WAITS: Final = "x-lamplighter-waits"
-"""Is `0` where the plugin discards the response: the session is given no memories then."""
+"""`0` if the plugin discards the response: the session then gets no memories."""
 
 TOOLS: Final = "X-Lamplighter-Tools"
 ACTIVITY: Final = "X-Lamplighter-Activity"
@@ -205,7 +205,7 @@ def _interactive_context(here: ApiContext, caller: Caller) -> InteractiveContext
 def _opening(
     request: Request, payload: Mapping[str, Any], caller: Caller, by: InteractiveContext
 ) -> NewSession:
-    """Say whose session it is: an agent's token has its own project, a person's the directory's."""
+    """Return the project of a session: that of the agent's token, or a person's directory."""
     session, directory = _text(payload, "session_id"), _text(payload, "cwd")
     root = _path(request.headers.get(ROOT, "")) or directory
     wrong = (
@@ -236,10 +236,10 @@ def _project_name(root: str) -> str:
 
 
 def _tool_lists(agent: Agent) -> dict[str, str]:
-    """Return the tools whose events to send, and those of them to wait for.
+    """Return the tools whose events the plugin sends, and those that it waits for.
 
-    Tools with a rule are sent whole; of the others, only the files and tasks. Only inject
-    rules return something.
+    Tools with a rule are sent with all fields; other tools only with files and tasks. Only inject
+    rules return text.
     """
     activity = (*FILE_TOOLS, *TASK_TOOLS) if agent.auto_summarize else ()
     saved = {rule.tool for rule in agent.hooks.save if agent.auto_save}
@@ -272,7 +272,7 @@ def _decode(raw: bytes) -> object:
 
 
 async def _read_event(request: Request) -> Mapping[str, Any]:
-    """Read an event as the agent tells it: whatever fields it has."""
+    """Read an event in the agent's form, with any fields."""
     raw = await request.body()
     try:
         payload = _decode(raw)

@@ -1,1 +1,1 @@
-"""The configuration over HTTP: edited by a person who is logged in."""
+"""The configuration over HTTP, edited by a logged-in person."""

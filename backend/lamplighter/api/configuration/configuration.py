@@ -159,7 +159,7 @@ async def list_changes(request: Request) -> Response:
 
 
 def configuration_of(request: Request) -> ConfigurationContext:
-    """Return what edits of the configuration work with."""
+    """Return the context for edits of the configuration."""
     found = api_context(request).configuration
     if found is None:
         raise Unavailable("This process cannot edit the configuration.")
@@ -187,7 +187,7 @@ async def _save(request: Request, edit: ServiceEdit) -> Response:
 
 
 async def _services_out(files: ConfigurationContext, version: FileVersion) -> Response:
-    """Answer with the services of a file: in a thread, since a long file takes a second."""
+    """Return the services of a file; reads it in a thread, because a long file takes a second."""
     found = await asyncio.to_thread(services.describe, files, version)
     return answer(found, headers=_headers(version))
 

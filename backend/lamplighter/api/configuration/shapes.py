@@ -30,7 +30,7 @@ class ServicesFileOut(Struct):
 
 
 class ServiceFieldsIn(Struct):
-    """A service; `new` adds it, and `programs` are those that checks may run."""
+    """A service; `new` adds it, and `programs` are the programs that its checks may run."""
 
     fields: dict[str, Any]
     new: bool = False
@@ -88,7 +88,7 @@ class SettingsFileOut(Struct):
 
 
 class ConfigurationChangeOut(Struct):
-    """An edit made in the app, with its diff; the diff is empty once it is no longer kept."""
+    """An edit made in the app, with its diff; the diff is empty after its retention ends."""
 
     act: int
     subject: str

@@ -1,4 +1,4 @@
-"""The knowledge graph: entities and relationships as they go out, and what may come in."""
+"""Shapes of the knowledge graph: entities and relationships in responses and requests."""
 
 from typing import Annotated, Literal
 
@@ -37,7 +37,7 @@ class RelationshipOut(Struct):
 
 
 class NeighborOut(Struct):
-    """One relationship of an entity, the entity at its other end, and the memories behind it."""
+    """A relationship of an entity, the entity at its other end, and the memories behind it."""
 
     relationship: RelationshipOut
     entity: EntityOut
@@ -145,7 +145,7 @@ class GraphQuery(Struct):
 
 
 class WhyQuery(Struct):
-    """The question, in any words."""
+    """The question, in any wording."""
 
     q: Annotated[str, Meta(min_length=1, max_length=500, pattern=r"^[^\x00]*$")]
     project: Name | None = None

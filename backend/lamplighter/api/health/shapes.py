@@ -1,4 +1,4 @@
-"""The health of the memory as it goes out."""
+"""Shapes of the memory health."""
 
 from typing import Literal
 
@@ -38,9 +38,9 @@ class HealthPointOut(Struct):
 
 
 class CalibrationGroupOut(Struct):
-    """How often evidence of the last 90 days confirmed memories of a range of confidence.
+    """How often evidence of the last 90 days confirmed memories with a range of confidence.
 
-    `interval` is the 90 % interval of the `share` that was confirmed; 1.0 is a range of its own.
+    `interval` is the 90 % interval of the confirmed `share`; 1.0 is a range of its own.
     """
 
     low: float
@@ -54,7 +54,7 @@ class CalibrationGroupOut(Struct):
 class MemoryHealthOut(Struct):
     """The newest measurement, null before the first one, and up to 60 points, oldest first.
 
-    `calibration` compares confidences with what came of them, the lowest first.
+    `calibration` compares confidences with their outcomes, the lowest first.
     """
 
     measurement: MemoryMeasurementOut | None
@@ -64,6 +64,6 @@ class MemoryHealthOut(Struct):
 
 
 class MeasureIn(Struct):
-    """Whether near-duplicates are compared also where there are many memories. It can be slow."""
+    """Whether to compare near-duplicates also among many memories. This can be slow."""
 
     compare: bool = False

@@ -1,4 +1,4 @@
-"""Incidents as they go out, and what may come in."""
+"""Shapes of incidents in requests and responses."""
 
 from typing import Annotated, Literal
 
@@ -15,9 +15,9 @@ from lamplighter.domain.services.incident import (
 
 @public_shape(Incident)
 class IncidentOut(Struct):
-    """One incident. `service` is its root cause as far as is known; `outcome` is empty while open.
+    """An incident. `service` is its root cause as far as known; `outcome` is empty while open.
 
-    `started_at` is its first failing result, `detected_at` when it was opened.
+    `started_at` is its first failing result, `detected_at` the time when it was opened.
     """
 
 
@@ -69,7 +69,7 @@ class TimelineItemOut(Struct):
 
 
 class IncidentMemoryOut(Struct):
-    """A memory as a prompt or a session said it; `confidence` is null once it is deleted."""
+    """A memory as a prompt or a session stated it; `confidence` is null after its deletion."""
 
     id: int
     text: str
@@ -78,7 +78,7 @@ class IncidentMemoryOut(Struct):
 
 
 class ChangedMemoryOut(IncidentMemoryOut):
-    """A memory that the sessions of an incident confirmed or weakened, as it is now."""
+    """A memory that the sessions of an incident confirmed or weakened, in its current form."""
 
     change: Literal["confirmed", "weakened"]
 
@@ -104,7 +104,7 @@ class IncidentDetailOut(IncidentOut):
 
 
 class ReplayQuery(Struct):
-    """Which memories count: those from before the incident, or with `today` all of now.
+    """Which memories count: those from before the incident, or with `today` all current ones.
 
     `without` leaves out a memory, and may be repeated.
     """
@@ -114,7 +114,7 @@ class ReplayQuery(Struct):
 
 
 class ReplayEvidenceOut(Struct):
-    """The memory that says what an action comes to."""
+    """The memory that states the outcome of an action."""
 
     action: str
     memory_id: int
@@ -122,7 +122,7 @@ class ReplayEvidenceOut(Struct):
 
 
 class ReplayDecisionOut(Struct):
-    """What begins first; `fix` is a known fix, `refused` are actions that are known to fail."""
+    """The first step; `fix` is a known fix, `refused` are actions that are known to fail."""
 
     begins: Literal["known_fix", "person", "investigation"]
     fix: ReplayEvidenceOut | None
@@ -130,7 +130,7 @@ class ReplayDecisionOut(Struct):
 
 
 class ReplayOut(Struct):
-    """The decisions on an incident with all memories, and without those that are left out."""
+    """The decisions on an incident with all memories, and without the omitted ones."""
 
     incident: IncidentOut
     decision: ReplayDecisionOut
@@ -138,7 +138,7 @@ class ReplayOut(Struct):
 
 
 class IncidentIn(Struct):
-    """What to change; `outcome` resolves the incident, `merge_into` makes it part of another.
+    """The changes; `outcome` resolves the incident, `merge_into` makes it part of another.
 
     `separate` undoes a merge while the other incident is open.
     """

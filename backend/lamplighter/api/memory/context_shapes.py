@@ -1,4 +1,4 @@
-"""The context of a session: what the next prompt includes, and how a change alters it."""
+"""The context of a session: the memories of the next prompt, and the effect of a change."""
 
 from typing import Annotated, Literal
 

@@ -32,7 +32,7 @@ UNDO_SCOPES: Final = {
     silence.UNPAUSE: "services:write",
     CHANGED: "sessions:write",
 }
-"""The scope that undoing an act takes, where it is another one than that of memories."""
+"""The scope for undoing an act, if it is another one than that of memories."""
 
 _act: Final = serialize.Writer[JournalEntry](
     subject=("final", lambda act: acts.IRREVERSIBLE.get(act.action))

@@ -1,4 +1,4 @@
-"""The journal of operator acts, and the trash: as they go out, and what may come in."""
+"""Shapes of the journal of operator acts, and of the trash."""
 
 from typing import Literal
 
@@ -103,7 +103,7 @@ class TrashQuery(PageQuery):
 
 
 class DiscardedOut(Struct):
-    """A deleted memory as it was; null if its row cannot be read.
+    """A deleted memory in its last form; null if its row cannot be read.
 
     `purge_at` is the time of the permanent deletion, null for never. `changes` and `links` count
     its history entries and its links with other memories.

@@ -41,7 +41,7 @@ from lamplighter.usecases.memory import curate, lookup, undo
 from lamplighter.usecases.memory.evidence import evidence_of
 
 FADING_WITHIN: Final = timedelta(days=30)
-"""How far the view of those that fade looks ahead."""
+"""How far ahead the view of fading memories looks."""
 
 
 @operation("GET", "/memories", "memories:read", shapes.MemoryPage, query=shapes.MemoryQuery)
@@ -282,13 +282,13 @@ def _as_of(at: datetime | None) -> dict[str, str | None]:
 async def _caller_filter(
     request: Request, query: shapes.MemoryQuery | shapes.ViewQuery
 ) -> MemoryFilter:
-    """Return what a query asks for, of what its caller finds."""
+    """Return the filter of a query, limited to the memories that its caller may read."""
     chosen = await filter_of(api_context(request), query)
     return replace(chosen, finds=await project_wall.project_bound(request))
 
 
 async def filter_of(here: ApiContext, query: shapes.MemoryQuery | shapes.ViewQuery) -> MemoryFilter:
-    """Return what a query asks for, its service as it is spelled here."""
+    """Return the filter of a query, with the declared spelling of its service."""
     service = query.service
     if service is not None:
         plain_name = GENERAL if normalize_service_name(service) == GENERAL else service
@@ -310,7 +310,7 @@ async def filter_of(here: ApiContext, query: shapes.MemoryQuery | shapes.ViewQue
 
 
 def _moment(query: shapes.MemoryQuery | shapes.FacetQuery, now: datetime) -> datetime | None:
-    """Return which moment is asked for. Raises Invalid: some things are known of now only."""
+    """Return the moment of a query. Raises Invalid for filters that exist only for the present."""
     at = period.parse_elapsed_moment(query.as_of, "as_of", now=now)
     of_now = {"view": query.view is not None, "state": query.state == "review"}
     wrong = [InvalidField(name, "cannot be combined with as_of") for name in of_now if of_now[name]]

@@ -1,4 +1,4 @@
-"""Reviews: two claims, and what a person decides on them."""
+"""Reviews: two claims, and a person's decision on them."""
 
 from typing import Annotated, Literal
 
@@ -139,7 +139,7 @@ class OpenReviewsOut(Struct):
 
 
 class AuditClaimOut(Struct):
-    """One claim of a text, what the source says of it, and the evidence."""
+    """A claim of a text, the statement of the source about it, and the evidence."""
 
     claim: str
     state: Literal["confirmed", "refuted", "unknown"]
@@ -199,7 +199,7 @@ class AuditPage(Struct):
 
 
 class AuditQuery(Struct):
-    """The service or word; with `prompt`, also what the next prompt would be without each."""
+    """The service or word; with `prompt`, also the next prompt without each memory."""
 
     topic: Annotated[str, Meta(min_length=1, max_length=500, pattern=r"^[^\x00]*$")]
     prompt: bool = False

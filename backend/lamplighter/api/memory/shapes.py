@@ -1,4 +1,4 @@
-"""Memories: as they go out, and what may come in."""
+"""Shapes of memories in requests and responses."""
 
 from typing import Annotated, Any, Literal
 
@@ -99,7 +99,7 @@ class ProjectCount(Struct):
 
 
 class StateCounts(Struct):
-    """The number of memories by state; `review` is not known of an earlier moment."""
+    """The number of memories by state; `review` is unknown for an earlier moment."""
 
     active: int
     inactive: int
@@ -163,7 +163,7 @@ class BulkFilter(ViewQuery, forbid_unknown_fields=True):
 
 
 class BulkIn(Struct):
-    """One change of several memories: those in `ids`, or all that match a `filter`.
+    """A change of several memories: those in `ids`, or all that match a `filter`.
 
     An empty filter matches every memory and needs `all`. With `preview` nothing is changed; the
     response describes the effect.
@@ -294,16 +294,16 @@ class PartnerOut(Struct):
 
 
 class IncidentShareOut(Struct):
-    """How many incidents of the service there were, and how many an action repaired."""
+    """How many incidents a service had, and how many of them an action repaired."""
 
     incidents: int
     repaired: int
 
 
 class MemoryOutcomesOut(Struct):
-    """The counts behind a memory that outcomes of incidents taught.
+    """The counts behind a memory that was learned from outcomes of incidents.
 
-    `interval` is the 90 % interval of the share; `edited` says that a person changed the memory.
+    `interval` is the 90 % interval of the share; `edited` states that a person changed the memory.
     """
 
     worked: int

@@ -1,4 +1,4 @@
-"""The notebook: its pages as they are listed, read and written."""
+"""Shapes of the notebook: its pages in lists, in full and as input."""
 
 from typing import Annotated, Literal
 
@@ -26,7 +26,7 @@ class PageSummaryOut(Struct):
 
 
 class NotebookQuery(Struct):
-    """Words that a page holds; default: all pages."""
+    """A text to find in pages; default: all pages."""
 
     q: ShortText = ""
 
@@ -34,7 +34,7 @@ class NotebookQuery(Struct):
 class NotebookOut(Struct):
     """The pages of the notebook, by their paths.
 
-    `index_limit` is the most bytes of MEMORY.md, null where the notebook is turned off.
+    `index_limit` is the maximum size of MEMORY.md in bytes, null if the notebook is turned off.
     """
 
     pages: list[PageSummaryOut]
@@ -50,7 +50,7 @@ class PageTextOut(Struct):
 
 
 class PageOut(PageTextOut):
-    """A page, its text as it was last stored, and the one before that.
+    """A page, its stored text, and the text before that.
 
     Without an unread edit `stored` is the text. A caller that is bound to a project gets neither.
     """
@@ -74,9 +74,9 @@ class PageWritten(PageTextOut):
 
 
 class NotebookResolutionIn(Struct):
-    """What to do with pages that need a review: accept the files, or discard them.
+    """The decision on pages that need a review: accept the files, or discard them.
 
-    Without `pages` it is done with all of them.
+    Without `pages` it applies to all of them.
     """
 
     resolution: Literal["accept", "discard"]

@@ -1,4 +1,4 @@
-"""Runs of the organizer as they go out, and what may come in."""
+"""Shapes of runs of the organizer."""
 
 from typing import Literal
 
@@ -12,9 +12,9 @@ from lamplighter.domain.organize.run import OrganizerRun
 
 @public_shape(OrganizerRun, counts=("undone_by", int | None))
 class OrganizerRunOut(Struct):
-    """A run. `act_id` is its act in the journal, null where nothing changed; `counts` by name.
+    """A run. `act_id` is its act in the journal, null if nothing changed; `counts` by name.
 
-    While it works, `stage` names its stage; a `stage_total` of 0 is unknown.
+    During a run, `stage` names its stage; a `stage_total` of 0 is unknown.
     """
 
 
@@ -34,7 +34,7 @@ class SampleOut(Struct):
 
 
 class SubstituteOut(Struct):
-    """A memory, and those that it replaced; `memory` is null where it was deleted.
+    """A memory, and those that it replaced; `memory` is null if it was deleted.
 
     `samples` are the first 3 of them with their texts.
     """
@@ -47,7 +47,7 @@ class SubstituteOut(Struct):
 
 
 class OrganizerDiffOut(OrganizerRunOut):
-    """A run with what it changed, and the reviews of facts that contradict a memory."""
+    """A run with its changes, and the reviews of facts that contradict a memory."""
 
     replacements: list[SubstituteOut]
     reviews: list[ReviewOut]
@@ -55,7 +55,7 @@ class OrganizerDiffOut(OrganizerRunOut):
 
 
 class OrganizerReportOut(Struct):
-    """What a run would do: the counts, and some texts of each kind."""
+    """The expected effect of a run: the counts, and some texts of each kind."""
 
     counts: dict[str, int]
     examples: dict[str, list[str]]
@@ -63,7 +63,7 @@ class OrganizerReportOut(Struct):
 
 
 class RunUndoneOut(Struct):
-    """What the undo of a run did: its act, and how many rows are as before."""
+    """The effect of undoing a run: its act, and the number of restored rows."""
 
     act: int
     changed: int

@@ -1,1 +1,1 @@
-"""Revocations: what a session, an agent or a source taught is reverted."""
+"""Revocations: revert the effect of a session, an agent or a source."""

@@ -1,4 +1,4 @@
-"""Revocations as they go out, and what may come in."""
+"""Shapes of revocations."""
 
 from typing import Annotated, Literal
 
@@ -26,7 +26,7 @@ class OriginOut(Struct):
 
 
 class RestoredOut(Struct):
-    """A memory as it is, and as it is without the origin."""
+    """A memory, and its form without the origin."""
 
     before: MemoryOut
     after: MemoryOut
@@ -44,7 +44,7 @@ class InheritedOut(Struct):
 
 
 class KeptOut(Struct):
-    """A memory that an operator's decision keeps: what was decided, in which version."""
+    """A memory that an operator's decision keeps: the decision, and its version."""
 
     memory: MemoryOut
     cause: str
@@ -61,7 +61,7 @@ class PromptEffectOut(Struct):
 
 
 class RevocationOut(Struct):
-    """What a revocation does. `act` is its act in the journal; null in a preview.
+    """The effect of a revocation. `act` is its act in the journal; null in a preview.
 
     Each list has at most 200 memories; `counts` has the totals. `derived` are memories that the
     organizer wrote from removed memories and from others; they stay.

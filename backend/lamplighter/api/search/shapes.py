@@ -12,7 +12,7 @@ from lamplighter.api.sessions.shapes import SessionOut
 from lamplighter.domain.memory.memory import Category, MemoryKind
 
 LayerName = Literal["memory", "session", "page", "event"]
-"""Where something is found."""
+"""The source of a search result."""
 
 
 class SearchQuery(Struct):
@@ -38,7 +38,7 @@ class SearchReason(Struct):
 
 
 class NotebookTextOut(Struct):
-    """A page of the notebook: what people wrote on it beside the memories."""
+    """A page of the notebook: the text that people wrote beside the memories."""
 
     id: int
     path: str

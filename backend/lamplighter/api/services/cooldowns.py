@@ -1,4 +1,4 @@
-"""Cooldowns: how much of each is used, what was done, and giving slots back."""
+"""Cooldowns: their used slots, their uses, and the reset of slots."""
 
 from typing import Any
 

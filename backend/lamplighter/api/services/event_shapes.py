@@ -1,4 +1,4 @@
-"""Events, one by one, by what they say and by when they happened."""
+"""Events: single ones, groups with equal text, and counts over time."""
 
 from typing import Annotated
 

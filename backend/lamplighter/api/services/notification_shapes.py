@@ -1,4 +1,4 @@
-"""Alerts, and what becomes of what is delivered."""
+"""Alerts, and the state of their deliveries."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Services and everything at one glance: how each is, was, and what may be done to it."""
+"""Services and the overview: status, history and actions of each service."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Webhooks: what monitors outside tell us comes in here, and is listed."""
+"""Webhooks: receive alerts of external monitors, and list them."""
 
 import hmac
 from collections.abc import Mapping
@@ -89,7 +89,7 @@ def request_token(headers: Headers) -> str:
 
 
 def monitor(words: str, token: str) -> Caller | None:
-    """Return who shows the token of the setting; takes as long whatever is shown."""
+    """Return the monitor with the configured token, in constant time."""
     if not token or not hmac.compare_digest(_bytes(words), _bytes(token)):
         return None
     return Caller(kind="token", id=0, name="webhook", scopes=(WEBHOOKS,))
@@ -100,7 +100,7 @@ def _bytes(words: str) -> bytes:
 
 
 async def _payload(request: Request) -> Mapping[str, Any]:
-    """Read an object of JSON, whatever content type it is said to have."""
+    """Read a JSON object, whatever its declared content type."""
     body = bytearray()
     async for part in request.stream():
         body += part

@@ -1,4 +1,4 @@
-"""What a session printed: a part of its file, read on from a byte or back from one."""
+"""The log of a session: a part of its file, forward or backward from a byte."""
 
 import os
 from collections.abc import Callable
@@ -37,7 +37,7 @@ ReadLine = Callable[[Line], list[dict[str, Any]]]
 def forward(
     path: Path, after: int, *, limit: int, until: int | None, read: ReadLine
 ) -> dict[str, Any]:
-    """Return about `limit` entries from a byte on; `until` is where a running session's end."""
+    """Return about `limit` entries from a byte on; `until` is the end of a running session."""
     items: list[dict[str, Any]] = []
     at, more = after, False
     try:
@@ -61,7 +61,7 @@ def forward(
 
 
 def _drop_partial(items: list[dict[str, Any]]) -> None:
-    """Remove the words that were shown as they came; the figures of their turn come after them."""
+    """Remove the text that was shown while it arrived; the figures of its turn follow it."""
     start = len(items)
     while start and items[start - 1]["kind"] in (PARTIAL, TURN):
         start -= 1
@@ -150,7 +150,7 @@ def _cut(text: str, length: int, form: Form) -> str:
 
 
 def _find_start(path: Path, end: int, limit: int) -> int:
-    """Return where the last `limit` lines before `end` begin; earlier lines are not read."""
+    """Return the start of the last `limit` lines before `end`; earlier lines are not read."""
     count, at = 0, end
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -1,4 +1,4 @@
-"""Sessions and the requests for them: listed, asked for, followed and stopped."""
+"""Sessions and session requests: list, request, follow and stop."""
 
 import asyncio
 from collections.abc import Mapping
@@ -155,7 +155,7 @@ async def engines(request: Request) -> Response:
 
 
 def _engines(here: ApiContext) -> list[dict[str, Any]]:
-    """Ask each engine; one that is a program of others may take its time."""
+    """Query the state of each engine; an external program may take some time."""
     return [_engine(here, each) for each in here.engines]
 
 

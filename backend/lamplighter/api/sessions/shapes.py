@@ -122,7 +122,7 @@ class RequestQuery(PageQuery):
 class LogQuery(Struct):
     """The byte to read forward or backward from, and the approximate number of entries.
 
-    `shown` shortens tool calls and their results, `whole` does not, `raw` has the file's lines.
+    `shown` shortens tool calls and their results, `whole` does not, `raw` returns the file's lines.
     """
 
     after: Seq = 0
@@ -147,10 +147,10 @@ class LogUsage(Struct):
 
 
 class LogEntry(Struct):
-    """One entry of a session's log; `offset` and `index` are its position.
+    """An entry of a session's log; `offset` and `index` are its position.
 
-    `at` is when it was read, null where that is not known; `usage` belongs to the
-    kinds `turn` and `finished`.
+    `at` is the time when it was read, null if unknown; `usage` belongs to the kinds `turn` and
+    `finished`.
     """
 
     offset: int

@@ -1,4 +1,4 @@
-"""What sessions of a model may cost, and what the last 24 hours did."""
+"""Spending caps of model sessions, and the spending of the last 24 hours."""
 
 from math import fsum
 from typing import Any
@@ -9,7 +9,7 @@ from lamplighter.repository.sessions import sessions
 
 
 async def spending_status(here: ApiContext) -> dict[str, Any]:
-    """Return the caps as JSON, with what counts against that of 24 hours."""
+    """Return the caps as JSON, with the spending of the last 24 hours."""
     charged = await sessions.charges_since(here.db, here.now() - DAY)
     return {
         "session": here.active.caps.session,

@@ -1,4 +1,4 @@
-"""The change feed: asked for in pages, or followed as server-sent events."""
+"""The change feed, in pages or as server-sent events."""
 
 import asyncio
 import logging
@@ -35,7 +35,7 @@ LAST_EVENT_ID: Final = "last-event-id"
 
 
 class Pings(TypedDict, total=False):
-    """How often, and with what, a silent stream says that it is there."""
+    """The interval and the content of keep-alive messages in a silent stream."""
 
     ping: Required[int]
     ping_message_factory: Callable[[], ServerSentEvent]
@@ -68,7 +68,7 @@ async def index(request: Request) -> Response:
 async def stream(request: Request) -> Response:
     """Stream changes as server-sent events.
 
-    It ends when its caller would no longer be let in.
+    The stream ends when its caller loses access.
     """
     here, query = api_context(request), params.query(request, shapes.StreamQuery)
     last = request.headers.get(LAST_EVENT_ID, "")
@@ -80,7 +80,7 @@ async def stream(request: Request) -> Response:
 
 
 def _pings(seconds: int | None) -> Pings:
-    """Return what is sent while nothing happens: a comment, or an event to count on."""
+    """Return the keep-alive message: a comment, or an event that the client can expect."""
     if seconds is None:
         return {"ping": PING_SECONDS}
     return {"ping": seconds, "ping_message_factory": _ping}
@@ -91,10 +91,10 @@ def _ping() -> ServerSentEvent:
 
 
 class Stream(EventSourceResponse):
-    """A stream that lets a client go that reads no more; it comes back where it was."""
+    """A stream that disconnects a client that stops reading; the client resumes at its position."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the client is gone or reads no more."""
+        """Send until the client disconnects or stops reading."""
         try:
             await super().__call__(scope, receive, send)
         except SendTimeoutError:
@@ -137,7 +137,7 @@ async def _frames(
 
 
 async def _newest(here: ApiContext) -> int:
-    """Return the newest change; where nothing can be read now, the newest one that was."""
+    """Return the number of the newest change; the last known one if the database cannot be read."""
     try:
         return await changes.last_seq(here.db)
     except (Error, TimeoutError):
@@ -145,7 +145,7 @@ async def _newest(here: ApiContext) -> int:
 
 
 async def _replay(here: ApiContext, seq: int) -> tuple[int, bytes]:
-    """Return what is kept after `seq`, or a reset where something is missing."""
+    """Return the stored changes after `seq`, or a reset if some are missing."""
     async with reading(here.db):
         if await changes.has_missed(here.db, seq):
             seq = await changes.last_seq(here.db)

@@ -70,7 +70,7 @@ class AboutOut(Struct):
 
 
 class EditStateOut(Struct):
-    """What the app may edit, and the version of the settings file."""
+    """The files that the app may edit, and the version of the settings file."""
 
     policy: EditPolicy
     etag: str

@@ -1,4 +1,4 @@
-"""The public status page: HTML without a script, cached, and nothing but what is chosen."""
+"""The public status page: HTML without a script, cached, with only the chosen content."""
 
 import asyncio
 import base64
@@ -48,7 +48,7 @@ BUSY: Final = "Too many requests. Try again in a moment."
 
 
 class StatusCache:
-    """The page as it was made last, and how many requests came this second, by address."""
+    """The last rendered page, and the number of requests of this second by address."""
 
     def __init__(self) -> None:
         self._page, self._made = "", -CACHE_SECONDS
@@ -56,7 +56,7 @@ class StatusCache:
         self._lock = asyncio.Lock()
 
     def is_busy(self, address: str) -> bool:
-        """Count a request; whether there were too many of its address."""
+        """Count a request; return whether its address sent too many."""
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._counts = second, Counter()

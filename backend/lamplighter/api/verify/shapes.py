@@ -14,7 +14,7 @@ Ids = Annotated[list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(max_length=
 
 
 class EvidenceItemOut(Struct):
-    """One claim of a text, what the source says of it, and the evidence."""
+    """A claim of a text, the statement of the source about it, and the evidence."""
 
     claim: str
     state: Literal["confirmed", "refuted", "unknown"]
@@ -28,7 +28,7 @@ class MemoryCheckOut(Struct):
 
 
 class OutcomeOut(Struct):
-    """The last outcome for a memory; `mark` says why it is to be verified."""
+    """The last outcome for a memory; `mark` is the reason to verify it."""
 
     memory_id: int
     state: State
@@ -53,7 +53,7 @@ class MemoryVerificationOut(Struct):
 
 
 class VerificationResultOut(Struct):
-    """The outcome of one test now; `skipped` says why nothing was tested."""
+    """The current outcome of a test; `skipped` is the reason if nothing was tested."""
 
     memory_id: int
     observation: str

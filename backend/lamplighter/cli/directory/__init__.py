@@ -116,7 +116,7 @@ def _finding(each: "LintFinding", line: int, directory: Path, form: str) -> str:
 
 
 def _property(text: str) -> str:
-    """Return a value of an annotation, without what ends it."""
+    """Return a value of an annotation, without its terminator."""
     for character, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"), (":", "%3A"), (",", "%2C")):
         text = text.replace(character, code)
     return text

@@ -1,4 +1,4 @@
-"""`lamplighter run`, `sessions` and `events`: run a session, and list what happened."""
+"""`lamplighter run`, `sessions` and `events`: run a session, and list sessions and events."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence

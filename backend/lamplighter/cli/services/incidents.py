@@ -1,4 +1,4 @@
-"""`lamplighter incidents` and `lamplighter status`: what fails, what was done, what needs you."""
+"""`lamplighter incidents` and `lamplighter status`: failures, repairs, and requests to you."""
 
 import sys
 from collections.abc import Mapping

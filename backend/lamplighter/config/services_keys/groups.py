@@ -1,4 +1,4 @@
-"""Groups of services in `services.yaml`, and what a service states about itself beside checks."""
+"""Groups of services in `services.yaml`, and the keys of a service besides its checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ Nodes = Mapping[str, yaml.Node]
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The declared groups by their names as they are compared."""
+    """The declared groups by their normalized names."""
 
     declared: Mapping[str, Mapping[str, Any]]
 
     def of(self, sheet: YamlSheet, node: yaml.Node, name: str) -> Mapping[str, Any]:
-        """Return what holds for all services of a group; an undeclared one is a mistake."""
+        """Return the keys of a group; an undeclared group is an error."""
         if (found := self.declared.get(normalize_service_name(name))) is None:
             sheet.wrong(node, f"unknown group {name!r}{sheet.hint(name, self.declared)}")
         return found or {}
@@ -40,9 +40,9 @@ def read_groups(sheet: YamlSheet, listed: yaml.Node) -> Groups:
 
 
 def read_declared(sheet: YamlSheet, nodes: Nodes, groups: Groups | None) -> dict[str, Any]:
-    """Return the group and the tags of a service, when it is silent, and who is notified.
+    """Return the group, the tags, the silent times and the notification routes of a service.
 
-    Its own keys come before those of its group; maintenance windows of both hold.
+    Its own keys override those of its group; maintenance windows of both apply.
     """
     fields: dict[str, Any] = {}
     if "group" in nodes and (group := values.read_name(sheet, nodes["group"], "a group's name")):

@@ -1,4 +1,4 @@
-"""Who may do what: scopes, the callers that hold them, and the credentials they show."""
+"""Access: scopes, the callers that have them, and their credentials."""
 
 import hashlib
 import hmac
@@ -22,7 +22,7 @@ READS: Final = frozenset(f"{noun}:read" for noun in (*DAILY, *RESERVED, *READ_ON
 DAILY_WRITES: Final = frozenset(f"{noun}:write" for noun in DAILY)
 RESERVED_WRITES: Final = frozenset(f"{noun}:write" for noun in RESERVED)
 WEBHOOKS: Final = "webhooks:write"
-"""To hand alerts in, and nothing else: what a monitor outside holds."""
+"""The scope to submit alerts and nothing else, for an external monitor."""
 
 _WIDE: Final = {
     ADMIN: READS | DAILY_WRITES | RESERVED_WRITES | {ADMIN},
@@ -52,7 +52,7 @@ AGENT_SCOPE: Final = "knowledge:write"
 """The default scope of an agent's token."""
 
 MACHINE: Final = "this machine"
-"""The name of the token that a home keeps for its own commands."""
+"""The name of the token that a home directory stores for its own commands."""
 
 MAX_NAME_CHARS: Final = 100
 MAX_DAYS: Final = 3_650
@@ -64,7 +64,7 @@ CallerKind = Literal["login", "token", "session"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Callers: a login of a person, a token of a program, or a session token."""
+    """A caller: a login of a person, a token of a program, or a session token."""
 
     kind: CallerKind
     id: int
@@ -75,24 +75,24 @@ class Caller:
 
     @property
     def bound(self) -> bool:
-        """Whether it is bound to a project: a session of ours, or an agent."""
+        """Whether the caller is bound to a project: a session of Lamplighter, or an agent."""
         return self.session_id is not None or self.agent is not None
 
     @property
     def label(self) -> str:
-        """Who acts, for the audit log; unnamed callers share one name."""
+        """The actor for the audit log; unnamed callers share one name."""
         if self.agent is not None:
             return f"agent {self.agent}, token {self.id}"
         return f"{self.kind} {self.id} ({self.name})" if self.id else self.name
 
     def may(self, scope: str) -> bool:
-        """Whether the caller holds a scope."""
+        """Whether the caller has a scope."""
         return scope in expand_scopes(self.scopes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """A subscribed browser; `key` is the public key of ours that it accepts messages from."""
+    """A subscribed browser; `key` is the public key of the server for its messages."""
 
     id: int
     name: str
@@ -123,11 +123,11 @@ class Token:
     session_id: Annotated[int | None, Field(public=False)]
 
     def living(self, *, now: datetime) -> bool:
-        """Return whether it grants access."""
+        """Return whether the credential is still valid."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def caller(self) -> Caller:
-        """Return the caller that it identifies."""
+        """Return the caller of this token."""
         kind: CallerKind = "token" if self.session_id is None else "session"
         return Caller(
             kind=kind,
@@ -151,11 +151,11 @@ class Login:
     ended_at: Annotated[datetime | None, Field(public=False)]
 
     def living(self, *, now: datetime) -> bool:
-        """Return whether it grants access."""
+        """Return whether the credential is still valid."""
         return self.ended_at is None and now < self.expires_at
 
     def caller(self) -> Caller:
-        """Return the caller that it identifies: a person may do everything."""
+        """Return the caller of this login: a person may do everything."""
         return Caller(kind="login", id=self.id, name=self.agent, scopes=(ADMIN,))
 
 
@@ -170,23 +170,23 @@ class Credential:
         return f"lamp_{self.id}_{self.secret}"
 
     def fits(self, secret_hash: str) -> bool:
-        """Whether the secret is the one whose hash is kept; takes as long either way."""
+        """Whether the secret matches the stored hash; compares in constant time."""
         return hmac.compare_digest(hash_secret(self.secret), secret_hash)
 
 
 def parse_credential(word: str) -> Credential | None:
-    """Read `lamp_<id>_<secret>`; None for anything else."""
+    """Parse `lamp_<id>_<secret>`; None for anything else."""
     found = _CREDENTIAL.fullmatch(word)
     return Credential(int(found[1]), found[2]) if found else None
 
 
 def hash_secret(secret: str) -> str:
-    """Return what is kept of a secret. It is random and long: a plain hash cannot be guessed."""
+    """Return the stored hash of a secret. The secret is random and long: a plain hash is safe."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def normalize_code(typed: str) -> str:
-    """Return a one-time code as it was made, however a person typed it."""
+    """Return a one-time code without the spaces, dashes and capitals that a person typed."""
     return _CODE_SIGNS.sub("", typed).lower()
 
 
@@ -202,12 +202,12 @@ def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
 
 
 def covers(owned: Iterable[str], requested: Iterable[str]) -> bool:
-    """Whether who holds some scopes may give others away."""
+    """Whether a caller with some scopes may grant others."""
     return expand_scopes(requested) <= expand_scopes(owned)
 
 
 def validate_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
-    """Return scopes, each once; raises Invalid naming those that are none."""
+    """Return scopes, each once; raises Invalid naming unknown ones."""
     names = tuple(dict.fromkeys(word.strip().lower() for word in scopes if word.strip()))
     unknown = [word for word in names if word not in SCOPES]
     if unknown:
@@ -224,7 +224,7 @@ def validate_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
 
 
 def validate_token_name(given: str) -> str:
-    """Return the name of a token in one line; raises Invalid."""
+    """Return the name of a token on one line; raises Invalid."""
     name = one_line(given)
     if len(name) > MAX_NAME_CHARS:
         raise Invalid(InvalidField("name", f"is longer than {MAX_NAME_CHARS} characters"))

@@ -27,7 +27,7 @@ _SYSTEMS: Final = (
 
 
 def describe_browser(agent: str) -> str:
-    """Return `Firefox on Linux`; of an unknown browser, the beginning of its User-Agent."""
+    """Return `Firefox on Linux`; for an unknown browser, the beginning of its User-Agent."""
     names = [_first_match(each, agent) for each in (_BROWSERS, _SYSTEMS)]
     known = " on ".join(name for name in names if name)
     return known or shorten(one_line(agent), BROWSER_CHARS) or UNKNOWN

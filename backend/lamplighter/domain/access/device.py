@@ -1,4 +1,4 @@
-"""What a push subscription of a browser may be, before it becomes a device."""
+"""Validation of a browser's push subscription, before it becomes a device."""
 
 import base64
 import binascii
@@ -25,12 +25,12 @@ PUSH_SERVICES: Final = (
     "push.apple.com",
     "notify.windows.com",
 )
-"""The services of the common browsers; theirs are all names below these."""
+"""The push services of the common browsers; their hosts are these names or below."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a browser subscribed with; `replaces` is the endpoint that it had before."""
+    """The subscription of a browser; `replaces` is its previous endpoint."""
 
     endpoint: str
     p256dh: str
@@ -54,7 +54,7 @@ def decode_key(text: str) -> bytes:
 
 
 def endpoint_host(endpoint: str) -> str:
-    """Return the host of a push service's address; raises Invalid unless it can be one."""
+    """Return the host of a push service's URL; raises Invalid if the URL cannot be one."""
     with suppress(ValueError):
         parts = urlsplit(endpoint)
         host = (parts.hostname or "").lower()
@@ -65,7 +65,7 @@ def endpoint_host(endpoint: str) -> str:
 
 
 def validate_keys(p256dh: str, auth: str) -> None:
-    """Raise Invalid unless these are the keys of a subscription."""
+    """Raise Invalid unless both are valid keys of a subscription."""
     sizes = {"p256dh": (p256dh, PUBLIC_KEY_BYTES), "auth": (auth, SECRET_BYTES)}
     for name, (text, size) in sizes.items():
         found = b""

@@ -1,4 +1,4 @@
-"""The approval: one person's yes to one command of one session, used once."""
+"""Approvals: a person's approval of one command of one session, used once."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -44,14 +44,14 @@ TRANSITIONS: Final[Mapping[ApprovalState, frozenset[ApprovalState]]] = {
     ),
     ApprovalState.APPROVED: frozenset({ApprovalState.USED, ApprovalState.WITHDRAWN}),
 }
-"""What may become of an approval; what is not in here is final."""
+"""The possible next states of an approval; states without an entry are final."""
 
 OPEN_STATES: Final = tuple(TRANSITIONS)
 _BECAME: Final = {ApprovalState.USED: "approved"}
 
 
 def can_become(before: ApprovalState, state: ApprovalState) -> bool:
-    """Whether an approval may come from one state to another."""
+    """Whether an approval may change from one state to another."""
     return state in TRANSITIONS.get(before, ())
 
 
@@ -65,9 +65,9 @@ class ApprovalChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAnswer:
-    """A person's answer; `argv` is what an edit writes instead, None leaves the command as it is.
+    """A person's answer; `argv` is the edited command, None leaves the command as it is.
 
-    The session is told the note.
+    The session receives the note.
     """
 
     choice: ApprovalChoice
@@ -77,7 +77,7 @@ class ApprovalAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionRequest:
-    """What a session wants to do, and why, in its own words."""
+    """An action that a session requests, with the session's reason."""
 
     service: str
     action: ActionKind
@@ -88,7 +88,7 @@ class ActionRequest:
 
     @property
     def bound(self) -> tuple[str, str, tuple[str, ...], str | None]:
-        """Return what an approval is bound to; another reason is not another request."""
+        """Return the fields that an approval is bound to; another reason is not another request."""
         return self.service, self.name, self.argv, self.directory
 
     def __str__(self) -> str:
@@ -97,10 +97,10 @@ class ActionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """One case for a person; `masked_argv` is its argv without what is secret in it.
+    """One request for a person; `masked_argv` is its argv with secrets masked.
 
-    `edited` says that the argv is a person's, `memories` are those about the service
-    that its session was told, `use_id` tells what came of it.
+    `edited` is whether a person wrote the argv, `memories` are those about the service in the
+    session's prompt, `use_id` references the outcome.
     """
 
     id: int
@@ -127,7 +127,7 @@ class Approval:
 
     @property
     def became(self) -> str:
-        """Return the decision and who made it."""
+        """Return the decision and its author."""
         word = _BECAME.get(self.state, str(self.state))
         by = f" by {self.decided_by}" if self.decided_by else ""
         return f"{word}{by}{' and run' if self.state is ApprovalState.USED else ''}"
@@ -139,7 +139,7 @@ class Approval:
 
     @property
     def abandoned(self) -> bool:
-        """Whether it was withdrawn only because its session could not wait for it any more."""
+        """Whether the approval was withdrawn only because its session could no longer wait."""
         return self.state is ApprovalState.WITHDRAWN and self.note in (SUPERVISOR_GONE, ABANDONED)
 
     @property
@@ -159,7 +159,7 @@ class Approval:
         return now >= self.expires_at
 
     def seconds_left(self, *, now: datetime) -> float:
-        """Return the seconds until the approval expires; 0 when it is decided."""
+        """Return the seconds until the approval expires; 0 if it is decided."""
         if self.state is not ApprovalState.OPEN:
             return 0.0
         return max(0.0, round((self.expires_at - now).total_seconds(), 1))
@@ -168,9 +168,9 @@ class Approval:
 def refusal_reason(
     each: Approval, *, session_id: int, declared: Action | None, now: datetime
 ) -> str:
-    """Return why an approval permits nothing now; empty when it permits its command once.
+    """Return why an approval permits nothing now; empty if it permits its command once.
 
-    `declared` is its action in services.yaml now, None when it was removed.
+    `declared` is its action in the current services.yaml, None if it was removed.
     """
     if each.state is not ApprovalState.APPROVED:
         return f"approval {each.id} is {each.state}"
@@ -201,7 +201,7 @@ def describe_request(each: Approval, *, now: datetime) -> str:
 
 
 def describe_result(each: Approval) -> str:
-    """Return the decision on an approval, in the words its session gets."""
+    """Return the decision on an approval, as text for its session."""
     note = f": {each.note}" if each.note else ""
     match each.state:
         case ApprovalState.DENIED:
@@ -235,10 +235,10 @@ def validate_answer(answer: ApprovalAnswer) -> list[InvalidField]:
 
 
 def restore_masked(argv: Sequence[str], approval: Approval) -> tuple[str, ...]:
-    """Return words that a person wrote with what was masked in them as it is.
+    """Return a person's argv with its masked secrets restored.
 
-    Raises Invalid where two that look the same are masked, and which is meant
-    cannot be told by their places.
+    Raises Invalid if two different secrets look the same and their positions do not distinguish
+    them.
     """
     pairs = [*zip(approval.masked_argv, approval.argv, strict=True)]
     restored: list[str] = []

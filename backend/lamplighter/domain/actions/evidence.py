@@ -11,14 +11,14 @@ from lamplighter.domain.text import one_line
 
 @dataclass(frozen=True, slots=True)
 class RecoveryTime:
-    """How many seconds a service took to be healthy after a use of its cooldown."""
+    """The seconds until a service was healthy after a use of its cooldown."""
 
     use_id: int
     seconds: float
 
 
 def parse_evidence(record: Mapping[str, Any]) -> CheckResult | Finding | RecoveryTime | None:
-    """Return what a structured tool result tells; None when it is nothing we keep."""
+    """Return the evidence in a structured tool result; None for a result that is not stored."""
     match record:
         case {"service": str(service), "check": str(name), "kind": str(kind), "ok": bool(ok)}:
             return _parse_check_result(record, service, name, kind, ok=ok)

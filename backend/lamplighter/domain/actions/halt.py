@@ -6,14 +6,14 @@ from enum import StrEnum
 from typing import Final
 
 FILE: Final = "HALT"
-"""The file of the home that halts everything while it is there; its text is the reason."""
+"""The file in the home directory that halts Lamplighter while it exists; its text is the reason."""
 
 FILE_PULLED: Final = f"the file {FILE}"
 MAX_REASON_CHARS: Final = 500
 
 
 class HaltSource(StrEnum):
-    """How everything was halted: by a row of the database, or by the file."""
+    """The source of a halt: a row of the database, or the file."""
 
     ROW = "row"
     FILE = "file"
@@ -34,7 +34,7 @@ class Halt:
 
     @property
     def description(self) -> str:
-        """Return who halted Lamplighter, and why."""
+        """Return the author of the halt, and the reason."""
         why = f": {self.reason.rstrip('.')}" if self.reason else ""
         return f"Halted by {self.pulled_by}{why}."
 

@@ -116,7 +116,7 @@ def _planned_outcome(records: SessionRecords) -> SessionOutcome | None:
 def _last_use_outcome(
     records: SessionRecords, outcome: UseOutcome, state: OutcomeState, template: str
 ) -> SessionOutcome | None:
-    """Name the last use where each of them ended in one way."""
+    """Name the last use if all of them ended the same way."""
     uses = [use for use in records.uses if use.outcome is not UseOutcome.UNNEEDED]
     if not uses or any(use.outcome is not outcome for use in uses):
         return None
@@ -144,7 +144,7 @@ def _healthy_outcome(records: SessionRecords) -> SessionOutcome | None:
 
 
 def _failing_services(records: SessionRecords) -> dict[str, str]:
-    """Return what failed at the end: by the checks, else by what was reported or escalated."""
+    """Return the services that failed at the end, by checks, else by reports and escalations."""
     newest = _latest_results(records.results)
     checked = {normalize_service_name(result.service) for result in newest}
     escalated = [

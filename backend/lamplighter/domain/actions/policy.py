@@ -113,7 +113,7 @@ def decide(chosen: RequestedAction, facts: PolicyFacts, *, now: datetime) -> Pol
 
 
 def stop_reason(facts: PolicyFacts) -> str:
-    """Return why a session may run nothing now, not even a check; empty when it may."""
+    """Return why a session may run nothing now, not even a check; empty if it may."""
     if not facts.alive:
         return SESSION_OVER
     if facts.halted:
@@ -133,5 +133,5 @@ def _limit_reason(chosen: RequestedAction, facts: PolicyFacts, *, now: datetime)
 
 
 def quote_name(name: str) -> str:
-    """Return a name that a session gave, quoted and shortened."""
+    """Return a name from a session, quoted and shortened."""
     return repr(shorten(one_line(name), 80))

@@ -10,7 +10,7 @@ HEALTHY_AGAIN = "healthy again before the action ran"
 
 
 def is_answering(results: Sequence[CheckResult]) -> bool:
-    """Whether a service answers: by HTTP where it has such a check, else by any handshake."""
+    """Whether a service answers: by HTTP if it has such a check, else by any handshake."""
     http = [each for each in results if each.kind == "http"]
     return any(each.answered for each in http or results)
 
@@ -32,7 +32,7 @@ def repairable_checks(action: Action, results: Sequence[CheckResult]) -> list[Ch
 
 
 def no_repair_reason(service: Service, action: Action, results: Sequence[CheckResult]) -> str:
-    """Say why an action would do no good now; empty when it may repair something."""
+    """Return why an action would not help now; empty if it may repair something."""
     if not service.checks or repairable_checks(action, results):
         return ""
     failing = [f"{each.name}: {one_line(each.detail)}" for each in results if not each.ok]

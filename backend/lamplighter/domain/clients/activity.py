@@ -17,7 +17,7 @@ _ENDED: Final = ("completed", "deleted")
 
 
 class ActivityKind(StrEnum):
-    """What a session worked on."""
+    """The kind of a session's activity."""
 
     FILE = "file"
     TASK = "task"
@@ -40,7 +40,7 @@ class SessionActivity:
 
 @dataclass(frozen=True, slots=True)
 class ActivityReport:
-    """What one tool event says of a file or a task; an empty `text` keeps the earlier one.
+    """The content of one tool event about a file or a task; an empty `text` leaves the earlier one.
 
     `done` None leaves it as it is.
     """

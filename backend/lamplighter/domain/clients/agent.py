@@ -1,4 +1,4 @@
-"""The agent: a named client with its own project and settings of its memory."""
+"""Agents: named clients, each with a project and memory settings."""
 
 import re
 from collections.abc import Iterable
@@ -17,11 +17,10 @@ NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 class Agent:
     """Permissions and context of one client, with the switches of agentops-memory.
 
-    `context_limit` is how many observations it is told a turn, 0 to 50. Without
-    `auto_save` it has no mem_save, without `auto_search` no mem_search, without
-    `auto_summarize` its sessions end without a summary. `memory_url` is the memory
-    service it uses in the place of this one, empty for this one; `memory_token` is what
-    it shows there.
+    `context_limit` is the number of observations included per turn, 0 to 50. Without `auto_save`
+    the agent has no mem_save, without `auto_search` no mem_search, without `auto_summarize` its
+    sessions end without a summary. `memory_url` is another memory service to use instead of this
+    one, empty for this one; `memory_token` is the token for that service.
     """
 
     name: str
@@ -36,7 +35,7 @@ class Agent:
 
     @property
     def reads(self) -> str:
-        """The project that it keeps its knowledge in."""
+        """The project of the agent's knowledge."""
         return self.project or self.name
 
 
@@ -46,7 +45,7 @@ def silent_agents(agents: Iterable[Agent]) -> frozenset[str]:
 
 
 def validate_agent_name(given: str) -> str:
-    """Return the name of an agent as it is kept; raises Invalid."""
+    """Return the name of an agent normalized for storage; raises Invalid."""
     name = given.strip().lower()
     if not NAME.fullmatch(name):
         rule = (
@@ -58,13 +57,13 @@ def validate_agent_name(given: str) -> str:
 
 
 def find_agent(agents: Iterable[Agent], name: str) -> Agent:
-    """Return an agent by its name; one without settings has every default."""
+    """Return an agent by its name; an agent without settings has all defaults."""
     name = name.strip().lower()
     return next((each for each in agents if each.name == name), Agent(name=name))
 
 
 def require_local(agent: Agent) -> Agent:
-    """Return an agent whose knowledge is here; raises Conflict, saying where it is."""
+    """Return an agent that stores its knowledge here; raises Conflict naming the other service."""
     if agent.memory_url:
         raise Conflict(
             f"The agent {agent.name} stores its knowledge at {agent.memory_url} (memory_url "

@@ -1,7 +1,7 @@
 """The prompt block of an agent before a turn: `<memory:sessions>` and `<memory:context>`.
 
-The form is AgentOps', byte for byte, so that its agents read ours; what is remembered
-cannot end a block, begin another one or stand as a heading.
+The form is AgentOps', byte for byte, which lets its agents read Lamplighter's blocks; the text of a
+memory cannot end a block, begin another one or form a heading.
 """
 
 import re
@@ -21,7 +21,7 @@ QUERY_CHARS: Final = 500
 CONTENT_CHARS: Final = 300
 SESSIONS: Final = 3
 SESSIONS_SHARE: Final = 4
-"""A fourth of a budget may go to the summaries of sessions."""
+"""The summaries of sessions may use a fourth of a budget."""
 
 FRAME: Final = "<memory:context>\n</memory:context>\n"
 CUT: Final = "..."
@@ -53,7 +53,7 @@ class IncludedMemory:
 
 
 def render_block(summaries: Iterable[str], memories: Sequence[IncludedMemory]) -> str:
-    """Return both blocks as text; empty where there is nothing to tell."""
+    """Return both blocks as text; empty if there is nothing to include."""
     lines: list[str] = []
     said = [f"- {_escape_tags(each)}" for each in summaries if each.strip()]
     if said:
@@ -71,10 +71,10 @@ def pack_block(
     terms: Collection[str] = (),
     names: Mapping[int, str] | None = None,
 ) -> tuple[str, list[IncludedMemory]]:
-    """Return both blocks within a budget of tokens, and the memories that are in them.
+    """Return both blocks within a budget of tokens, and the memories in them.
 
-    Each memory has its whole text while there is room, else the passage that answers best;
-    each line has its day, and who said it or in which session where that is known.
+    Each memory has its whole text while there is room, otherwise the best passage; each line has
+    its day, and its speaker or session if known.
     """
     summaries = [_summary(each) for each in sessions if each.summary.strip()]
     room = budget * CHARS_PER_TOKEN - len(render_block(("x",), [])) - len(FRAME)
@@ -118,7 +118,7 @@ def _head(memory: Memory, session: str) -> str:
 
 
 def quote_remote(text: str) -> str:
-    """Return a context that a service elsewhere wrote as one text, as a block of ours."""
+    """Return a context that another service wrote as one text, as a block of this form."""
     said = [
         f"- {_escape_tags(each.lstrip(_MARKS))}" for each in text.splitlines() if each.strip(_MARKS)
     ]
@@ -128,7 +128,7 @@ def quote_remote(text: str) -> str:
 def render_line(each: IncludedMemory) -> str:
     """Return a memory as a line of the block: always one line, never a marker or a tag.
 
-    A title that its words begin with is not said twice.
+    A title that begins the text is not repeated.
     """
     memory, said = each.memory, _escape_tags(each.content)
     title = _escape_tags(memory.title)
@@ -138,9 +138,9 @@ def render_line(each: IncludedMemory) -> str:
 
 
 def shorten_content(text: str, looked_for: Collection[str] = ()) -> str:
-    """Return the text of a memory as far as it is included for an agent.
+    """Return the text of a memory as included for an agent.
 
-    Of more than 300 characters the first, unless others hold more of the words of its query.
+    Of more than 300 characters the first 300, unless others contain more words of the query.
     """
     start, end = find_excerpt(text, looked_for, CONTENT_CHARS)
     return f"{CUT if start else ''}{text[start:end]}{CUT if end < len(text) else ''}"
@@ -149,7 +149,7 @@ def shorten_content(text: str, looked_for: Collection[str] = ()) -> str:
 def explain_placements(
     memories: Sequence[IncludedMemory], left_out: Iterable[tuple[Memory, str]]
 ) -> list[Placement]:
-    """Return why each memory that was chosen among is in the block or out of it."""
+    """Return why each candidate memory is in the block or not."""
     chosen = [
         Placement(each.memory, render_line(each), REASONS[each.method], position=at, rank=at)
         for at, each in enumerate(memories)

@@ -16,7 +16,7 @@ CUT: Final = "... [truncated]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientPrompt:
-    """What a user asked in a session of a client."""
+    """A prompt of a user in a session of a client."""
 
     id: int
     session_id: int
@@ -27,7 +27,7 @@ class ClientPrompt:
 
 
 def admit_prompt(content: str, redact: "Redact") -> str:
-    """Return a prompt as it may be kept: masked, and cut where it is very long; raises Invalid."""
+    """Return a prompt for storage: masked, and truncated if it is very long; raises Invalid."""
     words = clean_lines(redact(without_private(content)))
     if not words:
         raise Invalid(InvalidField("content", "must not be empty"))

@@ -11,7 +11,7 @@ from lamplighter.domain.text import shorten
 
 MAX_DIGESTS: Final = 3
 DIGEST_CHARS: Final = 800
-"""The most characters of one digest: 200 tokens."""
+"""The maximum number of characters of one digest: 200 tokens."""
 
 BUDGET_SHARE: Final = 4
 """The digests take at most a quarter of the budget of the context."""
@@ -25,7 +25,7 @@ HEADING: Final = "### Last sessions"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionDigest:
-    """What a session was about; `current` is the session that reads it, after a compaction."""
+    """The content of a session; `current` marks the session that reads it after a compaction."""
 
     session_id: int
     started_at: datetime
@@ -37,12 +37,12 @@ class SessionDigest:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to say about it."""
+        """Whether the digest has no content."""
         return not (self.task or self.files or self.decisions or self.open_ends)
 
 
 def open_question(response: str) -> str:
-    """Return the question that an answer ends with; empty where it ends with none."""
+    """Return the question at the end of an answer; empty if there is none."""
     last = response.rstrip().rpartition("\n")[2].strip()
     return last if last.endswith("?") else ""
 
@@ -64,7 +64,7 @@ def render_digest(digest: SessionDigest, room: int = DIGEST_CHARS) -> str:
 
 
 def render_digests(digests: Sequence[SessionDigest], budget: int) -> str:
-    """Return the section of the last sessions for a budget in tokens; empty without any."""
+    """Return the section of the last sessions for a budget in tokens; empty if there are none."""
     recent = [each for each in digests if not each.empty][:MAX_DIGESTS]
     room = budget * CHARS_PER_TOKEN // BUDGET_SHARE - len(HEADING) - 1
     lines: list[str] = []

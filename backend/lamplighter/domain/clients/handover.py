@@ -1,4 +1,4 @@
-"""The transcript of an interactive session, where its user hands it over: the texts in it."""
+"""The texts of an interactive session's transcript, which its hook sends."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -9,7 +9,7 @@ from lamplighter.domain.text import comparison_key, content_hash, shorten
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 SYNTHETIC: Final = "<synthetic>"
-"""The model of messages that Claude Code itself writes."""
+"""The model name of messages that Claude Code itself writes."""
 
 INSERTED: Final = ("isMeta", "isSidechain", "isCompactSummary")
 """The marks of lines that Claude Code inserts; the summary at a compaction quotes tools."""
@@ -20,12 +20,12 @@ KEY_CHARS: Final = 100
 
 
 def repeats_prompt(text: str, prompt: str) -> bool:
-    """Return whether the message of a transcript is a prompt that its hook has sent too."""
+    """Return whether a message of a transcript is a prompt that the hook has sent too."""
     return comparison_key(text) == comparison_key(shorten(prompt, MESSAGE_CHARS))
 
 
 def blank_key(prompt: str) -> str:
-    """Return the key of the message that replaces a prompt which was deleted permanently."""
+    """Return the key of the message that replaces a permanently deleted prompt."""
     return f"deleted:{content_hash(comparison_key(shorten(prompt, MESSAGE_CHARS)))}"
 
 
@@ -34,8 +34,8 @@ def read_messages(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the key, role and text of each line that the user or the model wrote.
 
-    Tools, thinking, subagents, what Claude Code inserts, and lines from before `start` are left
-    out: a session hands over the same lines again.
+    Skips tools, thinking, subagents, lines that Claude Code inserts, and lines from before `start`:
+    a session sends the same lines repeatedly.
     """
     for line in lines:
         if not isinstance(line, dict) or any(map(line.get, INSERTED)):
@@ -50,7 +50,7 @@ def read_messages(
 
 
 def _is_before(written: Any, start: datetime) -> bool:
-    """Whether a line was written before a moment; one without a time was not."""
+    """Whether a line was written before a moment; False for a line without a time."""
     try:
         at = datetime.fromisoformat(written)
     except (TypeError, ValueError):

@@ -22,10 +22,10 @@ from lamplighter.domain.sessions.context import (
 from lamplighter.domain.text import escape_markers, one_line
 
 OUTPUT_CHARS: Final = 10_000
-"""The most that Claude Code reads from one hook; longer output goes into a file."""
+"""The maximum size that Claude Code reads from one hook; longer output goes into a file."""
 
 TEXT_CHARS: Final = 9_500
-"""The share of that for the text, encoded as JSON."""
+"""The part of that size for the text, encoded as JSON."""
 
 MEMORY_CHARS: Final = 300
 INDEX_HEADING: Final = "Index of the notebook (MEMORY.md; read_memory reads its pages)"
@@ -45,14 +45,14 @@ class ContextSection:
 
 
 def escape_line(text: str) -> str:
-    """Return words on one line that open no tag, close none and are no marker."""
+    """Return text on one line without tags or markers."""
     return _TAG.sub("< ", escape_markers(one_line(text)))
 
 
 def render_memory(
     memory: Memory, looked_for: Collection[str] = (), chars: int = MEMORY_CHARS
 ) -> str:
-    """Return the line of a memory; of a long one what holds the words that were looked for."""
+    """Return the line of a memory; of a long one, the excerpt with the words of the query."""
     title = escape_line(memory.title)
     said = escape_line(render_excerpt(one_line(memory.observation), looked_for, chars))
     words = f"{title}: {said}" if title and not said.startswith(title) else said
@@ -61,7 +61,7 @@ def render_memory(
 
 
 def fit_memory(memory: Memory, room: int) -> str:
-    """Return the line of a memory, whole where there is room for it, else its best passage."""
+    """Return the line of a memory: the whole text if there is room, otherwise the best passage."""
     chars = len(memory.observation)
     line = render_memory(memory, chars=chars)
     while (size := json_length(f"{line}\n")) > room and chars > 1:
@@ -72,7 +72,7 @@ def fit_memory(memory: Memory, room: int) -> str:
 
 
 def json_length(text: str) -> int:
-    """Return how many characters a text has as JSON; nothing in it cannot be seen."""
+    """Return the length of a text as JSON, in characters; the text has no control characters."""
     return len(text) + sum(text.count(each) for each in '"\\\n')
 
 
@@ -84,10 +84,10 @@ def fit_sections(
     budget: int = BUDGET,
     index: str = "",
 ) -> MemoryBlock:
-    """Fill what there is room for, each section in its turn, and say why the rest is out.
+    """Pack memories into the budget, from each section in turn, with the reasons for the rest.
 
-    Each memory has its whole text while there is room, else its best passage. The index of the
-    notebook comes first, unless it would take more than half of the room.
+    Each memory has its whole text while there is room, otherwise its best passage. The index of the
+    notebook comes first, unless it would use more than half of the room.
     """
     head = _with_index(head, index, budget)
     room = min(budget * CHARS_PER_TOKEN, TEXT_CHARS) - json_length(f"{head}\n\n{foot}\n")
@@ -123,7 +123,7 @@ def fit_sections(
 
 
 def _with_index(head: str, index: str, budget: int) -> str:
-    """Return the head with the index below it, each line as one of data."""
+    """Return the head with the index below it, each line escaped as data."""
     lines = "\n".join(escape_line(each).replace("## ", "#### ") for each in index.splitlines())
     most = min(budget * CHARS_PER_TOKEN, TEXT_CHARS) // 2
     fits = index and json_length(lines) <= most

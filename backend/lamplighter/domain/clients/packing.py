@@ -1,4 +1,4 @@
-"""Packing: how much of each text a budget has room for, and what a line says of its origin."""
+"""Packing: the share of each text in a budget, and the origin of a line."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,13 +7,13 @@ from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.search.ranking import utterance_date, utterance_speaker
 
 LEAST_CHARS: Final = 240
-"""A passage shorter than that says too little: rather fewer memories."""
+"""A shorter passage has too little content: fewer memories are better."""
 
 
 def allocate_chars(sizes: Sequence[int], room: int, least: int = LEAST_CHARS) -> list[int]:
-    """Return how many characters each text gets, best first: all it needs while there is room.
+    """Return the number of characters for each text, best first: all of it while there is room.
 
-    Where there is not, the long ones share what the short ones leave, and the last get nothing.
+    Otherwise the long ones share the rest that the short ones leave, and the last get nothing.
     """
     many = len(sizes)
     while many and sum(min(size, least) for size in sizes[:many]) > room:
@@ -26,7 +26,7 @@ def allocate_chars(sizes: Sequence[int], room: int, least: int = LEAST_CHARS) ->
 
 
 def origin(memory: Memory, session: str = "") -> str:
-    """Return the day of a memory and who said it, else in which session, where that is known."""
+    """Return the day of a memory and its speaker, else its session, if known."""
     spoken = utterance_speaker(memory)
     beginning = memory.observation.lstrip(" [(>*_-").startswith(spoken) if spoken else True
     who = spoken if spoken and not beginning else f"session {session}" if session else ""

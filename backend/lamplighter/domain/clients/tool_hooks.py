@@ -1,6 +1,6 @@
-"""Tool hooks: save a tool's answer where a rule applies, or add memories beside it.
+"""Tool hooks: rules that save the result of a tool, or add memories to it.
 
-Rules are an operator's. Their patterns are RE2, whose time grows with the text alone.
+Operators write the rules. Their patterns are RE2, which matches in time linear to the text.
 """
 
 import json
@@ -27,7 +27,7 @@ QUERY_CHARS: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveRule:
-    """What a tool answered is knowledge, where its answer and arguments match."""
+    """Saves the result of a tool as knowledge if its result and arguments match."""
 
     tool: str
     category: Category
@@ -39,9 +39,9 @@ class SaveRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectRule:
-    """Adds at most `limit` memories beside a tool's answer.
+    """Adds at most `limit` memories to a tool's result.
 
-    They are searched by `query`, or by the tool's arguments where it is empty.
+    They are searched by `query`, or by the tool's arguments if it is empty.
     """
 
     tool: str
@@ -50,7 +50,7 @@ class InjectRule:
     limit: int = INJECT_LIMIT
 
     def search_text(self, arguments: Mapping[str, Any]) -> str:
-        """Return what memories are searched by for one use of the tool."""
+        """Return the search text for one use of the tool."""
         return self.query or build_query(arguments)
 
 
@@ -62,11 +62,11 @@ class Hooks:
     inject: tuple[InjectRule, ...] = ()
 
     def saves(self, tool: str) -> bool:
-        """Whether any rule may keep what a tool answers."""
+        """Whether any rule may save the result of a tool."""
         return any(rule.tool == normalize_tool_name(tool) for rule in self.save)
 
     def injects(self, tool: str, arguments: str) -> InjectRule | None:
-        """Return the first rule that adds memories beside this use of a tool."""
+        """Return the first rule that adds memories to this use of a tool."""
         name = normalize_tool_name(tool)
         for rule in self.inject:
             if rule.tool == name and _search(rule.match_args, arguments) is not None:
@@ -84,26 +84,26 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """A rule that matched, and the line of the answer in which it did."""
+    """A rule that matched, and the matching line of the result."""
 
     rule: SaveRule
     line: str
 
 
 def normalize_tool_name(tool: str) -> str:
-    """Return a tool's name as rules spell it: Bash is bash, and our tools have no prefix."""
+    """Return a tool's name as in rules: lower case, without the prefix of Lamplighter's tools."""
     return tool.strip().casefold().removeprefix(OWN_TOOL_PREFIX)
 
 
 def arguments_text(arguments: Any) -> str:
-    """Return the arguments of a tool as rules see them: JSON, or the words themselves."""
+    """Return the arguments of a tool as rules match them: JSON, or the text itself."""
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False, separators=(", ", ": "), default=str)
     return str(arguments)[:ARGUMENT_CHARS]
 
 
 def match_rules(rules: Sequence[SaveRule], used: ToolCall, output: str) -> list[RuleMatch]:
-    """Return every rule that matches, but each kind of knowledge only once."""
+    """Return the matching rules, but each kind of knowledge only once."""
     name, output = normalize_tool_name(used.tool), _limit_output(output)
     matches: dict[tuple[Category, str, str], RuleMatch] = {}
     for rule in rules:
@@ -119,7 +119,7 @@ def match_rules(rules: Sequence[SaveRule], used: ToolCall, output: str) -> list[
 def build_candidate(
     hit: RuleMatch, used: ToolCall, output: str, session: Session, *, at: int
 ) -> Candidate:
-    """Return the candidate of a hit; `at` is the offset of its line in the session's file."""
+    """Return the candidate of a match; `at` is the offset of its line in the session's file."""
     words = f"{used.arguments}\n{_limit_output(output)}"
     return Candidate(
         category=hit.rule.category,
@@ -138,7 +138,7 @@ def build_candidate(
 
 
 def build_query(arguments: Mapping[str, Any]) -> str:
-    """Return what a tool was asked for, as one looks for it: the words among its arguments."""
+    """Return a search query from the arguments of a tool: the words in them."""
     return one_line(" ".join(_argument_words(arguments)))[:QUERY_CHARS]
 
 
@@ -158,7 +158,7 @@ def _limit_output(output: str) -> str:
 
 
 def _search(pattern: str, text: str) -> int | None:
-    """Return the character at which a pattern is found; no pattern is found at the beginning."""
+    """Return the character at which a pattern matches; an empty pattern matches at 0."""
     if not pattern:
         return 0
     found = _compile(pattern).search(text)

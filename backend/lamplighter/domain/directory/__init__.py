@@ -1,1 +1,1 @@
-"""Memory as code: memories as files of a directory, merged three ways."""
+"""Memory as code: memories as files of a directory, with a three-way merge."""

@@ -1,4 +1,4 @@
-"""Lint: what is wrong or doubtful with the memories of a directory."""
+"""Lint: errors and doubtful points in the memories of a directory."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,11 +22,11 @@ from lamplighter.domain.sessions.context import BlockPacker
 from lamplighter.domain.verify.claims import claims_of
 
 MAX_COMPARED: Final = 200
-"""With how many memories that share its terms a memory is compared."""
+"""The maximum number of memories with shared terms that a memory is compared with."""
 
 
 class LintLevel(StrEnum):
-    """How bad a finding is; errors fail a check."""
+    """The severity of a finding; errors fail a check."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -35,7 +35,7 @@ class LintLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class LintFinding:
-    """One finding: its file and field, its rule, and what is wrong."""
+    """One finding: its file and field, its rule, and the problem."""
 
     path: str
     rule: str
@@ -49,7 +49,7 @@ Located = Mapping[str, Memory]
 
 
 def find_contradictions(found: Located, lexicon: Lexicon) -> Iterator[LintFinding]:
-    """Find operational memories that contradict or repeat each other, and shared topic keys."""
+    """Yield findings for contradicting or repeated operational memories and shared topic keys."""
     groups: dict[tuple[str | None, str], list[tuple[str, Memory, Analysis]]] = defaultdict(list)
     keys: dict[tuple[str, str, str], str] = {}
     for path, memory in sorted(found.items()):
@@ -86,7 +86,7 @@ def _compare(group: Sequence[tuple[str, Memory, Analysis]]) -> Iterator[LintFind
 
 
 def find_orphans(found: Located, services: Services) -> Iterator[LintFinding]:
-    """Find memories of services that are not declared; nothing where none is declared."""
+    """Yield findings for memories of undeclared services; none if no service is declared."""
     declared = services.folded_names
     for path, memory in found.items():
         if declared and memory.service and memory.service.casefold() not in declared:
@@ -95,7 +95,7 @@ def find_orphans(found: Located, services: Services) -> Iterator[LintFinding]:
 
 
 def find_over_budget(found: Located, budget: int) -> Iterator[LintFinding]:
-    """Find memories that do not fit in the prompt of a check of all services."""
+    """Yield findings for memories that do not fit in the prompt of a check of all services."""
     paths = {id(memory): path for path, memory in found.items()}
     eligible = [
         each
@@ -113,7 +113,7 @@ def find_over_budget(found: Located, budget: int) -> Iterator[LintFinding]:
 
 
 def find_unverifiable(found: Located) -> Iterator[LintFinding]:
-    """Find memories that state nothing which a verification can test."""
+    """Yield findings for memories without a claim that a verification can test."""
     for path, memory in found.items():
         if not claims_of(memory.observation, service=memory.service):
             text = "states nothing that `lamplighter verify` can test"
@@ -121,7 +121,7 @@ def find_unverifiable(found: Located) -> Iterator[LintFinding]:
 
 
 def find_secrets(texts: Mapping[str, str], redact: Callable[[str], str]) -> Iterator[LintFinding]:
-    """Find files with text that would be masked."""
+    """Yield findings for files with text that would be masked."""
     for path, text in texts.items():
         line = _first_difference(text.splitlines(), redact(text).splitlines())
         if line is not None:

@@ -1,4 +1,4 @@
-"""The three-way merge of a directory, of the memories, and of what both were at last."""
+"""The three-way merge of a directory, the memories, and their last common state."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -18,7 +18,7 @@ class Side(StrEnum):
 
 
 class FileAction(StrEnum):
-    """What applying a file does to the database."""
+    """The effect of a file on the database."""
 
     CREATE = "create"
     CHANGE = "change"
@@ -27,7 +27,7 @@ class FileAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BaseFile:
-    """A file as it was at the last export or apply: its memory, and its values."""
+    """A file in its state at the last export or apply: its memory, and its values."""
 
     memory_id: MemoryId
     values: Values
@@ -35,7 +35,7 @@ class BaseFile:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a file changes: the values to set, by their names."""
+    """The changes from a file: the values to set, by their names."""
 
     path: str
     action: FileAction
@@ -45,10 +45,10 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class FileConflict:
-    """A file that cannot be applied, and why.
+    """A file that cannot be applied, and the reason.
 
-    Where both sides changed the text of a memory, `memory_id` is that one and `text` what the
-    file states.
+    If both sides changed the text of a memory, `memory_id` is that memory and `text` the text in
+    the file.
     """
 
     path: str
@@ -59,9 +59,9 @@ class FileConflict:
 
 @dataclass(slots=True)
 class DirectoryMerge:
-    """The result of a merge: the changes of the database, and the files that cannot be applied.
+    """The result of a merge: the changes to the database, and the files that cannot be applied.
 
-    `memories` are the memories of the files that are there.
+    `memories` are the memories of the existing files.
     """
 
     changes: list[FileChange] = field(default_factory=list)
@@ -85,9 +85,9 @@ def merge_directory(
 ) -> DirectoryMerge:
     """Merge the files into the memories; edits of both sides survive.
 
-    `memories` are those that an export would write. A conflict is what both sides changed to
-    different values; `prefer` decides conflicts. `judged` are texts of files that a person
-    decided on in a review: of these the memory is right.
+    `memories` are those that an export would write. A conflict is a field that both sides changed
+    to different values; `prefer` decides conflicts. `judged` are texts of files that a person
+    decided in a review: for these the memory is right.
     """
     merge = _Merge(prefer, judged)
     base = _follow_moves(base, files)
@@ -108,7 +108,7 @@ def merge_directory(
 
 
 def _follow_moves(base: Mapping[str, BaseFile], files: Mapping[str, Values]) -> dict[str, BaseFile]:
-    """Return the base with the new paths of files that were only moved."""
+    """Return the base with the new paths of files that only moved."""
     gone: dict[Any, list[str]] = defaultdict(list)
     for path in sorted(base.keys() - files.keys()):
         gone[_key(base[path].values)].append(path)
@@ -131,7 +131,7 @@ class _Merge:
     result: DirectoryMerge = field(default_factory=DirectoryMerge)
 
     def add(self, path: str, stated: Values, free: dict[MemoryId, Values]) -> None:
-        """Bind a new file to the memory with its words, or create one."""
+        """Bind a new file to the memory with the same text, or create one."""
         same = [number for number, each in free.items() if _key(each) == _key(stated)]
         if not same:
             self.result.changes.append(FileChange(path, FileAction.CREATE, values=stated))
@@ -140,7 +140,7 @@ class _Merge:
         self.change(path, min(same), None, stated, now)
 
     def remove(self, path: str, base_file: BaseFile, now: Values | None) -> None:
-        """Remove the memory of a file that is gone, unless it was changed since."""
+        """Remove the memory of a deleted file, unless the memory changed since."""
         if now is None:
             return
         changed = [name for name in EDITABLE if now[name] != base_file.values[name]]
@@ -150,7 +150,7 @@ class _Merge:
             self.result.changes.append(FileChange(path, FileAction.REMOVE, base_file.memory_id))
 
     def revive(self, path: str, base_file: BaseFile, stated: Values) -> None:
-        """A memory that is gone stays so, unless its file was changed since."""
+        """Leave a deleted memory deleted, unless its file changed since."""
         if all(stated[name] == base_file.values[name] for name in EDITABLE):
             self.result.memories[path] = base_file.memory_id
         elif self.prefer is None:
@@ -188,14 +188,14 @@ class _Merge:
             self.result.changes.append(FileChange(path, FileAction.CHANGE, number, changes))
 
     def conflict(self, path: str, message: str) -> None:
-        """Note a file that is not applied."""
+        """Record a file that is not applied."""
         self.result.conflicts.append(FileConflict(path, message))
 
 
 def _merge_fields(
     base: Values | None, stated: Values, now: Values
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return what the file changes, and the fields that both sides changed."""
+    """Return the changes from the file, and the fields that both sides changed."""
     changes: dict[str, Any] = {}
     conflicts: list[str] = []
     for name in EDITABLE:
@@ -209,9 +209,9 @@ def _merge_fields(
 
 
 def _strength(base: Values | None, stated: Values, now: Values) -> dict[str, Any] | None:
-    """Return what the file changes of confidence and dates; None for a conflict.
+    """Return the file's changes to confidence and dates; None for a conflict.
 
-    Where another database confirmed the memory too, the later confirmation wins.
+    If another database confirmed the memory too, the later confirmation wins.
     """
     there, here = ({name: each[name] for name in STRENGTH} for each in (now, stated))
     before = None if base is None else {name: base[name] for name in STRENGTH}
@@ -237,4 +237,4 @@ FILE_NAMES: Final = {
     "verified_at": "verified",
     "expires_at": "expires",
 }
-"""The names of fields in a file, where they differ from those of a memory."""
+"""The names of fields in a file, if they differ from those of a memory."""

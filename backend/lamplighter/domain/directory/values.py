@@ -1,4 +1,4 @@
-"""The values of a memory that its file states, and the name of the file."""
+"""The values of a memory in its file, and the name of the file."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ EDITABLE: Final = (
     "trust",
 )
 STRENGTH: Final = ("confidence", "updated_at", "decayed_weeks", "verified_at")
-"""The values that sessions change: they are merged as one."""
+"""The values that sessions change; they are merged together."""
 
 CONSTANT: Final = ("source", "kind", "distilled", "created_at")
 FIELDS: Final = (*EDITABLE, *STRENGTH, *CONSTANT)
@@ -48,14 +48,14 @@ DEFAULTS: Final[Values] = MappingProxyType(
         "created_at": None,
     }
 )
-"""What a file without a value states."""
+"""The values that a file omits."""
 
 NAME_WORDS: Final = 8
 _WORD: Final = re.compile(r"\w+")
 
 
 def values_of(memory: Memory) -> Values:
-    """Return the values of a memory that its file states."""
+    """Return the values of a memory for its file."""
     found = {name: getattr(memory, name) for name in FIELDS}
     found["observation"] = normalize_text(memory.observation)
     found["kind"] = None if memory.kind is kind_of(memory.category) else memory.kind
@@ -63,18 +63,18 @@ def values_of(memory: Memory) -> Values:
 
 
 def normalize_text(text: str) -> str:
-    """Return a text as a file keeps it: one form of line break, none at its ends."""
+    """Return a text normalized for a file: one form of line break, none at its ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def candidate_from(values: Values) -> Candidate:
-    """Return the candidate that a file states."""
+    """Return the candidate for the values of a file."""
     stated = {name: values[name] for name in CANDIDATE_FIELDS if name in FIELDS}
     return Candidate(**stated, tier=0, session_id=None)
 
 
 def memory_from(values: Values, admitted: Candidate, *, now: datetime) -> Memory:
-    """Return the memory that a file states, in the words that were admitted."""
+    """Return the memory for the values of a file, with the admitted text."""
     created = values["created_at"] or now
     stated = {name: values[name] for name in FIELDS}
     cleaned = {name: getattr(admitted, name) for name in EDITABLE if name in CANDIDATE_FIELDS}
@@ -98,8 +98,8 @@ def assign_paths(
 ) -> dict[MemoryId, str]:
     """Return the path of each memory; `existing_paths` are the paths that memories already have.
 
-    A new path follows from the memory alone: PROJECT/SERVICE/WORDS.md. Two of one name are
-    numbered in the order in which they were created.
+    A new path depends on the memory alone: PROJECT/SERVICE/WORDS.md. Two with the same name are
+    numbered in the order of creation.
     """
     used = set(existing_paths)
     paths = {MemoryId(number): path for path, number in existing_paths.items()}

@@ -1,1 +1,1 @@
-"""The knowledge graph: what projects are made of, who works on them, and what was decided."""
+"""The knowledge graph: the parts of projects, the people who work on them, and decisions."""

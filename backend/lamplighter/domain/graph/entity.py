@@ -13,17 +13,17 @@ from lamplighter.domain.memory.memory import GLOBAL, PROJECT
 from lamplighter.domain.text import one_line
 
 EVERYWHERE: Final = ""
-"""The project of an entity that global memories name: every project reads it."""
+"""The project of an entity that global memories name: visible to every project."""
 
 RATIONALE: Final = "rationale"
-"""The property of a decision that says why."""
+"""The property of a decision with its reason."""
 
 MAX_PROPERTIES: Final = 50
 MAX_PROPERTY_CHARS: Final = 2_000
 
 
 class EntityKind(StrEnum):
-    """What an entity is."""
+    """The kind of an entity."""
 
     DECISION = "decision"
     PROJECT = "project"
@@ -35,7 +35,7 @@ class EntityKind(StrEnum):
 
 
 class RelationshipKind(StrEnum):
-    """How one entity relates to another, read from source to target."""
+    """The relation of one entity to another, read from source to target."""
 
     WORKS_ON = "works_on"
     DEPENDS_ON = "depends_on"
@@ -48,7 +48,7 @@ class RelationshipKind(StrEnum):
 
 
 class EvidenceSource(StrEnum):
-    """Where an entity or a relationship comes from."""
+    """The source of an entity or a relationship."""
 
     OPERATOR = "operator"
     MEMORY = "memory"
@@ -60,9 +60,9 @@ class EvidenceSource(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """A node. It is current unless it was deleted, merged, or nothing mentions it any more.
+    """A node, current unless it was deleted or merged, or is no longer mentioned.
 
-    `scope` global with the project EVERYWHERE is what global memories name.
+    `scope` global with the project EVERYWHERE is for entities that global memories name.
     """
 
     id: int
@@ -81,16 +81,16 @@ class Entity:
 
     @property
     def current(self) -> bool:
-        """Whether it is part of the graph now."""
+        """Whether the entity is part of the graph now."""
         return self.valid_to is None and self.merged_into is None and self.deleted_at is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relationship:
-    """An edge between two entities, valid from a moment until another one, or still.
+    """An edge between two entities, valid from `valid_from` until `valid_to`, or still valid.
 
-    `named_source_id` and `named_target_id` are the entities as the evidence names them,
-    `source_id` and `target_id` those that they are merged into.
+    `named_source_id` and `named_target_id` are the entities that the evidence names, `source_id`
+    and `target_id` those that they are merged into.
     """
 
     id: int
@@ -114,7 +114,7 @@ class Relationship:
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity:
-    """An entity as a text names it."""
+    """An entity as named in a text."""
 
     name: str
     kind: EntityKind
@@ -133,7 +133,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What a text states: entities, relationships, and other names of an entity."""
+    """The statements of a text: entities, relationships, and other names of an entity."""
 
     entities: tuple[NamedEntity, ...] = ()
     claims: tuple[Claim, ...] = ()
@@ -141,7 +141,7 @@ class Extraction:
 
 
 def admit_name(name: str, where: str = "name") -> str:
-    """Return the name of an entity as it is stored, on one line; raises Invalid."""
+    """Return the name of an entity, cleaned for storage, on one line; raises Invalid."""
     name = one_line(name)
     if not fold_name(name):
         raise Invalid(InvalidField(where, "must contain a letter or a digit"))
@@ -151,7 +151,7 @@ def admit_name(name: str, where: str = "name") -> str:
 
 
 def admit_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return properties as they are stored; raises Invalid."""
+    """Return properties, validated for storage; raises Invalid."""
     if len(properties) > MAX_PROPERTIES:
         raise Invalid(InvalidField("properties", f"must be at most {MAX_PROPERTIES}"))
     for name, value in properties.items():

@@ -1,7 +1,7 @@
-"""Extraction without a model: rules over one sentence state entities and relationships.
+"""Extraction without a model: rules over one sentence find entities and relationships.
 
-A rule is a pattern over the masked sentence. Its subject has to begin a clause and its object to
-end one, so that negations, guesses and reported speech do not match.
+A rule is a pattern over the masked sentence. Its subject must begin a clause and its object must
+end one: negations, guesses and reported speech do not match.
 """
 
 import re
@@ -35,7 +35,7 @@ from lamplighter.domain.tables import read_table
 from lamplighter.domain.text import one_line, shorten
 
 MAX_CHARS: Final = 4_000
-"""How much of a text is read."""
+"""The number of characters that are read."""
 
 MAX_DECISION_CHARS: Final = 150
 STATED: Final = 0.7
@@ -60,10 +60,10 @@ _CLAUSE_END: Final = re.compile(r"[.!]+$")
 
 
 class Rule(NamedTuple):
-    """A pattern over a masked sentence, with the kind that it states.
+    """A pattern over a masked sentence, with the kind of relationship that a match states.
 
-    The groups `x` and `y` are lists of names: the source and the target. Without `x` the source
-    is the service or the project that the text is about.
+    The groups `x` and `y` are lists of names: the source and the target. Without `x` the source is
+    the service or the project that the text is about.
     """
 
     kind: RelationshipKind
@@ -136,9 +136,9 @@ _TARGET_KINDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextContext:
-    """What is known of a text: its project, the service it is about, and existing entities.
+    """The context of a text: its project, its service, and the existing entities.
 
-    `decision` is the title of a text that as a whole is a decision.
+    `decision` is the title of a text that is a decision as a whole.
     """
 
     project: str = OPERATIONS
@@ -160,7 +160,7 @@ class TextContext:
 
 
 def extract(text: str, about: TextContext) -> Extraction:
-    """Return what a text states of entities and relationships; at most MAX_CHARS are read."""
+    """Return the entities and relationships that a text states; at most MAX_CHARS are read."""
     entities: dict[str, NamedEntity] = {}
     claims: dict[tuple[str, str, str], Claim] = {}
     aliases: list[tuple[str, str]] = []
@@ -183,7 +183,7 @@ def extract(text: str, about: TextContext) -> Extraction:
 
 
 def default_kinds(kind: RelationshipKind) -> tuple[EntityKind | None, EntityKind | None]:
-    """Return the kinds of the ends of a relationship whose names do not tell them."""
+    """Return the default kinds of a relationship's ends, for names that do not determine a kind."""
     source = EntityKind.DECISION if kind in (_K.DECIDED_BY, _K.CONCERNS) else None
     return _SOURCE_KINDS.get(kind, source), _TARGET_KINDS.get(kind)
 
@@ -197,7 +197,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def decision_title(category: Category, title: str, text: str) -> str | None:
-    """Return the title of a memory that as a whole is a decision, else None."""
+    """Return the title of a memory that is a decision as a whole, else None."""
     if category is not Category.DECISION:
         return None
     first = next(iter(split_sentences(text)), "")
@@ -244,7 +244,7 @@ def _named(mention: Mention, kind: EntityKind | None) -> NamedEntity:
 
 
 def _decided(masked: MaskedSentence) -> Iterator[Claim]:
-    """Return who made the decision that a sentence states, and what it concerns."""
+    """Yield the deciders and the subjects of the decision that a sentence states."""
     for match in _decision_matches(masked):
         decision = _decision_in(masked, match)
         deciders = masked.at(match.groupdict().get("x") or "")
@@ -271,7 +271,7 @@ def _decision_in(masked: MaskedSentence, match: re.Match[str]) -> NamedEntity:
 
 
 def _decision(title: str, text: str) -> NamedEntity:
-    """Return a decision with the reason that its text gives."""
+    """Return a decision with the reason from its text."""
     reasons = (_WHY.split(each, maxsplit=1) for each in split_sentences(text))
     reason = next((parts[1] for parts in reasons if len(parts) > 1), "")
     given = ((RATIONALE, _CLAUSE_END.sub("", reason)),) if reason else ()
@@ -279,7 +279,7 @@ def _decision(title: str, text: str) -> NamedEntity:
 
 
 def _whole_claims(decision: NamedEntity, masked: MaskedSentence) -> Iterator[Claim]:
-    """Return what a decision concerns: the names in its text; and who made it."""
+    """Yield the subjects of a decision, which are the names in its text, and its deciders."""
     for match in _decision_matches(masked):
         for each in masked.at(match.groupdict().get("x") or ""):
             if each.may_act:
@@ -302,7 +302,7 @@ def _clean_decision(title: str) -> str:
 
 
 def _abbreviations(masked: MaskedSentence) -> list[tuple[str, str]]:
-    """Return abbreviations in parentheses behind the name that they stand for."""
+    """Return the abbreviations in parentheses after the names that they abbreviate."""
     found = []
     for match in re.finditer(rf"({NAME_SIGN}) \(({NAME_SIGN})\)", masked.text):
         [name], [short] = masked.at(match[1]), masked.at(match[2])

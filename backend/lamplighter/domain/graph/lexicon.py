@@ -1,4 +1,4 @@
-"""Words that help to find names: tools by name, nouns that say what a name is, common words."""
+"""Words that help to find names: names of tools, nouns that classify a name, common words."""
 
 from typing import Final
 
@@ -29,7 +29,7 @@ _PLATFORMS: Final = """
 linux macos windows android ios debian alpine ubuntu safari chrome firefox edge
 """
 PLATFORMS: Final = frozenset(_PLATFORMS.split())
-"""What software works on: no person works on them in the sense of a project."""
+"""Platforms of software, which are not projects that a person works on."""
 
 _CLASS_NOUNS: Final = {
     EntityKind.SERVICE: "service api server worker daemon job gateway",
@@ -38,7 +38,7 @@ _CLASS_NOUNS: Final = {
     EntityKind.TOOL: "database library framework broker",
 }
 CLASS_NOUNS: Final = {noun: kind for kind, some in _CLASS_NOUNS.items() for noun in some.split()}
-"""Nouns after a name that say what it names: `the checkout service`."""
+"""Nouns after a name that state its kind: `the checkout service`."""
 
 ALONE: Final = {
     "frontend": EntityKind.PROJECT,
@@ -68,4 +68,4 @@ whole entire current latest internal external public local remote second third s
 other first last main next only few such each every another many more most own
 """
 GENERIC: Final = frozenset(_GENERIC.split())
-"""Words before a noun that make no name of it: `the whole team`."""
+"""Words that do not form a name with the noun after them: `the whole team`."""

@@ -1,4 +1,4 @@
-"""Names in a sentence: found, and masked by one sign each so that rules match around them."""
+"""Names in a sentence: found, and each masked by one sign for the rules around them."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -28,17 +28,17 @@ _PERSON: Final = re.compile(r"(?:[A-Z]\. )?[A-Z][a-z'’]+(?: [A-Z][a-z'’-]+){
 _DETERMINERS: Final = frozenset(("the", "our", "this", "a", "an"))
 
 KnownKinds = Callable[[str], EntityKind | None]
-"""Returns the kind of an entity that exists by its name; None where there is none."""
+"""Returns the kind of an existing entity by its name; None if there is none."""
 
 
 def nothing_known(name: str) -> EntityKind | None:
-    """Know no entity."""
+    """Return None: no entity exists."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name in a sentence; `kind` is None where the name alone does not tell."""
+    """A name in a sentence; `kind` is None if the name alone does not determine it."""
 
     name: str
     kind: EntityKind | None
@@ -47,7 +47,7 @@ class Mention:
 
     @property
     def may_act(self) -> bool:
-        """Whether it may be a person or an organization."""
+        """Whether the name may be that of a person or an organization."""
         if self.kind is not None:
             return self.kind in (EntityKind.PERSON, EntityKind.ORGANIZATION)
         return _PERSON.fullmatch(self.name) is not None
@@ -61,11 +61,11 @@ class MaskedSentence:
     mentions: tuple[Mention, ...]
 
     def at(self, signs: str) -> list[Mention]:
-        """Return the names of the signs in a part of the masked text."""
+        """Return the mentions for the signs in a part of the masked text."""
         return [self.mentions[ord(each) - FIRST_SIGN] for each in re.findall(NAME_SIGN, signs)]
 
     def unmask(self, part: str) -> str:
-        """Return a part of the masked text with the names in it."""
+        """Return a part of the masked text with its names restored."""
         return re.sub(NAME_SIGN, lambda sign: self.at(sign[0])[0].name, part)
 
 
@@ -95,7 +95,7 @@ def _mentions(sentence: str, known: KnownKinds) -> Iterator[Mention]:
 def _phrase(
     sentence: str, tokens: list[re.Match[str]], at: int, lookup: KnownKinds
 ) -> tuple[Mention, int] | None:
-    """Return the name that begins at a token, with how many tokens it has."""
+    """Return the name that begins at a token, with its number of tokens."""
     begin = at
     if tokens[at][0].lower() in _DETERMINERS and at + 1 < len(tokens):
         at += 1
@@ -120,7 +120,7 @@ def _phrase(
 def _name_size(
     tokens: list[re.Match[str]], at: int, lookup: KnownKinds
 ) -> tuple[int, EntityKind | None]:
-    """Return how many tokens from here are one name, 0 for none, and its kind."""
+    """Return the number of tokens that form a name from here, 0 for none, and its kind."""
     word = tokens[at][0]
     for size in range(LONGEST_KNOWN, 0, -1):
         run = [each[0] for each in tokens[at : at + size]]
@@ -173,7 +173,7 @@ def _continues(word: str) -> bool:
 
 
 def kind_of_name(name: str) -> EntityKind | None:
-    """Return the kind that a name alone tells: a tool or an organization."""
+    """Return the kind that a name alone determines: a tool or an organization."""
     folded = fold_name(name)
     if folded in TOOLS:
         return EntityKind.TOOL

@@ -1,4 +1,4 @@
-"""Names of entities: how they are compared, and which abbreviation belongs to which name."""
+"""Names of entities: their comparison, and their abbreviations."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from typing import Final
 
 MAX_NAME_CHARS: Final = 200
 FOLDED_NAMES: Final = 4_096
-"""How many names are kept with their folded form: one text has the same names several times."""
+"""The number of cached folded names: one text contains the same names several times."""
 
 _SIGNS: Final = frozenset(".+#")
 _KEPT_SIGN: Final = re.compile(r"(?<=\d)[.](?=\d)|(?<=[^\W_])[+#]+")
@@ -16,11 +16,11 @@ _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 @lru_cache(FOLDED_NAMES)
 def fold_name(name: str) -> str:
-    """Return the form in which names are compared, at most 200 characters; empty for no name.
+    """Return a name folded for comparison, at most 200 characters; empty for no name.
 
-    Case, spaces, punctuation and accents do not count: `Claude Code`, `claude-code` and
-    `ClaudeCode` are one name. A dot between digits counts (`7.2` is not `72`),
-    and so do the signs of `C++` and `C#`. Folding a folded name changes nothing.
+    Ignores case, spaces, punctuation and accents: `Claude Code`, `claude-code` and `ClaudeCode` are
+    one name. A dot between digits counts (`7.2` is not `72`), like the signs of `C++` and `C#`.
+    Folding a folded name changes nothing.
     """
     if name.isascii() and not _SIGNS.intersection(lower := name.lower()):
         return "".join(filter(str.isalnum, lower))[:MAX_NAME_CHARS]
@@ -45,7 +45,7 @@ def initials(name: str) -> str:
 
 
 def name_parts(name: str) -> list[str]:
-    """Return the words of a name, folded; camel case is divided too."""
+    """Return the words of a name, folded; camel case is split too."""
     return [part.casefold() for part in _PARTS.findall(_decompose(name))]
 
 

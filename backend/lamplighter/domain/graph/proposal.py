@@ -12,7 +12,7 @@ from lamplighter.domain.graph.names import fold_name
 from lamplighter.domain.text import comparison_key, one_line
 
 PROPOSED_CONFIDENCE: Final = 0.6
-"""Below a relationship that a rule extracts (0.7), also after a person has confirmed it."""
+"""Lower than for a relationship extracted by a rule (0.7), also after a person has confirmed it."""
 
 MAX_NAME_CHARS: Final = 60
 MAX_DECISION_CHARS: Final = 150
@@ -28,12 +28,12 @@ class RelationshipProposal:
 
     @property
     def text(self) -> str:
-        """The relationship as a review states it."""
+        """The relationship as text for a review."""
         return f"{self.source} {self.kind} {self.target}"
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What is the same for each way to write it."""
+        """A key that is equal for all spellings of the relationship."""
         return claim_key(self.claim)
 
     def is_stated_in(self, sentence: str) -> bool:
@@ -43,7 +43,7 @@ class RelationshipProposal:
     def still_follows(self, text: str, confirmed: str) -> bool:
         """Return whether a text names both ends in the sentences that a person has confirmed.
 
-        Another wording may deny the relationship, so it is another question.
+        Another wording may deny the relationship, which makes it another question.
         """
         return {
             comparison_key(each) for each in split_sentences(confirmed) if self.is_stated_in(each)
@@ -61,14 +61,14 @@ class RelationshipProposal:
 
 
 def claim_key(claim: Claim) -> tuple[str, str, str]:
-    """Return what is the same for each way to write the names of a relationship."""
+    """Return a key that is equal for all spellings of a relationship's names."""
     return fold_name(claim.source.name), claim.kind, fold_name(claim.target.name)
 
 
 def admit_proposal(
     source: str, kind: str, target: str, sentence: str
 ) -> RelationshipProposal | None:
-    """Return what a model states of a sentence; None where the sentence cannot state it."""
+    """Return a model's proposal for a sentence; None if the sentence cannot state it."""
     if kind not in set(RelationshipKind):
         return None
     proposal = RelationshipProposal(one_line(source), RelationshipKind(kind), one_line(target))
@@ -83,7 +83,7 @@ def admit_proposal(
 
 
 def parse_proposal(text: str) -> RelationshipProposal | None:
-    """Return the relationship that a review states; None where a text can be read in two ways."""
+    """Return the relationship that a review states; None if the text is ambiguous."""
     proposals = [
         RelationshipProposal(parts[0], kind, parts[1])
         for kind in RelationshipKind

@@ -1,4 +1,4 @@
-"""Questions about decisions: the names in them, and how well a decision fits."""
+"""Questions about decisions: their names, and the match of a decision."""
 
 import re
 from typing import Final
@@ -18,7 +18,7 @@ _ASKING: Final = frozenset(_ASKING_WORDS.split())
 
 
 def question_names(question: str) -> list[str]:
-    """Return what may be names in a question: each run of up to three words, the longest first."""
+    """Return possible names in a question: each run of up to three words, the longest first."""
     words = [word.strip(".'`") for word in _WORD.findall(question)[:MAX_WORDS]]
     runs = [
         words[at : at + size]
@@ -29,7 +29,7 @@ def question_names(question: str) -> list[str]:
 
 
 def decision_score(question: str, decision: str) -> float:
-    """Return the share of the content words of a question that a decision has, 0 to 1."""
+    """Return the share of a question's content words that a decision contains, from 0 to 1."""
     asked = _content(question)
     return len(asked & _content(decision)) / len(asked) if asked else 0.0
 
@@ -40,7 +40,7 @@ def _content(text: str) -> set[str]:
 
 
 def text_names(text: str) -> list[str]:
-    """Return what may be names of entities in a text: its runs of up to three words."""
+    """Return possible names of entities in a text: its runs of up to three words."""
     words = [word.strip(".'`") for word in _WORD.findall(text)]
     runs = {
         " ".join(words[at : at + size])

@@ -8,7 +8,7 @@ from typing import Final
 from lamplighter.domain.learning.outcome import beta_interval
 
 EDGES: Final = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Where each group of confidences begins; the last one is full confidence alone."""
+"""The lower bound of each group of confidences; the last one is full confidence alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationGroup:
-    """The evidence on memories of a range of confidence, `high` not included but for 1.0."""
+    """The evidence on memories of a range of confidence, without `high` itself unless it is 1.0."""
 
     low: float
     high: float
@@ -31,7 +31,7 @@ class CalibrationGroup:
 
     @property
     def share(self) -> float:
-        """Return the share that was confirmed."""
+        """Return the share of confirmed evidence."""
         return round(self.confirmed / (self.confirmed + self.contradicted), 3)
 
     @property
@@ -41,9 +41,9 @@ class CalibrationGroup:
 
 
 def calibrate(evidence: Iterable[Evidence]) -> tuple[CalibrationGroup, ...]:
-    """Group evidence by the confidence before it, the lowest first; empty groups are left out.
+    """Group evidence by the confidence before it, the lowest first; empty groups are omitted.
 
-    Well calibrated memories are confirmed about as often as their confidence says.
+    Well calibrated memories are confirmed at about the rate of their confidence.
     """
     confirmed, contradicted = [0] * len(EDGES), [0] * len(EDGES)
     for each in evidence:

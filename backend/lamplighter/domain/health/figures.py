@@ -7,21 +7,21 @@ from enum import StrEnum
 from typing import Any, Final
 
 WINDOW: Final = timedelta(days=30)
-"""Drift counts what happened in this time; a memory that was unused for as long is stale."""
+"""The period of events that count for drift; a memory that was unused for this long is stale."""
 
 DRIFT_LIMIT: Final = 30
-"""Above this score memories are queued to verify (four-tier-memory-schema)."""
+"""Above this score memories are queued for verification (four-tier-memory-schema)."""
 
 CYCLE_EVERY: Final = timedelta(days=7)
-"""Drift queues memories at most once in this time."""
+"""Drift queues memories at most once in this period."""
 
 CORRECTION_WEIGHT: Final = 2
 CALM: Final = 10
-"""How many agreements are presumed, so that one contradiction in a new home is no drift."""
+"""The number of presumed agreements: a single contradiction in a new home is no drift."""
 
 
 class MeasurementTrigger(StrEnum):
-    """What started a measurement."""
+    """The trigger of a measurement."""
 
     SCHEDULE = "schedule"
     OPERATOR = "operator"
@@ -29,11 +29,11 @@ class MeasurementTrigger(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftCounts:
-    """What happened to memories in the window of the drift score.
+    """The changes of memories in the window of the drift score.
 
     `corrections`: a person changed a text, or decided for the new one in a review.
-    `contradictions`: a session or a source contradicted a memory.
-    `agreements`: a memory was reinforced, verified or confirmed, or a review decided for it.
+    `contradictions`: a session or a source contradicted a memory. `agreements`: a memory was
+    reinforced, verified or confirmed, or a review decided for it.
     """
 
     corrections: int = 0
@@ -42,7 +42,7 @@ class DriftCounts:
 
     @property
     def score(self) -> int:
-        """Return the drift score, 0 to 100: the share of what disagrees with the memories."""
+        """Return the drift score, 0 to 100: the weighted share of disagreement with memories."""
         against = CORRECTION_WEIGHT * self.corrections + self.contradictions
         return round(100 * against / (against + self.agreements + CALM))
 
@@ -52,9 +52,9 @@ class MemoryFigures:
     """The figures of one measurement.
 
     Of active memories: `active` are all, `undistilled` and `distilled` those of knowledge. `stale`
-    ones were not used for 30 days. Other memories took the place of `replaced` ones. `episodes`
-    wait for the organizer, `unverified` and `marked` for verification, `reviews` for a person. Of
-    the `compared` memories `duplicates` repeat another one, and the organizer can set aside
+    ones were not used for 30 days. Other memories superseded `replaced` ones. `episodes` wait for
+    the organizer, `unverified` and `marked` for verification, `reviews` for a person. Of the
+    `compared` memories `duplicates` repeat another one, and the organizer can supersede
     `removable`. `queued` were queued by the drift score.
     """
 
@@ -82,7 +82,7 @@ class MemoryFigures:
 
     @property
     def ratio(self) -> float:
-        """Undistilled memories for each that is distilled, or was replaced by distillation."""
+        """Undistilled memories for each one that is distilled, or was replaced by distillation."""
         return round(self.undistilled / max(1, self.distilled + self.replaced), 2)
 
     @property
@@ -104,13 +104,13 @@ _NAMES: Final = tuple(each.name for each in fields(MemoryFigures))
 
 
 def figures_from(stored: Mapping[str, Any]) -> MemoryFigures:
-    """Read stored figures; of earlier versions there may be fewer."""
+    """Parse stored figures; earlier versions may have fewer."""
     return MemoryFigures(**{name: int(stored[name]) for name in _NAMES if name in stored})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryMeasurement:
-    """The figures of a moment; `compared_at` is when near-duplicates were counted, None: never."""
+    """The figures at a moment; `compared_at` is when near-duplicates were counted, None: never."""
 
     id: int
     at: datetime
@@ -124,7 +124,7 @@ class MemoryMeasurement:
 
 
 def opens_cycle(drift: int, last_cycle: datetime | None, *, now: datetime) -> bool:
-    """Return whether a drift score queues memories to verify now."""
+    """Return whether a drift score queues memories for verification now."""
     return drift > DRIFT_LIMIT and (last_cycle is None or now - last_cycle >= CYCLE_EVERY)
 
 

@@ -1,4 +1,4 @@
-"""Findings: each figure of the memory's health against its goal, and what to do about it."""
+"""Findings: each figure of the memory's health against its goal, with the next step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from lamplighter.domain.services.vitals import VitalStatus
 UNDISTILLED: Final = 1_000
 RATIO: Final = 1.0
 LEAST_UNDISTILLED: Final = 100
-"""With fewer undistilled memories the ratio is no problem."""
+"""With fewer undistilled memories the ratio is not judged."""
 STALE_SHARE: Final = 0.25
 DENSITY: Final = 0.05
 LEAST_DUPLICATES: Final = 5
@@ -19,11 +19,11 @@ REVIEWS: Final = 20
 EPISODES: Final = 500
 UNVERIFIED: Final = 500
 NEAR: Final = 0.8
-"""From this part of a limit on a figure is a warning."""
+"""A figure at this share of a limit or above is a warning."""
 
 
 class HealthAction(StrEnum):
-    """What a person can do about a finding."""
+    """A person's possible action on a finding."""
 
     ORGANIZE = "organize"
     VERIFY = "verify"
@@ -34,7 +34,7 @@ class HealthAction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthFinding:
-    """One figure, its goal in words, and one action where there is something to do."""
+    """One figure, its goal as text, and an action if one is needed."""
 
     name: str
     state: VitalStatus
@@ -192,14 +192,14 @@ _JUDGES: Final[tuple[Callable[[MemoryFigures], HealthFinding], ...]] = (
 
 
 def _distill(stats: MemoryFigures) -> HealthAction | None:
-    """Return what makes memories distilled: the organizer, or a person who confirms them."""
+    """Return the action that distills memories: the organizer, or a person who confirms them."""
     if stats.episodes or stats.removable:
         return HealthAction.ORGANIZE
     return HealthAction.UNVERIFIED if stats.undistilled else None
 
 
 def _grade(value: float, limit: float, *, at_limit: bool = True) -> VitalStatus:
-    """Grade a figure; `at_limit` says whether the limit itself misses the goal."""
+    """Grade a figure; `at_limit` is whether the limit itself misses the goal."""
     if value > limit or (at_limit and value == limit):
         return VitalStatus.FAILING
     return _warn(value >= NEAR * limit)

@@ -1,1 +1,1 @@
-"""Learning: what incidents show of which action repairs which failure."""
+"""Learning from incidents: which action repairs which failure."""

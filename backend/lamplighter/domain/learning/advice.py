@@ -1,4 +1,4 @@
-"""Advice: what outcomes say of the actions of a service against its present failure."""
+"""Advice: the actions of a service that repair its present failure, by recorded outcomes."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from lamplighter.domain.services.service import Action, ActionKind, Service
 
 @dataclass(frozen=True, slots=True)
 class ActionEvidence:
-    """The memory that says what an action comes to."""
+    """The memory with the outcome of an action."""
 
     action: str
     memory_id: int
@@ -36,7 +36,7 @@ class RepairAdvice:
 
 
 def configuration_key(service: Service | None) -> str:
-    """Return a short key of what matters of a service's declaration: it changes with that."""
+    """Return a short hash of the relevant parts of a service's declaration."""
     if service is None:
         return ""
     parts = (service.checks, service.actions, service.depends_on)
@@ -44,7 +44,7 @@ def configuration_key(service: Service | None) -> str:
 
 
 def circumstances_of(configured: str, deployed: str | None, kind: ActionKind | None) -> str:
-    """Return what an outcome depends on: the configuration, and the last deployment.
+    """Return the circumstances of an outcome: the configuration, and the last deployment.
 
     The outcome of a deployment does not depend on the one before it.
     """
@@ -62,11 +62,11 @@ def advise(
     deployed: str | None,
     configured: str | None = None,
 ) -> RepairAdvice:
-    """Return what is known of each declared action against what fails now.
+    """Return the evidence for each declared action against the current failure.
 
-    Only what an active and unedited memory says counts; it is quoted with the counts of
-    `records`, which are those of the service, oldest first. The least invasive action comes
-    first. `configured` is the key of an earlier declaration of the service.
+    Only active and unedited memories count; they are quoted with the counts of `records`, which are
+    those of the service, oldest first. The least invasive action comes first. `configured` is the
+    key of an earlier declaration of the service.
     """
     keys = {failure_key(failing)}
     key = configured or configuration_key(service)

@@ -10,13 +10,13 @@ from lamplighter.domain.services.alert import level_of
 from lamplighter.domain.services.event import Level, reports_change
 
 BEFORE: Final = timedelta(minutes=30)
-"""A change so long before a failure is noted with it."""
+"""A change this long before a failure is recorded with the failure."""
 
 MIN_FAILURES: Final = 2
-"""From so many failures after a change of its kind on it is worth a memory."""
+"""The minimum number of failures after a change of this kind for a memory."""
 
 MIN_SHARE: Final = 0.5
-"""So many of all changes of the kind a failure must have followed."""
+"""The minimum share of all changes of the kind that a failure followed."""
 
 _CONFIGURATION: Final = re.compile(
     r"config|\b(?:settings?|manifest|compose|environment|declaration)\b", re.IGNORECASE
@@ -30,7 +30,7 @@ _DONE: Final = re.compile(
 
 
 class ServiceChange(StrEnum):
-    """What changed: the version of a service, its configuration, or services.yaml."""
+    """The kind of a change: the version of a service, its configuration, or services.yaml."""
 
     DEPLOYMENT = "deployment"
     CONFIGURATION = "configuration change"
@@ -63,7 +63,7 @@ def change_of_alert(title: str, severity: str) -> ServiceChange | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeBefore:
-    """The last change before a failure, of the service or of one that it depends on."""
+    """The last change before a failure, of the service or of one of its dependencies."""
 
     kind: ServiceChange
     service: str
@@ -74,19 +74,19 @@ class ChangeBefore:
 
     @property
     def sentence(self) -> str:
-        """Return it as a sentence, for a timeline and a prompt."""
+        """Return the change as a sentence, for a timeline and a prompt."""
         before = duration_words(self.seconds)
         return f"{before} before: {self.kind} of {self.service}: {self.text}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as it is kept with an outcome."""
+        """Return the change as JSON, for storage with an outcome."""
         kind, seconds = self.kind.value, round(self.seconds, 1)
         about = {"service": self.service, "text": self.text, "event": self.event_id}
         return {"kind": kind, **about, "seconds": seconds}
 
 
 def duration_words(seconds: float) -> str:
-    """Return a time as people say it: whole seconds, or minutes rounded up."""
+    """Return a duration as text: whole seconds, or minutes rounded up."""
     if seconds < 60:
         return f"{max(1, round(seconds))} s"
     return f"{-(-seconds // 60):.0f} min"

@@ -1,6 +1,6 @@
-"""Extraction: the fields of a fact from a sentence that a session wrote in its own words.
+"""Extraction of a fact's fields from a sentence that a session wrote.
 
-A sentence has the fields only if nothing else is in it: a condition or an exception makes it
+A sentence has the fields only if it contains nothing else: a condition or an exception makes it
 another claim, which stays text.
 """
 
@@ -14,7 +14,7 @@ from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import comparison_key
 
 MAX_CHARS: Final = 300
-"""A longer sentence says more than these fields."""
+"""A longer sentence contains more than these fields."""
 
 _QUOTE: Final = r"['\"`]?"
 _NAME: Final = r"[a-z0-9](?:[\w.-]*\w)?"
@@ -59,7 +59,7 @@ _PLACE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedClaim:
-    """What a sentence claims of its service, as fields; `helps` is the result of an action."""
+    """The claim of a sentence about its service, as fields; `helps` is the result of an action."""
 
     kind: FactKind
     action: str = ""
@@ -69,7 +69,7 @@ class ExtractedClaim:
 
 
 def extract_claim(service: str | None, observation: str) -> ExtractedClaim | None:
-    """Return the fields of an observation; None where it is not of such a form."""
+    """Return the fields of an observation; None if the sentence has another form."""
     text = comparison_key(observation) if len(observation) <= MAX_CHARS else ""
     for kind, pattern in _PATTERNS:
         found = pattern.fullmatch(text)
@@ -93,7 +93,7 @@ def extract_claim(service: str | None, observation: str) -> ExtractedClaim | Non
 
 
 def agrees(claim: ExtractedClaim, fact: LearnedFact) -> bool | None:
-    """Whether a claim agrees with a fact of its service; None of another subject."""
+    """Whether a claim agrees with a fact of its service; None for another subject."""
     if claim.kind is not fact.kind or not _is_same_subject(claim, fact):
         return None
     if fact.kind is FactKind.REPAIR:
@@ -118,7 +118,7 @@ def _is_same_subject(claim: ExtractedClaim, fact: LearnedFact) -> bool:
 
 
 def _forms(action: str) -> set[str]:
-    """Return the words for an action: restart, restarts, restarting."""
+    """Return the word forms of an action: restart, restarts, restarting."""
     stem = action.removesuffix("e")
     return {action, f"{action}s", f"{action}ing", f"{stem}ing", f"{action}ed", f"{stem}ed"}
 

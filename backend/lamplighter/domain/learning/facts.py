@@ -1,4 +1,4 @@
-"""Learned facts: memories with fields behind their sentence, derived from outcome records."""
+"""Learned facts: memories with structured fields, derived from outcome records."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -43,15 +43,18 @@ from lamplighter.domain.memory.memory import (
 from lamplighter.domain.services.service import normalize_service_name
 
 MIN_CAUSED: Final = 2
-"""From so many failures of one cause on it is worth a memory."""
+"""The minimum number of failures of one cause for a memory."""
 
 MIN_MEASURED: Final = 3
-"""From so many measured times on the time to be healthy is worth a memory."""
+"""The minimum number of measured recovery times for a memory."""
 
 
 class FactKind(StrEnum):
-    """What a learned fact is about: a repair, the cause of failures, a time to be healthy or of
-    failures, the hours in which a check is slow, a change that failures follow."""
+    """The subject of a learned fact.
+
+    A repair, the cause of failures, a recovery time, the time of failures, the hours in which a
+    check is slow, or a change that failures follow.
+    """
 
     REPAIR = "repair"
     CAUSE = "cause"
@@ -63,16 +66,15 @@ class FactKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedFact:
-    """The fields behind one memory. `sentence` is what they are rendered as.
+    """The fields of one memory. `sentence` is their rendered text.
 
-    Of a repair, `cause` quotes the evidence, and `signature` is the key of the failure; of a
-    cause it is the service that failed first, of a time to be healthy the dependencies that
-    failed too. A pattern has the second of the day in `seconds`,
-    its days in `action`, and the evidence and signature of the failure. Slow hours name their
-    check in `signature`, and their weekday in `action`; `seconds` are their start and end in the
-    day, with a weekday in the week, the latency in them and the usual one. A change has its kind
-    in `action` and the changed service in `cause`. Nothing before the outcome, incident or day
-    `counted_from` counts.
+    Of a repair, `cause` quotes the evidence, and `signature` is the key of the failure; of a cause
+    `cause` is the service that failed first, of a recovery time the dependencies that failed too. A
+    pattern has the second of the day in `seconds`, its days in `action`, and the evidence and
+    signature of the failure. Slow hours have their check in `signature`, and their weekday in
+    `action`; `seconds` are their start and end in the day, with a weekday in the week, their
+    latency and the usual one. A change has its kind in `action` and the changed service in `cause`.
+    Evidence before the outcome, incident or day `counted_from` does not count.
     """
 
     memory_id: int = 0
@@ -90,17 +92,17 @@ class LearnedFact:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 90 % interval of the share that `worked` is of `tried`."""
+        """Return the 90 % interval of the share of `worked` in `tried`."""
         return beta_interval(self.worked, self.tried)
 
     @property
     def counts(self) -> ActionCounts:
-        """Return its counts."""
+        """Return the counts of the fact."""
         return ActionCounts(self.worked, self.tried, self.seconds)
 
     @property
     def frame(self) -> Frame:
-        """Return the form of its sentence."""
+        """Return the frame of its sentence."""
         if self.kind is FactKind.REPAIR:
             return NO_HELP if self.counts.useless else FIXES
         if self.kind is FactKind.START_UP and self.cause:
@@ -108,7 +110,7 @@ class LearnedFact:
         return _FRAMES[self.kind]
 
     def is_same(self, other: "LearnedFact") -> bool:
-        """Whether two facts claim something of the same subject: compared by their fields."""
+        """Whether two facts are claims about the same subject, compared by their fields."""
         return _subject(self) == _subject(other)
 
 
@@ -120,7 +122,7 @@ _FRAMES: Final = {
     FactKind.CHANGE: FAILS_AFTER,
 }
 BY_TIME: Final = (FactKind.PATTERN, FactKind.SLOW_HOURS)
-"""Claims of a time, which evidence either agrees with or not."""
+"""Claims about a time; evidence either agrees with one or not."""
 
 
 def _subject(fact: LearnedFact) -> tuple[str, ...]:
@@ -131,7 +133,7 @@ def _subject(fact: LearnedFact) -> tuple[str, ...]:
 
 
 def render(fact: LearnedFact) -> LearnedFact:
-    """Return a fact with the sentence that its fields are."""
+    """Return a fact with its fields rendered as a sentence."""
     sentence = fact.frame.text(
         tail=True,
         action=fact.action.capitalize() if fact.kind is FactKind.REPAIR else fact.action,
@@ -188,7 +190,7 @@ def _whole(seconds: float) -> int:
 
 
 def is_attached(fact: LearnedFact, memory: Memory | None) -> bool:
-    """Whether a memory still says what its fields say: an edit of a person detaches them."""
+    """Whether a memory still matches the fact's fields; an edit by a person detaches them."""
     return (
         memory is not None
         and memory.observation == fact.sentence
@@ -198,7 +200,7 @@ def is_attached(fact: LearnedFact, memory: Memory | None) -> bool:
 
 
 def may_guide(fact: LearnedFact, memory: Memory | None) -> bool:
-    """Whether a fact may change what is done: active, attached, and not unverified."""
+    """Whether a fact may influence decisions: active, attached, and not unverified."""
     return (
         memory is not None
         and memory.active
@@ -218,11 +220,11 @@ def decide_fact(
     fading: bool,
     now: datetime,
 ) -> list[Intent] | None:
-    """Return what new evidence writes; None where a person has taken the memory over.
+    """Return the intents for new evidence; None if a person has edited the memory.
 
-    `before` are the fields as they were, and `memory` is theirs: None where it was deleted.
-    `helped` is what the evidence of `source` shows. A claim that holds is reinforced, another one
-    contradicted; the counts are rendered with it.
+    `before` are the fields before this evidence, and `memory` their memory: None if it was deleted.
+    `helped` is whether the evidence of `source` agrees. A confirmed claim is reinforced, another
+    one contradicted; its counts are rendered again.
     """
 
     def why(cause: str, reason: str) -> ChangeOrigin:
@@ -250,7 +252,7 @@ def decide_fact(
 
 
 def confirms(fact: LearnedFact, before: LearnedFact, *, helped: bool) -> bool:
-    """Whether the newest evidence agrees with what was claimed before it."""
+    """Whether the newest evidence agrees with the earlier claim."""
     if fact.kind is FactKind.REPAIR:
         return helped is (before.frame is not NO_HELP)
     if fact.kind in (FactKind.CAUSE, FactKind.CHANGE, *BY_TIME) or not before.seconds:
@@ -259,6 +261,6 @@ def confirms(fact: LearnedFact, before: LearnedFact, *, helped: bool) -> bool:
 
 
 def confirms_time(claimed: Sequence[float], seconds: float) -> bool:
-    """Whether a time lies within what some measured times claim."""
+    """Whether a time is within the range of the claimed times."""
     found = robust_interval(claimed)
     return found is None or found[1] * 0.5 - 1 <= seconds <= found[2] * 1.25 + 1

@@ -1,4 +1,4 @@
-"""Hours: when of the day or of the week a check is slower than usual, from 5-minute aggregates."""
+"""Slow hours: when in the day or week a check is slower than usual, from 5-minute aggregates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,33 +11,33 @@ from lamplighter.domain.services.series import BUCKET, DAY, EPOCH, Aggregate, pe
 
 WEEK: Final = 7 * DAY
 SPAN: Final = {DAY: 2 * WEEK, WEEK: 4 * WEEK}
-"""How far back results count, for hours of the day and of the week."""
+"""The period of results that count, for hours of the day and of the week."""
 
 MIN_TURNS: Final = {DAY: 5, WEEK: 3}
-"""From so many days (weeks) on that a check was slow at one time it is worth a memory."""
+"""The minimum number of days (weeks) on which a check was slow at one time for a memory."""
 
 MIN_SHARE: Final = 0.8
-"""So many of the days (weeks) it must have been slow at that time."""
+"""The minimum share of days (weeks) on which the check was slow at that time."""
 
 RATIO: Final = 2.0
 EXCESS_MS: Final = 50.0
-"""Slow is at least so many times the usual latency, and so much more."""
+"""A slow latency is at least this multiple of the usual one, and this much higher."""
 
 MIN_TIMES: Final = 24
-"""So many times of the day (week) must have results, else the usual latency is not known."""
+"""The minimum number of times of the day (week) with results to know the usual latency."""
 
 IN_A_ROW: Final = 2
-"""So many neighboring times are slow together: one is chance."""
+"""The minimum number of neighboring slow times: a single one is chance."""
 
 NOISE: Final = 5
-"""A check that is as slow at more percent of the other times has no slow hours."""
+"""A check that is this slow at a higher percentage of the other times has no slow hours."""
 
 _BUCKET_SECONDS: Final = BUCKET.total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
 class SlowHours:
-    """From when to when (seconds of the period, UTC) a check is slow, `slow_days` of `days` times.
+    """The start and end (seconds of the period, UTC) of slow hours, on `slow_days` of `days`.
 
     The period is a day or a week. Latencies are medians, in seconds.
     """
@@ -52,12 +52,12 @@ class SlowHours:
 
     @property
     def weekday(self) -> str:
-        """Return the days of hours of the week, for example `on Mondays`; else empty."""
+        """Return the weekday of weekly hours, for example `on Mondays`; else empty."""
         day = EPOCH + timedelta(seconds=self.start)
         return day.strftime("on %As") if self.period == WEEK else ""
 
     def overlaps(self, other: "SlowHours") -> bool:
-        """Whether two of them have a time in common: of the day, if one is of each day."""
+        """Whether two of them overlap: at a time of the day, if one of them is daily."""
         period = min(self.period, other.period)
         return any(
             _within(inner.start, outer.start, outer.end, period)
@@ -65,7 +65,7 @@ class SlowHours:
         )
 
     def last_before(self, moment: datetime) -> tuple[datetime, datetime]:
-        """Return when they last began and ended before a moment."""
+        """Return their last start and end before a moment."""
         until = moment - (moment - EPOCH - timedelta(seconds=self.end)) % self.period
         return until - timedelta(seconds=self.end - self.start) % self.period, until
 
@@ -73,7 +73,7 @@ class SlowHours:
 def slow_hours(aggregates: Sequence[Aggregate]) -> SlowHours | None:
     """Return the hours in which a check is clearly slower than in the rest of the time, if any.
 
-    Hours of each day come before those of a weekday. The newest result is the last one.
+    Daily hours take precedence over those of a weekday. The newest result is the last one.
     """
     for period in (DAY, WEEK):
         newest = [each for each in aggregates if each.at > aggregates[-1].at - SPAN[period]]
@@ -103,7 +103,7 @@ def _slow_hours(aggregates: Sequence[Aggregate], period: timedelta) -> SlowHours
 def hours_at(
     start: float, end: float, found: Iterable[Aggregate], period: timedelta
 ) -> SlowHours | None:
-    """Return what has become of slow hours that were seen before; None without results."""
+    """Return the current state of previously detected slow hours; None without results."""
     times = _by_time(found, period)
     rest = [
         ms
@@ -121,7 +121,7 @@ def _hours(
     usual: float,
     period: timedelta,
 ) -> SlowHours:
-    """Return how often a check was slow in these hours, as against its usual latency."""
+    """Return how often a check was slow in these hours, compared with its usual latency."""
     by_turn: dict[int, list[float]] = {}
     for time, turns in times.items():
         for turn, ms in turns.items() if _within(time, start, end, period) else ():
@@ -134,7 +134,7 @@ def _hours(
 
 
 def was_slow(hours: SlowHours, aggregates: Iterable[Aggregate], before: datetime) -> bool | None:
-    """Whether a check was slow in these hours when they came last; None without results then."""
+    """Whether a check was slow in the last occurrence of these hours; None without results."""
     since, until = hours.last_before(before)
     passed = [(each.at, each.p50_ms) for each in aggregates if each.p50_ms and not each.failures]
     own = [ms for at, ms in passed if since <= at < until]
@@ -144,7 +144,7 @@ def was_slow(hours: SlowHours, aggregates: Iterable[Aggregate], before: datetime
 
 
 def hour_words(start: float, end: float, days: str = "") -> str:
-    """Return hours as people read them, for example `03:00 to 03:10 UTC on Mondays`."""
+    """Return hours as text, for example `03:00 to 03:10 UTC on Mondays`."""
     first, last = (
         f"{int(each) // 3600 % 24:02}:{int(each) // 60 % 60:02}" for each in (start, end)
     )
@@ -171,7 +171,7 @@ def _within(time: float, start: float, end: float, period: timedelta) -> bool:
 
 
 def _runs(times: Sequence[float], slow: set[float], period: timedelta) -> list[tuple[float, float]]:
-    """Return from when to when neighboring times are slow, over midnight too."""
+    """Return the starts and ends of runs of slow times, also across midnight."""
     first = next((at for at, time in enumerate(times) if time not in slow), None)
     if first is None:
         return []

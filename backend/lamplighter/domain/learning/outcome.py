@@ -1,4 +1,4 @@
-"""The outcome record: what one action came to in one incident, and what many of them show."""
+"""The outcome record: the result of one action in one incident, and statistics of many records."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ from lamplighter.domain.services.series import PointState, SeriesPoint, percenti
 from lamplighter.domain.services.service import normalize_service_name
 
 TAIL: Final = 0.05
-"""What the 90 % interval leaves out on each side."""
+"""The probability outside of the 90 % interval on each side."""
 EXACT_UNTIL: Final = 100
-"""Trials up to which the interval is exact: the time it takes grows with them."""
+"""The number of trials up to which the interval is exact: its computing time grows with them."""
 
 HALF: Final = 0.5
 MIN_FAILED: Final = 2
 TAKES_EFFECT: Final = timedelta(seconds=5)
-"""A failure that is measured sooner after an action may be from before it."""
+"""A failure measured sooner after an action may be from before the action."""
 
 MAX_COUNTED: Final = 200
-"""So many outcomes of an action at the most are counted, the newest."""
+"""The maximum number of outcomes of an action that count, the newest first."""
 
 
 class ActionResult(StrEnum):
-    """What an action came to; `unclear` where no check said so, `none` without an action."""
+    """The result of an action; `unclear` if no check decided, `none` without an action."""
 
     FIXED = "fixed"
     FAILED = "failed"
@@ -38,7 +38,7 @@ class ActionResult(StrEnum):
 
 
 class OutcomeActor(StrEnum):
-    """Who ended an incident, or acted."""
+    """The actor that ended an incident, or acted."""
 
     AGENT = "agent"
     PERSON = "person"
@@ -47,11 +47,11 @@ class OutcomeActor(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRecord:
-    """One action that was tried in one incident; one without an action where none was.
+    """One action tried in one incident, or a record without an action if none was tried.
 
-    `signatures` are the keys of all that failed of the service, the main one first; its fields
-    are beside it. `circumstances` is what the service is configured as. `ended` is what the
-    incident came to, after `seconds`; `healthy_seconds` is how long the action took to help.
+    `signatures` are the keys of all failures of the service, the main one first, whose fields are
+    also separate. `circumstances` is the configuration of the service. `ended` is the outcome of
+    the incident, after `seconds`; `healthy_seconds` is the time until the action had helped.
     """
 
     id: int = 0
@@ -85,7 +85,7 @@ class OutcomeRecord:
 
 @dataclass(frozen=True, slots=True)
 class ActionCounts:
-    """How often an action helped, of how often it was tried, and the seconds until healthy."""
+    """The number of successes and trials of an action, and the seconds until healthy."""
 
     worked: int = 0
     tried: int = 0
@@ -93,22 +93,22 @@ class ActionCounts:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 90 % interval of its chance to help, from Beta(1, 1)."""
+        """Return the 90 % interval of its success probability, from Beta(1, 1)."""
         return beta_interval(self.worked, self.tried)
 
     @property
     def helps(self) -> bool:
-        """Whether it is known to help: never failed, or surely more often than not."""
+        """Whether it is known to help: it never failed, or clearly helps more often than not."""
         return self.worked > 0 and (self.worked == self.tried or self.interval[0] > HALF)
 
     @property
     def useless(self) -> bool:
-        """Whether it is known not to help: never did, or surely less often than not."""
+        """Whether it is known not to help: it never did, or clearly fails more often than not."""
         return self.tried > 0 and (self.worked == 0 or self.interval[1] < HALF)
 
 
 def beta_interval(worked: int, tried: int) -> tuple[float, float]:
-    """Return the 5 % and 95 % quantile of the chance to help after so many trials.
+    """Return the 5 % and 95 % quantile of the success probability after a number of trials.
 
     After many trials Beta(1 + worked, 1 + failed) is close to a normal distribution.
     """
@@ -138,7 +138,7 @@ def count_outcomes(
     signatures: Iterable[str],
     circumstances: str,
 ) -> ActionCounts:
-    """Count what an action came to against a failure, as the service is configured now.
+    """Count the results of an action against a failure in the current configuration.
 
     `records` are those of one service, oldest first.
     """
@@ -160,7 +160,7 @@ def count_outcomes(
 
 
 def robust_interval(seconds: Sequence[float]) -> tuple[float, float, float] | None:
-    """Return the median of some times, and their 10 % and 90 % quantile; None of no times."""
+    """Return the median of some times, and their 10 % and 90 % quantile; None for no times."""
     ordered = sorted(seconds)
     found = [percentile(ordered, percent) for percent in (50, 10, 90)]
     if None in found:
@@ -172,7 +172,7 @@ def robust_interval(seconds: Sequence[float]) -> tuple[float, float, float] | No
 def incidents_with(
     records: Iterable[OutcomeRecord], memory_id: int
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return how many incidents had a memory in a prompt and how many not, and those repaired."""
+    """Return the numbers of incidents and repaired ones, with a memory in a prompt and without."""
     ended = {each.incident_id: each for each in records}
     found = []
     for inside in (True, False):
@@ -182,7 +182,7 @@ def incidents_with(
 
 
 def fails_on(points: Sequence[SeriesPoint], acted_at: datetime) -> bool:
-    """Whether a check failed after an action as before it: measured twice, and a while later."""
+    """Whether a check failed after an action as before: measured twice, and after a delay."""
     conclusive = [each for each in points if each.state is not PointState.INCONCLUSIVE]
     return (
         len(conclusive) >= MIN_FAILED
@@ -194,12 +194,12 @@ def fails_on(points: Sequence[SeriesPoint], acted_at: datetime) -> bool:
 def result_of(
     uses: Sequence[CooldownUse], *, disproved: bool, confirmed: bool = False
 ) -> ActionResult:
-    """Return what the uses of one action in one incident came to.
+    """Return the result of the uses of one action in one incident.
 
-    A later attempt that helped counts, whatever a session claims of it. What was not confirmed,
-    or failed only by the words of a session, did not help if it is `disproved`: a person was
-    asked, or the check failed on. What was cut off shows nothing. What the next report of a job
-    has `confirmed` helped.
+    A later attempt that helped counts, regardless of a session's report. An unconfirmed use, or one
+    that failed only by a session's report, did not help if it is `disproved`: a person was asked,
+    or the check still failed. An interrupted use shows nothing. A use that the next report of a job
+    `confirmed` helped.
     """
     if any(use.outcome is UseOutcome.SUCCESS or use.healthy_after is not None for use in uses):
         return ActionResult.FIXED
@@ -214,6 +214,6 @@ def result_of(
 
 
 def ended_by(incident: Incident) -> OutcomeActor:
-    """Return who ended an incident in which no action was tried."""
+    """Return the actor that ended an incident in which no action was tried."""
     handled = incident.outcome is IncidentOutcome.BY_PERSON
     return OutcomeActor.PERSON if handled else OutcomeActor.NONE

@@ -1,4 +1,4 @@
-"""Patterns in time: a failure that comes at the same time of day, or of the week."""
+"""Patterns in time: a failure that occurs at the same time of day, or of the week."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -9,26 +9,26 @@ from statistics import median
 from typing import Final
 
 SPAN: Final = timedelta(days=60)
-"""How far back failures count."""
+"""The period of failures that count."""
 
 MIN_DAYS: Final = 3
-"""From so many days on that a failure came at one time it is worth a memory."""
+"""The minimum number of days on which a failure occurred at one time for a memory."""
 
 MIN_SHARE: Final = 0.8
-"""So many of all failures must have come at that time."""
+"""The minimum share of all failures that occurred at that time."""
 
 NEAR_SECONDS: Final = 30 * 60
-"""How far from its time a failure may begin."""
+"""The maximum distance of a failure's start from that time."""
 
 ROUNDED: Final = 15 * 60
 DAY_SECONDS: Final = 24 * 60 * 60
 DAILY_GAP: Final = 2
-"""Failures that are fewer days apart than this, by the median, are called daily."""
+"""Failures with a median gap below this number of days are called daily."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimePattern:
-    """When a failure comes: `second` of the day (UTC), and `days`, empty where these vary.
+    """The time of a failure: `second` of the day (UTC), and `days`, empty if these vary.
 
     `times` of `total` failures began near that time.
     """
@@ -40,7 +40,7 @@ class TimePattern:
 
 
 def time_pattern(starts: Sequence[datetime]) -> TimePattern | None:
-    """Return when a failure comes, from when each of its incidents began, oldest first."""
+    """Return the time pattern of a failure from the starts of its incidents, oldest first."""
     seconds = [_second(each) for each in starts]
     around_midnight = (-DAY_SECONDS, 0, DAY_SECONDS)
     ordered = sorted(each + shift for each in seconds for shift in around_midnight)
@@ -68,12 +68,12 @@ def time_pattern(starts: Sequence[datetime]) -> TimePattern | None:
 
 
 def pattern_at(second: float, days: str, starts: Sequence[datetime]) -> TimePattern:
-    """Return what has become of a pattern that was seen before."""
+    """Return the current counts of a previously detected pattern."""
     return TimePattern(second, days, sum(fits(each, second, days) for each in starts), len(starts))
 
 
 def fits(moment: datetime, second: float, days: str) -> bool:
-    """Whether a moment is near the time of a pattern, and on its weekday where it names one."""
+    """Whether a moment is near the time of a pattern, and on its weekday if it has one."""
     weekday = _day(moment, second).strftime("on %As")
     return is_near(moment, second) and (not days.startswith("on ") or days == weekday)
 
@@ -84,13 +84,13 @@ def _day(moment: datetime, second: float) -> date:
 
 
 def is_near(moment: datetime, second: float) -> bool:
-    """Whether a moment is near a second of the day, over midnight too."""
+    """Whether a moment is near a second of the day, also across midnight."""
     apart = abs(_second(moment) - second)
     return min(apart, DAY_SECONDS - apart) <= NEAR_SECONDS
 
 
 def time_words(second: float, days: str) -> str:
-    """Return a time as people read it, for example `03:00 UTC on Mondays`."""
+    """Return a time as text, for example `03:00 UTC on Mondays`."""
     hours, minutes = divmod(int(second) // 60, 60)
     return f"{hours:02}:{minutes:02} UTC {days}".rstrip()
 

@@ -11,11 +11,11 @@ from lamplighter.domain.text import one_line, shorten
 
 EVIDENCE_CHARS: Final = 80
 LATER: Final = "then "
-"""How a line of evidence begins that came while the incident was open already."""
+"""Prefix of a line of evidence that was added while the incident was already open."""
 
 
 class FailureKind(StrEnum):
-    """How a check failed."""
+    """The kind of a check's failure."""
 
     EXIT = "exit"
     STATUS = "status"
@@ -30,10 +30,10 @@ class FailureKind(StrEnum):
 
 
 SERVICE_WIDE: Final = (FailureKind.REFUSED, FailureKind.UNREACHABLE)
-"""Failures of a whole service: whichever of its checks reports one, it is the same failure."""
+"""Failures of a whole service: they are the same for each of its checks."""
 
 OWN: Final = (FailureKind.CERTIFICATE,)
-"""Failures that nothing a service depends on brings about."""
+"""Failures that no dependency of a service can cause."""
 
 _RULES: Final[tuple[tuple[re.Pattern[str], FailureKind, str], ...]] = tuple(
     (re.compile(pattern), kind, template)
@@ -65,7 +65,7 @@ _NUMBER: Final = re.compile(rf"\d(?:[\d.,:/+tz-]*[\dz])?(?: ?{_UNIT}(?![a-z]))?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """What fails and how; times, numbers and identifiers of the evidence are left out."""
+    """The failing check and its failure; the evidence has no times, numbers or identifiers."""
 
     service: str
     check: str = ""
@@ -75,7 +75,7 @@ class Signature:
 
     @property
     def key(self) -> str:
-        """Return what two signatures of the same failure share."""
+        """Return a key that signatures of the same failure share."""
         check = "" if self.failure in SERVICE_WIDE else self.check
         code = "" if self.exit_code is None else str(self.exit_code)
         parts = (normalize_service_name(self.service), check, self.failure, code, self.evidence)
@@ -85,7 +85,7 @@ class Signature:
 def signatures_of(service: str, evidence: str) -> tuple[Signature, ...]:
     """Return the signatures of the lines of evidence, each once; the first is the main one.
 
-    What failed only later is left out: it may be what an action brought about.
+    Later failures are left out, because an action may have caused them.
     """
     lines = [line for line in evidence.splitlines() if line.strip()]
     first = [line for line in lines if not line.startswith(LATER)] or lines
@@ -94,15 +94,15 @@ def signatures_of(service: str, evidence: str) -> tuple[Signature, ...]:
 
 
 def is_own_fault(service: str, evidence: str) -> bool:
-    """Whether a service fails for a reason of its own, whatever it depends on."""
+    """Whether the cause of a failure is the service itself, regardless of its dependencies."""
     found = [signature_of(service, line) for line in evidence.splitlines() if line.strip()]
     return bool(found) and all(each.failure in OWN for each in found)
 
 
 def failure_key(signatures: Iterable[Signature], *, reported: bool = False) -> str:
-    """Return the key of all that fails together: an action is judged against the whole.
+    """Return the key of all simultaneous failures: an action is judged against the whole.
 
-    A failure that a session or a monitor `reported` is another than one that checks measured.
+    A failure that a session or a monitor `reported` is different from one measured by checks.
     """
     key = " & ".join(sorted({each.key for each in signatures}))
     return f"reported: {key}" if reported else key
@@ -127,9 +127,9 @@ def signature_of(service: str, line: str) -> Signature:
 
 
 def log_shape(text: str, *, keep: int | None = None) -> str:
-    """Return a line without its identifiers, times and numbers, each of them as `#`.
+    """Return a line with its identifiers, times and numbers replaced by `#`.
 
-    An exit code to `keep` stays: it says how a program failed.
+    An exit code in `keep` stays, because it distinguishes failures.
     """
     shape = text.casefold()
     head = "" if keep is None else f"exit code {keep}"

@@ -1,4 +1,4 @@
-"""What may enter as a memory, and in which words (DESIGN section 4, step 1)."""
+"""Admission of memories: validation and cleaning of candidates (DESIGN section 4, step 1)."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,10 +36,10 @@ MAX_TAG_CHARS: Final = 100
 
 
 def admit_candidate(candidate: Candidate, redact: Redact) -> Candidate:
-    """Return a candidate as it may be kept; raises Invalid naming each wrong field.
+    """Return a cleaned candidate; raises Invalid naming each wrong field.
 
-    Secrets and private parts are masked, control characters removed, operational
-    text brought to one line; "general" is no service.
+    Masks secrets and private parts, removes control characters, and brings operational text to one
+    line; the service "general" becomes None.
     """
     wrong: list[InvalidField] = []
     clean: dict[str, Any] = {
@@ -62,7 +62,7 @@ def admit_candidate(candidate: Candidate, redact: Redact) -> Candidate:
 
 
 def admit_knowledge(candidate: Candidate, redact: Redact) -> Candidate:
-    """Return a candidate of knowledge as it may be kept; raises Invalid naming each wrong field."""
+    """Return a cleaned candidate of knowledge; raises Invalid naming each wrong field."""
     wrong = [
         *require_knowledge(candidate.category),
         *collect_errors(lambda: admit_candidate(candidate, redact)),
@@ -73,7 +73,7 @@ def admit_knowledge(candidate: Candidate, redact: Redact) -> Candidate:
 
 
 def admit_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
-    """Return an edit of a memory of `category` as it may be kept; raises Invalid."""
+    """Return a cleaned edit of a memory of `category`; raises Invalid."""
     wrong: list[InvalidField] = []
     clean = _clean(edit, edit.category or category, redact, wrong)
     if wrong:
@@ -115,7 +115,7 @@ def knowledge_field_errors(
     project: str = OPERATIONS,
     expires_at: datetime | None = None,
 ) -> list[InvalidField]:
-    """Return what only knowledge may have, of what an operational memory was given."""
+    """Return errors for the fields of an operational memory that only knowledge may have."""
     if category not in OPERATIONAL:
         return []
     wrong: list[InvalidField] = []
@@ -140,7 +140,7 @@ def knowledge_field_errors(
 
 
 def require_knowledge(category: Category) -> list[InvalidField]:
-    """Return what is wrong with a category where only knowledge is taken."""
+    """Return an error if the category is not one of knowledge."""
     if category not in OPERATIONAL:
         return []
     known = ", ".join(each for each in Category if each not in OPERATIONAL)
@@ -196,7 +196,7 @@ def _clean_project(name: str, wrong: list[InvalidField]) -> str:
 
 
 def _clean_topic_key(text: str, redact: Redact, wrong: list[InvalidField]) -> str:
-    """Return a topic key in the one form that is compared: small letters and no spaces."""
+    """Return a topic key normalized for comparison: lower case, no spaces."""
     key = one_line(redact(without_private(text))).lower().replace(" ", "-")
     if len(key) > MAX_KEY_CHARS:
         wrong.append(InvalidField("topic_key", f"is longer than {MAX_KEY_CHARS} characters"))
@@ -204,7 +204,7 @@ def _clean_topic_key(text: str, redact: Redact, wrong: list[InvalidField]) -> st
 
 
 def validate_service(name: str | None, wrong: list[InvalidField]) -> str | None:
-    """Return a service's name as it may be kept, None for general; adds to `wrong`."""
+    """Return a normalized service name, None for general; adds errors to `wrong`."""
     if name is None or normalize_service_name(name) in ("", GENERAL):
         return None
     name = name.strip()

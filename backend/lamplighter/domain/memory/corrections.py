@@ -1,7 +1,7 @@
-"""What a person tells an agent to do otherwise: corrections, preferences and decisions.
+"""Instructions that a person gives an agent: corrections, preferences and decisions.
 
-Rules of words, no model. They are for everyday prompts: what is only asked, quoted or
-pasted is not taken, and a rule that is in doubt stays silent. What they take is raw.
+Keyword rules, no model. They run on everyday prompts: questions, quotes and pasted text are
+ignored, and a doubtful sentence does not match. The captured memories are raw.
 """
 
 import re
@@ -18,7 +18,7 @@ from lamplighter.domain.text import one_line
 
 
 class CorrectionTone(StrEnum):
-    """How a person states a fact."""
+    """Ways in which a person states an instruction."""
 
     CORRECTION = "correction"
     PREFERENCE = "preference"
@@ -90,7 +90,7 @@ _QUESTION_START: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """One sentence that a person corrected, preferred or decided by."""
+    """A sentence that states a correction, a preference or a decision of a person."""
 
     tone: CorrectionTone
     text: str
@@ -102,7 +102,7 @@ class Correction:
 
 
 def find_corrections(prompt: str) -> list[Correction]:
-    """Return what a person tells in a prompt to be so, at most five sentences of it."""
+    """Return the instructions in a prompt, at most five sentences."""
     if prompt.lstrip().startswith(("/", "#!", "<")):
         return []
     found: dict[str, Correction] = {}
@@ -114,7 +114,7 @@ def find_corrections(prompt: str) -> list[Correction]:
 
 
 def _sentences(prompt: str) -> Iterator[str]:
-    """Yield the sentences of a person's own words; a "No." of its own belongs to the next."""
+    """Yield the sentences that a person wrote; a separate "No." is joined to the next sentence."""
     prompt = _FENCE.sub("\n", prompt)
     lines = (_LIST_MARK.sub("", line) for line in prompt.splitlines() if not _PASTED.match(line))
     before = ""
@@ -157,9 +157,9 @@ _EMPHASIS: Final = (
 
 
 def extract_learnings(text: str) -> list[str]:
-    """Return the items of the last section of learnings that has any: numbered ones, else bullets.
+    """Return the items of the last non-empty section of learnings: numbered ones, else bullets.
 
-    What has fewer than 20 characters or four words says too little to be kept.
+    Items with fewer than 20 characters or four words are too short to be stored.
     """
     text = text.replace("\r\n", "\n")
     for heading in reversed(list(_HEADING.finditer(text))):
@@ -176,7 +176,7 @@ def extract_learnings(text: str) -> list[str]:
 
 
 def learning_title(learning: str) -> str:
-    """Return what a learning is called: its beginning, cut between two words."""
+    """Return the title of a learning: its beginning, cut between two words."""
     if len(learning) <= TITLE_CHARS:
         return learning
     cut, _, _ = learning[:TITLE_CHARS].rpartition(" ")

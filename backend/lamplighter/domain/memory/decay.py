@@ -1,4 +1,4 @@
-"""What is not confirmed fades (SPEC-0015, Staleness Decay)."""
+"""Decay of memories that are not confirmed (SPEC-0015, Staleness Decay)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -20,21 +20,20 @@ from lamplighter.domain.memory.memory import (
 )
 
 Lifetimes = Mapping[MemoryKind, timedelta]
-"""How long knowledge of a kind is kept after its last change; a kind without one has no end."""
+"""The lifetime of knowledge by kind, counted from the last change; other kinds do not expire."""
 
 EPISODE_LIFETIME: Final = timedelta(days=30)
 LIFETIMES: Final[Lifetimes] = {MemoryKind.EPISODIC: EPISODE_LIFETIME}
-"""The lifetimes unless settings say otherwise (four-tier-memory-schema)."""
+"""The default lifetimes (four-tier-memory-schema); settings override them."""
 
 MAX_DECAY_WEEKS: Final = 10  # after so many nothing is left of any confidence
 
 
 def apply_decay(memory: Memory, *, now: datetime) -> Memory:
-    """Take 0.1 for each whole week past 30 days without confirmation, once for each week.
+    """Subtract 0.1 for each whole week past 30 days without confirmation, once for each week.
 
-    Weeks already taken are remembered, so asking once or a thousand times is the
-    same. What `fades` says loses it, active or not. Fading does not touch `updated_at` and
-    brings nothing back.
+    Subtracted weeks are recorded; repeated calls change nothing. Applies to memories for which
+    `fades` is true, active or not. Decay does not change `updated_at` and reactivates nothing.
     """
     due = weeks_due(memory, now=now)
     if due <= 0 or not fades(memory):
@@ -48,9 +47,9 @@ def apply_decay(memory: Memory, *, now: datetime) -> Memory:
 
 
 def fades(memory: Memory) -> bool:
-    """Return whether a memory loses confidence while nobody confirms or verifies it.
+    """Return whether a memory loses confidence until a person or a source confirms the memory.
 
-    Operational ones do (SPEC-0015), and unverified semantic ones (four-tier-memory-schema).
+    Operational memories do (SPEC-0015), and unverified semantic ones (four-tier-memory-schema).
     """
     unverified = memory.kind is MemoryKind.SEMANTIC and memory.trust is Trust.UNVERIFIED
     return not memory.pinned and (memory.category in OPERATIONAL or unverified)
@@ -59,9 +58,9 @@ def fades(memory: Memory) -> bool:
 def decay_changes(
     existing: Iterable[Memory], *, now: datetime, act_id: int | None = None
 ) -> list[MemoryChange]:
-    """Return the changes of those memories that something is due from.
+    """Return the changes of those memories for which decay is due.
 
-    Before an operator's act they are part of it, and undone with it.
+    Decay before an operator's act is part of the act and is reverted with it.
     """
     changes = []
     for memory in existing:
@@ -75,15 +74,15 @@ def decay_changes(
 
 
 def weeks_due(memory: Memory, *, now: datetime) -> int:
-    """Return how many weeks of fading have not been taken yet."""
+    """Return the number of weeks of decay that are due and not subtracted yet."""
     return (now - memory.updated_at - GRACE_PERIOD) // WEEK - memory.decayed_weeks
 
 
 def expiry(memory: Memory, lifetimes: Lifetimes) -> datetime | None:
     """Return when a memory expires; None: never.
 
-    Its own moment decides, else the lifetime of its kind after its last change.
-    Operational memories fade instead (SPEC-0015), pinned ones stay.
+    Its own expiry wins over the lifetime of its kind, which counts from the last change.
+    Operational memories fade instead (SPEC-0015), pinned ones do not expire.
     """
     if memory.pinned or memory.category in OPERATIONAL:
         return None
@@ -94,7 +93,7 @@ def expiry(memory: Memory, lifetimes: Lifetimes) -> datetime | None:
 
 
 def inactive_from(memory: Memory) -> datetime | None:
-    """Return from when on fading leaves a memory inactive unless it is confirmed; None: never."""
+    """Return when decay makes a memory inactive unless the memory is confirmed; None: never."""
     if not memory.active or not fades(memory):
         return None
     surest = min(1.0, memory.confidence)

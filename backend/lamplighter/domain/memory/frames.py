@@ -1,7 +1,7 @@
-"""The sentences that the built-in engine writes as memories: each is a frame with fillers.
+"""Sentence templates of the memories that the built-in engine writes, with slots and fillers.
 
-Both the engine and `relate` use this list. Two sentences of one frame are the same only if
-their fillers are; a frame with a `value` holds one value for each subject.
+Both the engine and `relate` use this list. Two sentences of one frame are the same only if their
+fillers are; a frame with a `value` has one value for each subject.
 """
 
 import re
@@ -18,11 +18,11 @@ _SLOT: Final = re.compile(r"\\\{(\w+)\\\}")
 
 @dataclass(frozen=True)
 class Frame:
-    """A sentence with slots; `tail` may follow it and changes nothing that it claims.
+    """A sentence with slots; `tail` is an optional ending that does not change the claim.
 
-    The tail may have slots too, for figures that grow with each observation. `value` is the
-    slot that has one value per subject, empty where several such sentences may all be true.
-    The other slots name the subject.
+    The tail may have slots too, for figures that grow with each observation. `value` is the slot
+    that has one value per subject, empty if several such sentences may all be true. The other slots
+    name the subject.
     """
 
     category: Category
@@ -35,7 +35,7 @@ class Frame:
         return self.sentence.format(**fillers) + (self.tail.format(**fillers) if tail else "")
 
     def fillers(self, observation: str) -> Mapping[str, str] | None:
-        """Return what fills the slots of an observation; None if it has another form."""
+        """Return the fillers of the slots in an observation; None if it has another form."""
         found = self._pattern.fullmatch(comparison_key(observation))
         return found.groupdict() if found else None
 

@@ -1,4 +1,4 @@
-"""Intents: what a decision writes of memories, as plain values; they are stored in their order."""
+"""Intents: the writes to memories that a decision returns, as plain values, stored in order."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -7,14 +7,14 @@ from lamplighter.domain.memory.memory import Candidate, Memory, MemoryId
 from lamplighter.domain.memory.review import ReviewKind
 
 NEW: Final = MemoryId(0)
-"""The memory that the same intents insert: its row gets a number when it is stored."""
+"""Placeholder for the memory that the same intents insert; storing assigns the row's number."""
 
 REVIVES: Final = "revives"
 CONTRADICTS: Final = "contradicts"
 CONTRADICTED: Final = "contradicted"
 REINFORCED: Final = "reinforced"
 REPORT_CAUSES: Final = ("created", "learned", REINFORCED)
-"""The causes of changes by observations."""
+"""The causes of changes that come from observations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class ChangeOrigin:
 
 
 class MemoryChange(NamedTuple):
-    """What a memory was and is, and why; `before` None is a new one, `after` None a deleted one."""
+    """A memory before and after a change, and why; `before` or `after` None: new, deleted."""
 
     before: Memory | None
     after: Memory | None
@@ -38,21 +38,21 @@ class MemoryChange(NamedTuple):
 
 
 class NewMemory(NamedTuple):
-    """A candidate that becomes a memory, and why."""
+    """A candidate that becomes a memory, and the origin of the change."""
 
     candidate: Candidate
     why: ChangeOrigin
 
 
 class Repeat(NamedTuple):
-    """A memory that was said once more: counted, without a version, a history or a change."""
+    """A repeated observation of a memory: counted, without a version, history or change."""
 
     memory_id: MemoryId
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLink:
-    """A relation of a memory to another one; `act_id` is the operator's act that it is part of."""
+    """A relation of a memory to another one; `act_id` is the operator's act that made it."""
 
     memory_id: MemoryId
     target_id: MemoryId
@@ -63,10 +63,10 @@ class MemoryLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewOpening:
-    """A question to a person: is `before` true, or the claim that memory `new_id` holds now?
+    """A question to a person: is `before` true, or the claim that memory `new_id` states now?
 
-    Where the claim contradicts it, it becomes `after`: its history names the review, and the
-    two are linked. `text` are the words of the claim, `why` says who made it and the reason.
+    If the claim contradicts `before`, that memory becomes `after`: its history names the review,
+    and the two are linked. `text` is the text of the claim, `why` its author and the reason.
     """
 
     kind: ReviewKind
@@ -80,7 +80,7 @@ class ReviewOpening:
 class RelationshipReview(NamedTuple):
     """A question to a person: does a memory state this relationship? `memory` None is the new one.
 
-    `text` is the relationship, `reason` says who found it.
+    `text` is the relationship, `reason` names its author.
     """
 
     memory: Memory | None

@@ -1,4 +1,4 @@
-"""Knowledge that is said again: revised by its topic key, counted by its words, or new."""
+"""Repeated knowledge: revised by its topic key, counted as a duplicate by its text, or new."""
 
 import re
 import unicodedata
@@ -33,7 +33,7 @@ _TRUST_ORDER: Final = (Trust.UNVERIFIED, Trust.OBSERVED, Trust.TRUSTED)
 
 
 class SaveOutcome(StrEnum):
-    """What became of a piece of knowledge, in AgentOps' words."""
+    """The outcome of saving a piece of knowledge, in AgentOps' terms."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -42,7 +42,7 @@ class SaveOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SavedKnowledge:
-    """What became of a piece of knowledge, and the memory that holds it now."""
+    """The outcome of saving a piece of knowledge, and the memory that now contains it."""
 
     outcome: SaveOutcome
     memory: Memory
@@ -50,29 +50,29 @@ class SavedKnowledge:
 
 @dataclass(frozen=True, slots=True)
 class CaptureResult:
-    """What became of the learnings of a text, in their order."""
+    """The outcomes of saving the learnings of a text, in their order."""
 
     results: tuple[SavedKnowledge, ...] = ()
 
     @property
     def extracted(self) -> int:
-        """How many learnings the text lists."""
+        """The number of learnings that the text lists."""
         return len(self.results)
 
     @property
     def saved(self) -> int:
-        """How many of them are new."""
+        """The number of new learnings."""
         return sum(each.outcome is SaveOutcome.CREATED for each in self.results)
 
     @property
     def duplicates(self) -> int:
-        """How many of them we held already."""
+        """The number of learnings that were stored already."""
         return self.extracted - self.saved
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryTimeline:
-    """A memory among those that were kept before it and after it, oldest first."""
+    """A memory between the memories stored before and after it, oldest first."""
 
     before: tuple[Memory, ...]
     focus: Memory
@@ -81,7 +81,7 @@ class MemoryTimeline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeStats:
-    """How much agents know: active memories of knowledge, and the sessions of clients."""
+    """Totals for agents: active memories of knowledge, and sessions of clients."""
 
     sessions: int
     observations: int
@@ -100,10 +100,10 @@ def with_source_trust(candidate: Candidate) -> Candidate:
 
 
 def revise(memory: Memory, candidate: Candidate, *, now: datetime) -> Memory:
-    """Return a memory in the newer words of its topic key (agentops-memory, tier 1).
+    """Return a memory with the newer text of its topic key (agentops-memory, tier 1).
 
-    What nobody thought over leaves the kind and whether it is distilled as they are; but new
-    words of an episode are searched for facts again.
+    Unreviewed text leaves the kind and `distilled` unchanged, except that changed text of an
+    episode is searched for facts again.
     """
     raw, new_hash = candidate.source in RAW_SOURCES, content_hash(candidate.observation)
     episode = memory.kind is MemoryKind.EPISODIC and memory.trust is Trust.UNVERIFIED
@@ -133,7 +133,7 @@ def revise(memory: Memory, candidate: Candidate, *, now: datetime) -> Memory:
 def widen_scope(memory: Memory, candidate: Candidate) -> Memory:
     """Return a memory with its scope widened to that of a repeated observation.
 
-    What is global stays so, for others find it by that.
+    A global memory stays global, because other projects find the memory by this scope.
     """
     if candidate.scope != GLOBAL or memory.scope == GLOBAL:
         return memory
@@ -141,7 +141,7 @@ def widen_scope(memory: Memory, candidate: Candidate) -> Memory:
 
 
 def set_topic_key(memory: Memory, candidate: Candidate) -> Memory:
-    """Return a memory under the topic key that its words are said again with; its own stays."""
+    """Return a memory with the topic key of a repeated observation; an existing key stays."""
     if candidate.topic_key is None or memory.topic_key is not None:
         return memory
     return replace(
@@ -153,7 +153,7 @@ def set_topic_key(memory: Memory, candidate: Candidate) -> Memory:
 
 
 def apply_correction(memory: Memory, change: Edit, *, now: datetime) -> Memory:
-    """Return a memory as its client corrects it; other words are not trusted as a person's are."""
+    """Return a memory as corrected by its client; changed text has at most the trust `observed`."""
     changed = apply_edit(memory, change, now=now)
     if changed.observation == memory.observation:
         return changed
@@ -165,10 +165,10 @@ def apply_correction(memory: Memory, change: Edit, *, now: datetime) -> Memory:
 
 
 def confirm(memory: Memory, *, now: datetime) -> Memory:
-    """Return a memory that a person confirmed: trusted, and as if a person had written it.
+    """Return a memory that a person confirmed: trusted, as if the person had written the text.
 
-    An operational memory keeps its confidence, which moves by SPEC-0015 alone. A trusted
-    memory stays as it is.
+    An operational memory keeps its confidence, which changes by SPEC-0015 alone. A trusted memory
+    stays as it is.
     """
     if memory.trust is Trust.TRUSTED:
         return memory
@@ -201,17 +201,17 @@ def withdraw(memory: Memory) -> Memory:
 
 
 def supersede(memory: Memory) -> Memory:
-    """Return a memory that another one is current in the place of; the version is the caller's."""
+    """Return a memory as superseded by another one; the caller sets the version."""
     return replace(memory, active=False, inactive_reason=InactiveReason.SUPERSEDED)
 
 
 def lesser_trust(existing: Trust, new: Trust) -> Trust:
-    """Return the lesser of two trusts: newer words are as trusted as who said them, at most."""
+    """Return the lesser of two trusts: newer text is trusted at most as much as its author."""
     return min(existing, new, key=_TRUST_ORDER.index)
 
 
 TITLE_WORDS: Final = 8
-"""How many words of a text replace a title without content."""
+"""Number of words taken from the text if the title is empty."""
 
 SEGMENT_CHARS: Final = 100
 FAMILY_CHARS: Final = 19
@@ -249,8 +249,8 @@ _BETWEEN: Final = re.compile(r"[\W_]+")
 def suggest_topic_key(kind: str, title: str, content: str) -> str:
     """Suggest a topic key: the same for the same subject.
 
-    The family comes from the type, else from what the words are about; the rest is the
-    title, or the first eight words of the content where the title says nothing.
+    The family comes from the type, else from keywords of the text; the rest is the title, or the
+    first eight words of the content if the title is empty.
     """
     title, content = _normalize(title), _normalize(content)
     family = _find_family(kind, f"{title} {content}")
@@ -276,7 +276,7 @@ def _find_family(kind: str, text: str) -> str:
 
 
 def _key_segment(text: str) -> str:
-    """Return the words of a text with - between them, cut between two of them."""
+    """Return the words of a text joined by -, shortened between two words."""
     whole = _BETWEEN.sub("-", text).strip("-")
     if len(whole) <= SEGMENT_CHARS:
         return whole
@@ -294,5 +294,5 @@ def memory_title(memory: Memory) -> str:
 
 
 def custom_title(memory: Memory) -> str:
-    """Return the title that a client gave; empty for one derived from the text."""
+    """Return the title that a client set; empty if the title is derived from the text."""
     return "" if memory.title == learning_title(memory.observation) else memory.title

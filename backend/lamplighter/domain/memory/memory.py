@@ -25,11 +25,11 @@ PROJECT: Final = "project"
 GLOBAL: Final = "global"
 NO_KEY: Final = ""
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
-"""The expiry in an edit that takes an expiry away."""
+"""The value of `expires_at` in an edit that removes the expiry."""
 
 
 class Category(StrEnum):
-    """What a memory is about: five operational categories, eight of knowledge."""
+    """The subject of a memory: five operational categories, eight of knowledge."""
 
     TIMING = "timing"
     DEPENDENCY = "dependency"
@@ -57,7 +57,7 @@ CATEGORY_MEANINGS: Final = {
 
 
 class MemoryKind(StrEnum):
-    """How a memory is kept and recalled."""
+    """Kinds of memories, by storage and recall."""
 
     EPISODIC = "episodic"
     SEMANTIC = "semantic"
@@ -74,7 +74,7 @@ class Trust(StrEnum):
 
 
 class Source(StrEnum):
-    """How a memory came in."""
+    """How a memory was created."""
 
     MARKER = "marker"
     OPERATOR = "operator"
@@ -87,8 +87,10 @@ class Source(StrEnum):
 
 
 RAW_SOURCES: Final = (Source.OWNER, Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED)
-"""What nobody reviewed: unverified and undistilled. What an owner typed is `owner`; what
-a tool or a page printed is `captured`."""
+"""Sources without a review: their memories are unverified and undistilled.
+
+Text that an owner typed is `owner`; output of a tool or a page is `captured`.
+"""
 
 
 class InactiveReason(StrEnum):
@@ -104,7 +106,7 @@ class InactiveReason(StrEnum):
 
 
 REVERSIBLE: Final = (InactiveReason.LOW, InactiveReason.OPERATOR)
-"""More confidence alone makes these memories active again."""
+"""Reasons after which a higher confidence alone makes a memory active again."""
 
 KINDS: Final = {
     Category.REMEDIATION: MemoryKind.PROCEDURAL,
@@ -121,8 +123,9 @@ KINDS: Final = {
 class Candidate:
     """A proposed memory, before the comparison with existing ones.
 
-    `session_id` is the session that says it, None for a person; `tier` is 0 for
-    a person, 1 to 3 for a session. With an `inactive_reason` it becomes an inactive memory.
+    `session_id` is the session that reports the observation, None for a person; `tier` is 0 for a
+    person, 1 to 3 for a session. With an `inactive_reason` the candidate becomes an inactive
+    memory.
     """
 
     category: Category
@@ -143,18 +146,18 @@ class Candidate:
     expires_at: datetime | None = None
     inactive_reason: InactiveReason | None = None
     typed: bool = True
-    """Whether its client said what it is; a turn of a chat without a type or key is an episode."""
+    """Whether the client set a type; a turn of a chat without a type or key is an episode."""
 
     @property
     def distilled(self) -> bool:
-        """Return whether it is distilled: what a client writes is, when it has a topic key."""
+        """Return whether the text is distilled: a client's text is, if it has a topic key."""
         if self.source is Source.CLIENT:
             return self.topic_key is not None
         return self.source not in RAW_SOURCES
 
     @property
     def kind(self) -> MemoryKind:
-        """Return the kind of a row by its category; undistilled memories are episodes."""
+        """Return the kind of a memory by its category; undistilled memories are episodes."""
         if self.source is Source.EXTRACTED:
             return MemoryKind.SEMANTIC
         untyped = not self.typed and self.topic_key is None
@@ -164,10 +167,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """A memory we hold. Its row, JSON, history and undo follow from this declaration.
+    """A stored memory. Its row, JSON, history and undo follow from this declaration.
 
-    `distilled` is what somebody thought over: what was only caught is told to nobody
-    unasked. Counting (`duplicate_count`, `last_seen_at`, `access_count`) is no change.
+    `distilled` marks reviewed text: captured text is not included in a prompt without a request.
+    Counters (`duplicate_count`, `last_seen_at`, `access_count`) are not changes.
     """
 
     id: Annotated[MemoryId, Field(constant=True)]
@@ -213,9 +216,9 @@ MEMORY_FIELDS: Final = declared_fields(Memory)
 CANDIDATE_FIELDS: Final = tuple(
     each.name for each in fields(Candidate) if each.name in MEMORY_FIELDS
 )
-"""The fields of a candidate that its memory keeps."""
+"""The fields of a candidate that are copied to its memory."""
 HISTORY_FIELDS: Final = tuple(name for name, each in MEMORY_FIELDS.items() if each.declared.history)
-"""The fields of an entry of the history; entries of earlier versions have fewer."""
+"""The fields of a history entry; entries of earlier versions have fewer."""
 EDITABLE_FIELDS: Final = tuple(
     name for name, each in MEMORY_FIELDS.items() if each.declared.editable
 )
@@ -223,15 +226,15 @@ NONE_WORDS: Final = {"service": GENERAL, "topic_key": NO_KEY, "expires_at": NEVE
 """What an edit says to take a value away: its None leaves the field as it is."""
 
 RESTORED: Final = "restored"
-"""The cause of a change that took a memory out of the trash."""
+"""The cause of a change that restored a memory from the trash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """What a person changes of a memory; None leaves a field as it is.
+    """A person's changes to a memory; None leaves a field as it is.
 
-    `service` is GENERAL to make a memory true of all services, `topic_key` NO_KEY and
-    `expires_at` NEVER to take those away.
+    `service` GENERAL makes a memory true of all services; `topic_key` NO_KEY and `expires_at` NEVER
+    remove the value.
     """
 
     observation: str | None = None
@@ -250,12 +253,12 @@ class Edit:
 
 
 def clamp(confidence: float) -> float:
-    """Keep a confidence in [0, 1], to two decimals."""
+    """Limit a confidence to [0, 1], rounded to two decimals."""
     return round(min(1.0, max(0.0, confidence)), 2)
 
 
 def is_unreviewed(memory: Memory) -> bool:
-    """Return whether neither a person nor a client has thought it over, and no source proved it.
+    """Return whether no person or client has reviewed the memory and no source has verified it.
 
     An episode that the organizer has searched for facts is distilled, but still unverified.
     """
@@ -263,12 +266,12 @@ def is_unreviewed(memory: Memory) -> bool:
 
 
 def kind_of(category: Category) -> MemoryKind:
-    """Say how a memory of this category is kept."""
+    """Return the kind of the memories of this category."""
     return KINDS.get(category, MemoryKind.SEMANTIC)
 
 
 def new_memory(candidate: Candidate, *, now: datetime) -> Memory:
-    """Return the memory that a candidate becomes; its row gets a number when it is stored."""
+    """Return the memory that a candidate becomes; storing assigns its number."""
     confidence = clamp(candidate.confidence)
     low = InactiveReason.LOW if confidence < ACTIVE_THRESHOLD else None
     reason = candidate.inactive_reason or low
@@ -288,8 +291,8 @@ def new_memory(candidate: Candidate, *, now: datetime) -> Memory:
 def with_confidence(memory: Memory, confidence: float) -> Memory:
     """Set a confidence; below 0.30 a memory turns inactive (SPEC-0015, Confidence Scoring).
 
-    Raising it brings a memory back only when low confidence or an operator had
-    put it aside; what was superseded or deleted stays so.
+    Raising the confidence reactivates a memory only if low confidence or an operator made it
+    inactive; superseded and deleted memories stay inactive.
     """
     confidence = clamp(confidence)
     if confidence < ACTIVE_THRESHOLD:
@@ -301,15 +304,15 @@ def with_confidence(memory: Memory, confidence: float) -> Memory:
 
 
 def reinforce(memory: Memory, *, now: datetime) -> Memory:
-    """Raise a memory that was seen again by 0.1, at most to 1.0 (SPEC-0015, Reinforcement)."""
+    """Raise the confidence of a confirmed memory by 0.1, up to 1.0 (SPEC-0015, Reinforcement)."""
     raised = with_confidence(memory, memory.confidence + REINFORCEMENT)
     return replace(raised, updated_at=now, decayed_weeks=0, version=memory.version + 1)
 
 
 def contradict(memory: Memory) -> Memory:
-    """Take 0.2 from a memory that a session contradicted (SPEC-0015, Memory Contradiction).
+    """Subtract 0.2 from a memory that a session contradicted (SPEC-0015, Memory Contradiction).
 
-    Its `updated_at` stays: it was not confirmed.
+    `updated_at` does not change, because the memory was not confirmed.
     """
     lowered = with_confidence(memory, memory.confidence - CONTRADICTION)
     return replace(lowered, version=memory.version + 1)

@@ -18,9 +18,9 @@ MAX_DEPTH: Final = 4
 def clean_metadata(
     value: Any, redact: Callable[[str], str], wrong: list[InvalidField]
 ) -> dict[str, Any]:
-    """Return metadata as it may be kept: secrets are masked, by the name of a key too.
+    """Return metadata cleaned for storage: secrets are masked, also by the name of a key.
 
-    What is wrong with it is added to `wrong`, with the path of the key.
+    Errors are added to `wrong`, with the path of the key.
     """
     if not isinstance(value, Mapping):
         wrong.append(InvalidField("metadata", "is not a JSON object"))
@@ -39,7 +39,7 @@ def clean_metadata(
 
 
 def metadata_pairs(metadata: Metadata, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each key and value as `meta.key:value` finds them; a nested key is `outer.inner`.
+    """Yield each key and value as `meta.key:value` matches them; a nested key is `outer.inner`.
 
     Each item of a list is a value; text is compared without regard to case.
     """
@@ -54,7 +54,7 @@ def metadata_pairs(metadata: Metadata, prefix: str = "") -> Iterator[tuple[str, 
 
 
 def as_searched(value: Any) -> str:
-    """Return a single value as a query spells it: `true`, `8080`, text without its case."""
+    """Return a single value in the spelling of a query: `true`, `8080`, text in lower case."""
     return (value if isinstance(value, str) else json.dumps(value)).casefold().strip()
 
 
@@ -107,7 +107,7 @@ def _clean_value(
 
 
 def _mask(name: str, text: str, redact: Callable[[str], str]) -> str:
-    """Mask a secret, also one that only the name of its key shows to be one."""
+    """Mask a secret, also if only the name of its key identifies the value as a secret."""
     masked = redact(text)
     pair = json.dumps({name: text}, ensure_ascii=False)
     return REDACTED if masked == text and redact(pair) != pair else masked

@@ -1,4 +1,4 @@
-"""The wall between projects: whose memories a caller reads."""
+"""The boundary between projects: the memories that a caller can read."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,16 +11,16 @@ from lamplighter.domain.text import normalize_project
 class Reach:
     """The memories of a project, by its normalized name, and the global ones of all projects.
 
-    The rule stands here in both its forms: for a row, and for a query. `columns` is whatever
-    has the columns of a memory by name and compares as SQLAlchemy's columns do.
+    The rule exists in two forms: for a row, and for a query. `columns` is any object with the
+    columns of a memory by name that compares like SQLAlchemy's columns.
     """
 
     project: str
 
     def holds(self, memory: Memory) -> bool:
-        """Whether a memory is within reach."""
+        """Whether a memory is in this reach."""
         return memory.scope == GLOBAL or normalize_project(memory.project) == self.project
 
     def condition(self, columns: Any) -> Any:
-        """Return what is true of the rows within reach."""
+        """Return the SQL condition for the rows in this reach."""
         return (columns.project == self.project) | (columns.scope == GLOBAL)

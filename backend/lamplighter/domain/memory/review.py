@@ -1,4 +1,4 @@
-"""The review: two claims of which at most one may be true, and what a person decides on them."""
+"""Reviews: two claims of which at most one may be true, and a person's decision about them."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -33,7 +33,7 @@ DELETION: Final = "deletion"
 
 
 MAX_POSSIBLE: Final = 20
-"""How many possible conflicts of one service wait for a person at the most."""
+"""The maximum number of possible conflicts of one service that are open for review."""
 
 POSSIBLE_FULL: Final = (
     f"{MAX_POSSIBLE} possible conflicts are open for review; "
@@ -42,12 +42,12 @@ POSSIBLE_FULL: Final = (
 
 
 class ReviewKind(StrEnum):
-    """How sure we are: in a conflict the old claim lost confidence, a possible one cost nothing.
+    """Kind of a review: in a conflict the old claim lost confidence, in a possible one it did not.
 
-    A fact was extracted from episodes; it is inactive until a person has judged it.
-    A failed verification is a memory and a source that refutes it, a file is one of a directory
-    that was changed as its memory was: both sides are that memory. A relationship is one that a
-    model found in it.
+    A fact was extracted from episodes and is inactive until a person has reviewed it. A failed
+    verification is a memory and a source that refutes it. A file review is about a directory's file
+    that changed while its memory changed: both sides are that memory. A relationship is one that a
+    model found in a memory.
     """
 
     CONFLICT = "conflict"
@@ -59,11 +59,11 @@ class ReviewKind(StrEnum):
 
 
 OF_ONE_MEMORY: Final = (ReviewKind.VERIFICATION, ReviewKind.FILE, ReviewKind.RELATIONSHIP)
-"""Reviews of one memory and a claim in words."""
+"""Reviews of one memory and a claim as text."""
 
 
 class ReviewState(StrEnum):
-    """Whether a review waits for a person."""
+    """The state of a review."""
 
     OPEN = "open"
     RESOLVED = "resolved"
@@ -82,7 +82,7 @@ class Resolution(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """One case: the old memory, the one that holds the new claim, and the words it was said in."""
+    """A review: the old memory, the memory with the new claim, and the text of the claim."""
 
     id: int
     kind: ReviewKind
@@ -103,7 +103,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewAnswer:
-    """What a person decides, and the words that some decisions need."""
+    """A person's decision, and the text that some decisions need."""
 
     resolution: Resolution
     old_scope: str = ""
@@ -112,13 +112,13 @@ class ReviewAnswer:
 
     @property
     def gives_back(self) -> bool:
-        """Whether the old memory gets back what contradictions took."""
+        """Whether the old memory gets back the confidence that contradictions subtracted."""
         return self.resolution in (Resolution.KEEP_OLD, Resolution.BOTH, Resolution.MERGE)
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewChange:
-    """What a decision makes of one memory, and why."""
+    """The change of one memory by a decision, and the reason."""
 
     before: Memory
     after: Memory
@@ -127,7 +127,7 @@ class ReviewChange:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """Results of a decision: how memories change, and how they relate afterwards."""
+    """Results of a decision: the changed memories, and the link between them."""
 
     moves: tuple[ReviewChange, ...] = ()
     link: tuple[MemoryId, MemoryId, str] | None = None
@@ -136,7 +136,7 @@ class ReviewOutcome:
 def validate_review_answer(
     answer: ReviewAnswer, kind: ReviewKind = ReviewKind.CONFLICT
 ) -> list[InvalidField]:
-    """Return what is missing from an answer, and what its decision has no use for."""
+    """Return an error for each missing or unused field of an answer."""
     wrong: list[InvalidField] = []
     paired = (Resolution.BOTH, Resolution.MERGE)
     if kind in OF_ONE_MEMORY and answer.resolution in paired:
@@ -166,7 +166,7 @@ def validate_review_answer(
 def resolve_review(
     review: Review, answer: ReviewAnswer, old: Memory, new: Memory, *, now: datetime
 ) -> ReviewOutcome:
-    """Say what follows from an answer; `old` has what was taken from it back where it gets that."""
+    """Return the outcome of an answer; `old` has its confidence restored if that applies."""
     origin = f"review {review.id}"
     if review.kind is ReviewKind.RELATIONSHIP:
         return ReviewOutcome()  # the graph follows what was decided
@@ -205,7 +205,7 @@ def resolve_review(
 def _resolve_verification(
     answer: ReviewAnswer, memory: Memory, origin: str, *, now: datetime
 ) -> ReviewOutcome:
-    """Correct the memory that a source refuted, or set it aside; else it stays as it is."""
+    """Correct or supersede the memory that a source refuted; other answers leave it unchanged."""
     if answer.resolution is not Resolution.KEEP_NEW:
         return ReviewOutcome()
     if worded := _reword_memory(memory, answer.observation, origin, now=now):
@@ -214,12 +214,12 @@ def _resolve_verification(
 
 
 def add_scope(observation: str, scope: str) -> str:
-    """Return an observation that says when it is true."""
+    """Return an observation with the scope in which it is true."""
     return f"{observation} ({scope})"
 
 
 def _admit_fact(new: Memory, why: str, *, now: datetime) -> tuple[ReviewChange, ...]:
-    """Activate an extracted fact that waited for this review."""
+    """Activate an extracted fact that was inactive until this review."""
     if new.inactive_reason is not InactiveReason.REVIEW:
         return ()
     return (ReviewChange(new, apply_edit(new, Edit(active=True), now=now), why),)

@@ -1,4 +1,4 @@
-"""Undo: what one step of a memory's history changed is put back, whatever came after it."""
+"""Undo of one step of a memory's history, also after later changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from lamplighter.domain.text import content_hash
 UNDONE: Final = "undone"
 REVIEW: Final = "review"
 UNDOING: Final = (UNDONE, REVIEW)
-"""The causes of steps that may take an earlier one back; their reason says which."""
+"""The causes of steps that may revert an earlier one; their reason names that step."""
 
 FADED: Final = "faded"
 FADES_AGAIN: Final = "it will decay again at the next session unless you set its confidence"
@@ -33,7 +33,7 @@ Values = dict[str, Any]
 
 
 class HistoryStep(Protocol):
-    """One change of a memory, as its history keeps it."""
+    """One change of a memory, as stored in its history."""
 
     @property
     def id(self) -> int:
@@ -41,27 +41,27 @@ class HistoryStep(Protocol):
 
     @property
     def version(self) -> int:
-        """The version of the memory that it made."""
+        """The version of the memory after this step."""
 
     @property
     def cause(self) -> str:
-        """What happened, in one word."""
+        """The cause, in one word."""
 
     @property
     def reason(self) -> str:
-        """Why, in words."""
+        """The reason, as text."""
 
     @property
     def before(self) -> Mapping[str, Any] | None:
-        """What the memory was; None where it began."""
+        """The values before the step; None if the step created the memory."""
 
     @property
     def after(self) -> Mapping[str, Any] | None:
-        """What the memory became; None where it ended."""
+        """The values after the step; None if the step deleted the memory."""
 
     @property
     def act_id(self) -> int | None:
-        """The act of an operator that it was part of."""
+        """The operator's act that contains the step."""
 
 
 S = TypeVar("S", bound=HistoryStep)
@@ -69,17 +69,17 @@ S = TypeVar("S", bound=HistoryStep)
 
 @dataclass(frozen=True, slots=True)
 class MemoryUndo:
-    """A memory without a step of its history; `left` names what later steps changed again."""
+    """A memory without a step of its history; `left` names the fields that later steps changed."""
 
     memory: Memory
     left: tuple[str, ...] = ()
 
 
 def undo(memory: Memory, step: HistoryStep, later: Sequence[HistoryStep]) -> MemoryUndo:
-    """Put back what a step changed; the same memory where nothing of it is left to put back.
+    """Revert a step's changes; returns the same memory if nothing is left to revert.
 
-    `later` are the steps after it. Raises Conflict for what cannot be undone at
-    all. Without its beginning a memory is set aside, not removed.
+    `later` are the steps after it. Raises Conflict for a step that cannot be undone at all. Undoing
+    its creation makes a memory inactive and does not delete it.
     """
     if step.after is None:
         raise Conflict("This step cannot be undone here. Restore a deleted memory from the trash.")
@@ -105,7 +105,7 @@ def undo(memory: Memory, step: HistoryStep, later: Sequence[HistoryStep]) -> Mem
 
 
 def can_undo(memory: Memory | None, step: HistoryStep, later: Sequence[HistoryStep]) -> bool:
-    """Whether something of a step can be undone; `memory` None is one that is gone."""
+    """Whether any part of a step can be undone; `memory` None is a deleted one."""
     try:
         return memory is not None and undo(memory, step, later).memory != memory
     except Conflict:
@@ -113,7 +113,7 @@ def can_undo(memory: Memory | None, step: HistoryStep, later: Sequence[HistorySt
 
 
 def undo_reason(step: HistoryStep) -> str:
-    """Return what the reason of the undo of a step begins with."""
+    """Return the beginning of the reason for the undo of a step."""
     return f"undoes {step.cause} of version {step.version}"
 
 
@@ -125,12 +125,12 @@ def recorded_reason(step: HistoryStep, before: Memory, after: Memory) -> str:
 
 
 def act_undo_reason(act_id: int) -> str:
-    """Return the reason that the undo of an operator's act is kept with, in each memory."""
+    """Return the reason that the undo of an operator's act records in each memory."""
     return f"undoes act {act_id}"
 
 
 def restore_before(memory: Memory, step: HistoryStep) -> Memory:
-    """Return a memory as it was before a step, in a version of its own."""
+    """Return a memory as it was before a step, as a new version."""
     assert step.before is not None
     return replace(with_state(memory, step.before), version=memory.version + 1)
 
@@ -143,7 +143,7 @@ def with_state(memory: Memory, stored: Mapping[str, Any]) -> Memory:
 def follow(memory: Memory, step: HistoryStep) -> Memory:
     """Return a memory after a step that was made from another state of it.
 
-    The step sets what it changed. An undo gives and takes confidence, it does not set it.
+    The step sets the fields it changed; an undo adds or subtracts confidence instead of setting it.
     """
     assert step.before is not None
     assert step.after is not None
@@ -166,11 +166,11 @@ _TOGETHER: Final = {
     "active": {"inactive_reason"},
     "updated_at": {"decayed_weeks"},
 }
-"""What a step sets with a field that it changes, whether that was different before or not."""
+"""The fields that a step sets together with a changed field, whether they differed or not."""
 
 
 def find_undo(step: HistoryStep, later: Sequence[S]) -> S | None:
-    """Return the undo of a step; there is at most one, and it can be undone in its turn."""
+    """Return the undo of a step; there is at most one, and that undo can be undone in turn."""
     reasons = {undo_reason(step)}
     if step.act_id is not None:
         # before there was a journal an act on many memories was called a bulk
@@ -182,9 +182,9 @@ def find_undo(step: HistoryStep, later: Sequence[S]) -> S | None:
 
 
 def step_to_undo(step: S, later: Sequence[S]) -> S | None:
-    """Return the step to undo so that a step no longer counts; None when it does not now.
+    """Return the step to undo to cancel the effect of a step; None if it has no effect now.
 
-    That is the step itself, or what undid its undo.
+    This is the step itself, or the undo of its undo.
     """
     while (undone := find_undo(step, later)) is not None:
         again = find_undo(undone, later)
@@ -224,9 +224,9 @@ def _undo_settings(memory: Memory, before: Values, after: Values) -> tuple[Value
 
 
 def _undo_clock(memory: Memory, before: Values, after: Values) -> Values:
-    """Return when it was last confirmed, and the weeks of fading taken since, without a step.
+    """Return the time of the last confirmation, and the weeks of decay since then, without a step.
 
-    Weeks that were taken after the step stay taken.
+    Weeks subtracted after the step remain subtracted.
     """
     if "updated_at" not in after or memory.updated_at != after["updated_at"]:
         return {}
@@ -251,7 +251,7 @@ def _undo_kind(memory: Memory, before: Values, after: Values) -> Values:
 
 
 def _undo_strength(memory: Memory, before: Values, after: Values) -> tuple[Values, tuple[str, ...]]:
-    """Return the confidence and activity without a step, and what stays as it is."""
+    """Return the confidence and activity without a step, and the fields that remain as they are."""
     by = after["confidence"] - before["confidence"]
     previous, current = ((each["active"], each["inactive_reason"]) for each in (before, after))
     if not by and previous == current:
@@ -269,7 +269,7 @@ def _undo_strength(memory: Memory, before: Values, after: Values) -> tuple[Value
 def _apply_threshold(
     confidence: float, active: bool, reason: InactiveReason | None
 ) -> tuple[bool, InactiveReason | None]:
-    """Keep to the rule of 0.30, except where something else than confidence put it aside."""
+    """Apply the threshold of 0.30, unless the memory is inactive for another reason."""
     low = confidence < ACTIVE_THRESHOLD
     if active and low:
         return False, InactiveReason.LOW
@@ -298,7 +298,7 @@ def _changed_fields(step: HistoryStep) -> set[str]:
 
 
 def _parse_values(stored: Mapping[str, Any]) -> Values:
-    """Read what an entry keeps; one of an earlier version tells less."""
+    """Parse a history entry; entries of earlier versions have fewer fields."""
     low = stored["confidence"] < ACTIVE_THRESHOLD
     reason = InactiveReason.LOW if low else InactiveReason.OPERATOR
     given = {"inactive_reason": None if stored["active"] else reason, **stored}

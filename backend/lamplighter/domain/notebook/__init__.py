@@ -1,4 +1,4 @@
-"""The notebook: which memories belong to which page, and what an edit of a page means."""
+"""The notebook: the pages of memories, and the meaning of an edit of a page."""
 
 from typing import Final
 

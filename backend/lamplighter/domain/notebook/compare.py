@@ -1,7 +1,7 @@
-"""What a person changed in the notebook: the last written pages, the files now, and the rows now.
+"""A person's edits of the notebook: compares the last written pages, the files and the rows.
 
-A line is found again by its number, or by its words where the number is gone. A page that was
-changed in a way that needs a person's decision is held: nothing of it is read or written.
+A line is matched by its number, or by its text if the number is missing. A page with a change that
+needs a person's decision is held: it is neither read nor written.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,9 +22,9 @@ STALE: Final = "The file lacks the last changes: an editor may have saved an ear
 class ChangedPage:
     """A page whose file differs from the last written state.
 
-    `written` is None for a file that a person made, `file` None for one that is gone. `previous`
-    is the version before, where an editor may still have it open. `concern` is a reason to ask a
-    person whatever was changed.
+    `written` is None for a file that a person created, `file` None for a deleted one. `previous` is
+    the version before, which an editor may still have open. `concern` is a reason to ask a person
+    about any change.
     """
 
     path: str
@@ -36,7 +36,7 @@ class ChangedPage:
 
 @dataclass(frozen=True, slots=True)
 class LineAdded:
-    """A new line; `at` is its place among the lines of its page."""
+    """A new line; `at` is its index among the lines of its page."""
 
     path: str
     at: int
@@ -45,7 +45,7 @@ class LineAdded:
 
 @dataclass(frozen=True, slots=True)
 class LineChanged:
-    """A line with another text, another tag, or on another page than it was written on."""
+    """A line with another text or tag, or on another page than the one it was written on."""
 
     path: str
     number: int
@@ -55,13 +55,13 @@ class LineChanged:
 
     @property
     def moved(self) -> bool:
-        """Whether its page is another one now."""
+        """Whether the line is now on another page."""
         return self.path != self.origin
 
 
 @dataclass(frozen=True, slots=True)
 class LineRemoved:
-    """A line that is on no page any more."""
+    """A line that is no longer on any page."""
 
     path: str
     number: int
@@ -72,9 +72,9 @@ LineEdit = LineAdded | LineChanged | LineRemoved
 
 @dataclass(frozen=True, slots=True)
 class NotebookReading:
-    """What was read: edits, the held pages with their reasons, and lines with unknown tags.
+    """The result of reading: edits, the held pages with their reasons, and lines with unknown tags.
 
-    `pages` are the files as they were read, with the number of each line that was found again.
+    `pages` are the files as read, with the number of each line that was matched.
     """
 
     edits: tuple[LineEdit, ...] = ()
@@ -85,7 +85,7 @@ class NotebookReading:
 
 @dataclass(slots=True)
 class _Lines:
-    """The lines of the changed pages: by their numbers as written and as found, and new ones."""
+    """The lines of the changed pages: by number as written and as read, and new ones."""
 
     written: dict[int, tuple[str, PageLine]] = field(default_factory=dict)
     present: dict[int, tuple[str, PageLine]] = field(default_factory=dict)
@@ -99,9 +99,9 @@ def compare(
     *,
     accepted: Collection[str] = (),
 ) -> NotebookReading:
-    """Return what was changed. `elsewhere` are the numbers that unchanged pages state.
+    """Return the changes. `elsewhere` are the numbers on unchanged pages.
 
-    `accepted` are pages of which a person has said that the file is right.
+    `accepted` are pages whose files a person has confirmed.
     """
     pages, lines = _find_lines(pages, rows, elsewhere)
     review_reasons: dict[str, list[str]] = {}
@@ -150,7 +150,7 @@ def _find_lines(
 def _numbered(
     page: ChangedPage, lines: _Lines, rows: Mapping[int, Memory], elsewhere: Collection[int]
 ) -> ChangedPage:
-    """Return a page without the numbers that mean nothing: unknown ones, and those of copies."""
+    """Return a page without the numbers that are invalid: unknown ones, and those of copies."""
     if page.file is None:
         return page
     parts = []
@@ -173,7 +173,7 @@ def _other(number: int, lines: _Lines, rows: Mapping[int, Memory]) -> PageLine:
 
 
 def _found_again(page: ChangedPage, lines: _Lines) -> ChangedPage:
-    """Return a page with the numbers of lines that have lost them, found by their words."""
+    """Return a page with the numbers of lines that have lost them, matched by text."""
     if page.file is None:
         return page
     missing = [number for number in lines.written if number not in lines.present]
@@ -271,7 +271,7 @@ def _hold_removals(
 
 
 def _is_stale(page: ChangedPage, lines: _Lines) -> bool:
-    """Whether a file lacks what the last write changed: an editor may have had the page open."""
+    """Whether a file lacks the changes of the last write: an editor may have had the page open."""
     before = {each.number: each for each in page.previous.lines} if page.previous else {}
     for written in page.written.lines if page.written else ():
         if written.number is None:

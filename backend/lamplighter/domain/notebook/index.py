@@ -1,4 +1,4 @@
-"""The index MEMORY.md: what is known, in few bytes; where it is full it points to pages."""
+"""The index MEMORY.md: a short overview of all knowledge that links to pages when full."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from lamplighter.domain.text import shorten
 
 INDEX_START: Final = f"---\nid: {INDEX}\n"
 RESTORED_START: Final = f"{INDEX_START}restored: true\n"
-"""How an index begins, and how one from a backup does."""
+"""The beginning of an index, and of one from a backup."""
 
 EXCERPT_CHARS: Final = 80
 RECENT: Final = 5
@@ -37,7 +37,7 @@ HEADINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PageSummary:
-    """A page as the index names it: how many memories it has, and its newest one."""
+    """A page in the index: the number of its memories, and the newest one."""
 
     path: str
     count: int
@@ -46,7 +46,7 @@ class PageSummary:
 
 @dataclass(slots=True)
 class _Section:
-    """A part of the index: its lines in full and as pointers, and which form each has now."""
+    """A section of the index: its lines in full and as links, and the current form of each."""
 
     heading: str
     full: list[str]
@@ -69,17 +69,17 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class IndexFacts:
-    """What the index is made of: pages by section, and the memories that changed last."""
+    """The content of the index: pages by section, and the memories that changed last."""
 
     pages: Mapping[str, Sequence[PageSummary]] = field(default_factory=dict)
     recent: Sequence[tuple[str, Memory]] = ()
 
 
 def render_index(facts: IndexFacts, head: str, notes: str, *, cap: int) -> str:
-    """Return the index within `cap` bytes, which `head` and a person's notes count towards.
+    """Return the index within `cap` bytes, which include `head` and a person's notes.
 
-    Every section is named; then pages are, one of each section in turn, then their details
-    while there is room. Only notes that are longer than `cap` make it longer.
+    Every section is named; then pages are added, from each section in turn, then their details
+    while there is room. Only notes that are longer than `cap` exceed the limit.
     """
     sections = list(_sections(facts))
     _grow(sections, "listed", head, notes, cap)
@@ -117,7 +117,7 @@ def _day(at: datetime) -> str:
 
 
 def _grow(sections: Sequence[_Section], name: str, head: str, notes: str, cap: int) -> None:
-    """Show one line more of each section in turn, as long as all of it fits."""
+    """Add one line of each section in turn, while the whole index fits."""
     growing = list(sections)
     while growing:
         for each in list(growing):

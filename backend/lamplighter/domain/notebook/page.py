@@ -1,4 +1,4 @@
-"""The page: one Markdown file of the notebook, as lines of memories between other text."""
+"""Pages: Markdown files of the notebook, as lines of memories between other text."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ _BOLD: Final = "**"
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """Text of a page that is no memory: it stays where it is."""
+    """Text of a page that is no memory: it does not move."""
 
     source: str
 
@@ -23,7 +23,7 @@ class PageText:
 class PageLine:
     """A line of a page that states a memory: its number, its tag and its text.
 
-    `number` is None for a line that a person added; `source` is how the file spells it.
+    `number` is None for a line that a person added; `source` is its spelling in the file.
     """
 
     number: int | None
@@ -33,7 +33,7 @@ class PageLine:
 
     @property
     def comparable(self) -> str:
-        """Return what two spellings of the same line share."""
+        """Return a key that two spellings of the same line share."""
         return comparable(self.text)
 
     def states(self, other: "PageLine") -> bool:
@@ -60,7 +60,7 @@ class NotebookPage:
 
 
 def comparable(text: str) -> str:
-    """Return a text without what editors and formatters change: white space and escapes."""
+    """Return a text without the changes of editors and formatters: white space and escapes."""
     return " ".join(_unescape(text).split())
 
 
@@ -97,10 +97,10 @@ def split_title(text: str, *, titled: bool) -> tuple[str, str]:
 
 
 def merge(page: NotebookPage, lines: Sequence[PageLine]) -> NotebookPage:
-    """Return a page that states exactly the wanted memories, each where the page has it.
+    """Return a page with exactly the lines of `lines`, each in its current position.
 
-    Text and lines without a number stay; a line that states the same keeps its spelling. New
-    lines follow the last line of a memory.
+    Text and lines without a number stay; an unchanged line keeps its spelling. New lines follow the
+    last line of a memory.
     """
     by_number = {each.number: each for each in lines}
     parts = [each for part in page.parts for each in _merged(part, by_number)]
@@ -124,7 +124,7 @@ def _merged(
 def _with_gap(
     parts: Sequence[PageText | PageLine], added: Sequence[PageLine]
 ) -> Iterator[PageText | PageLine]:
-    """Put a blank line between the text of a page and its first memory."""
+    """Insert a blank line between the text of a page and its first memory."""
     yield from parts
     text = "".join(part.source for part in parts)
     if added and text and not text.endswith("\n\n"):

@@ -1,4 +1,4 @@
-"""Which page a memory belongs to, and what a line on a page is a memory of."""
+"""The page of a memory, and the memory that a line on a page states."""
 
 import hashlib
 import unicodedata
@@ -34,7 +34,7 @@ NAME_CHARS: Final = 60
 NAME_BYTES: Final = 180
 DIGEST_CHARS: Final = 6
 _TAGS: Final = {CONTACTS: ("contact", PEOPLE), INFRASTRUCTURE: ("infrastructure", GENERAL)}
-"""The tag that puts a memory on a page of a section, and the page where it names none."""
+"""The tag that puts a memory on a page of a section, and the default page."""
 
 _BUILT: Final = (Category.ARCHITECTURE, Category.CONFIG)
 _RESERVED: Final = frozenset(
@@ -44,22 +44,22 @@ _RESERVED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PagePlace:
-    """The section of a page and the name it is about: a service, a project, a subject."""
+    """The section and the name of a page: a service, a project, a subject."""
 
     section: str
     name: str
 
     @property
     def path(self) -> str:
-        """Return the path of the page, without the ending .md."""
+        """Return the path of the page, without the extension .md."""
         return f"{self.section}/{file_name(self.name, folded=self.section == SERVICES)}"
 
 
 def file_name(name: str, *, folded: bool = False) -> str:
-    """Return a name as a file may have it on every system.
+    """Return a name as a file name that is valid on every system.
 
-    Names that differ only in case, or in what a file name cannot have, get different files
-    by a few digits of their hash. `folded` says that the case makes no difference.
+    Names that differ only in case, or in characters that are invalid in file names, get different
+    files by a few digits of their hash. `folded` is for names whose case does not matter.
     """
     normalized = unicodedata.normalize("NFC", name.lower() if folded else name)
     kept = (each if each.isalnum() or each in "-_" else "-" for each in normalized.lower())
@@ -77,7 +77,7 @@ def belongs(memory: Memory) -> bool:
 
 
 def place_of(memory: Memory) -> PagePlace:
-    """Return the page that a memory belongs to."""
+    """Return the page of a memory."""
     for section in _TAGS:
         name = _tagged(memory.tags, section)
         if name:
@@ -129,7 +129,7 @@ def owner_of(path: str, name: str) -> str | None:
 
 
 def category_on(place: PagePlace, tag: str) -> Category | None:
-    """Return the category of a line; None for a tag that means nothing on this page."""
+    """Return the category of a line; None for a tag that is not valid on this page."""
     if not tag:
         return Category.DECISION if place.section == DECISIONS else Category.LEARNING
     if tag.lower() not in CATEGORIES:
@@ -140,7 +140,7 @@ def category_on(place: PagePlace, tag: str) -> Category | None:
 
 
 def candidate_of(place: PagePlace, line: PageLine) -> Candidate | None:
-    """Return the memory that a new line states; None where its tag means nothing there."""
+    """Return the memory that a new line states; None if its tag is not valid there."""
     category = category_on(place, line.tag)
     if category is None:
         return None
@@ -159,7 +159,7 @@ def candidate_of(place: PagePlace, line: PageLine) -> Candidate | None:
 
 
 def edit_of(memory: Memory, place: PagePlace, line: PageLine) -> Edit | None:
-    """Return what a person changed of a memory by its line, or by its page."""
+    """Return a person's edit of a memory by its line or page; None if its tag is not valid."""
     category = category_on(place, line.tag) if line.tag else memory.category
     if category is None:
         return None

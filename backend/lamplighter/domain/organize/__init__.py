@@ -1,1 +1,1 @@
-"""Keep knowledge in order: near-duplicates, facts in episodes, and digests of old episodes."""
+"""The organizer: merges near-duplicates, extracts facts from episodes, and digests old episodes."""

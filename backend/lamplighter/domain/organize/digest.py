@@ -23,13 +23,13 @@ from lamplighter.domain.stemming import stem
 from lamplighter.domain.text import content_hash, one_line, shorten
 
 COMPRESSED_AFTER: Final = timedelta(days=7)
-"""How old an episode is when it is compressed (four-tier-memory-schema)."""
+"""The age at which an episode is compressed (four-tier-memory-schema)."""
 
 REPEATED: Final = 3
-"""How many episodes of one form are a repetition."""
+"""The number of episodes of one form that count as a repetition."""
 
 MAX_EPISODES: Final = 100
-"""How many episodes are compressed in one write."""
+"""The maximum number of episodes compressed in one write."""
 
 SENTENCES: Final = 6
 SENTENCE_CHARS: Final = 220
@@ -58,10 +58,10 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """What some episodes become: one text under a topic key.
+    """The digest of some episodes: one text with a topic key.
 
-    `metadata` says how many episodes it represents, also those of an earlier digest of this key,
-    and the days of the first and the last.
+    `metadata` has the number of episodes, those of an earlier digest of this key included, and the
+    days of the first and the last.
     """
 
     key: str
@@ -80,7 +80,7 @@ def is_old_episode(memory: Memory, now: datetime) -> bool:
 def is_recent_episode(memory: Memory, now: datetime) -> bool:
     """Return whether a memory is an episode whose facts are extracted before it is compressed.
 
-    What the owner of a session typed waits for their confirmation instead.
+    Text that the owner of a session typed waits for the owner's confirmation instead.
     """
     return (
         _is_episode(memory)
@@ -103,10 +103,10 @@ def _is_episode(memory: Memory) -> bool:
 def make_bundles(
     memories: Iterable[Memory], now: datetime, *, recent: bool = False
 ) -> list[Bundle]:
-    """Group the old episodes, or the recent ones; alike ones are next to each other.
+    """Group the old episodes, or the recent ones; similar ones are next to each other.
 
-    The order does not depend on that of the memories: a run that was interrupted continues with
-    the same first episodes of a bundle.
+    The order does not depend on that of the memories: an interrupted run continues with the same
+    first episodes of a bundle.
     """
     groups: dict[tuple[str, str, str, date], list[Memory]] = defaultdict(list)
     belongs = is_recent_episode if recent else is_old_episode
@@ -133,10 +133,10 @@ def make_bundles(
 def make_digests(
     bundle: Bundle, earlier: dict[str, Memory], chosen: frozenset[str] = frozenset()
 ) -> list[Digest]:
-    """Return what becomes of a bundle: one digest for each repetition, one for the rest.
+    """Return the digests of a bundle: one for each repetition, one for the rest.
 
-    `earlier` are existing digests by their topic keys: their counts go on. `chosen` are the
-    sentences that the digest of the rest has, where it has any of them.
+    `earlier` are existing digests by their topic keys, whose counts continue. `chosen` are the
+    sentences for the digest of the rest, if they occur in it.
     """
     forms: dict[str, list[Memory]] = defaultdict(list)
     for episode in bundle.episodes:
@@ -157,13 +157,13 @@ def make_digests(
 
 
 def digest_keys(bundle: Bundle) -> set[str]:
-    """Return the topic keys that the digests of a bundle may have."""
+    """Return the possible topic keys of a bundle's digests."""
     forms = {_form(episode.observation) for episode in bundle.episodes}
     return {_week_key(bundle), *(_repeat_key(bundle, form) for form in forms)}
 
 
 def _form(text: str) -> str:
-    """Return a text with its numbers and identifiers left out."""
+    """Return a text with placeholders for its numbers and identifiers."""
     return _VARIABLE.sub("#", one_line(_first(text)).casefold())[:SENTENCE_CHARS]
 
 
@@ -233,7 +233,7 @@ def _week(
 
 
 def _counts(some: Sequence[Memory], earlier: Memory | None) -> dict[str, Any]:
-    """Return how many episodes a digest represents, and the days of the first and last."""
+    """Return a digest's number of episodes, and the days of the first and last."""
     days = [each.created_at.date().isoformat() for each in some]
     number, held = len(some), earlier.metadata if earlier else {}
     if isinstance(held.get("episodes"), int):
@@ -248,7 +248,7 @@ def _period(counts: dict[str, Any]) -> str:
 
 
 def _spread(texts: Sequence[str]) -> list[float] | None:
-    """Return the least and greatest value where the texts differ in one number only."""
+    """Return the least and greatest value if the texts differ in one number only, else None."""
     rows = [[float(each.replace(",", ".")) for each in _NUMBER.findall(text)] for text in texts]
     if len({len(row) for row in rows}) != 1:
         return None
@@ -276,7 +276,7 @@ def _ended(sentence: str) -> str:
 
 
 def _choose(parts: Sequence[str]) -> list[str]:
-    """Return the sentences that say the most, none like another one, in their order."""
+    """Return the most significant sentences, without similar ones, in their order."""
     unique = list(dict.fromkeys(parts))
     terms = {part: _weighty(part) for part in unique}
     common = Counter(word for some in terms.values() for word in some)

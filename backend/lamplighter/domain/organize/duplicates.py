@@ -1,4 +1,4 @@
-"""Near-duplicates: the same text but for its wording, by trigrams (four-tier-memory-schema)."""
+"""Near-duplicates: texts that differ only in wording, by trigrams (four-tier-memory-schema)."""
 
 import re
 from collections import Counter, defaultdict
@@ -29,8 +29,10 @@ _SAME_FORM: Final = 0.5
 
 @lru_cache(maxsize=16_384)
 def trigrams(text: str) -> frozenset[str]:
-    """Return the trigrams of the words of a text, each word with two spaces before it and one
-    after, without regard to case (as `pg_trgm` has them)."""
+    """Return the trigrams of the words of a text, without regard to case (as in `pg_trgm`).
+
+    Each word has two spaces before it and one after.
+    """
     padded = (f"  {word} " for word in re.findall(r"\w+", text.casefold()))
     return frozenset(word[at : at + 3] for word in padded for at in range(len(word) - 2))
 
@@ -44,7 +46,7 @@ def similarity(one: str, other: str) -> float:
 def is_duplicate(one: str, other: str, names: frozenset[str] = frozenset()) -> bool:
     """Return whether two texts state the same in nearly the same words.
 
-    Never across a number, a name or a negation. `names` are further names, in small letters.
+    Never if a number, a name or a negation differs. `names` are further names, in lower case.
     """
     if similarity(one, other) <= SIMILAR:
         return False
@@ -90,8 +92,8 @@ def find_duplicates(
 ) -> list[tuple[Memory, Memory]]:
     """Return each memory that a newer one repeats, with the newer one.
 
-    Compared are memories of one source, kind, service and project. Operational memories, pinned
-    ones and those that somebody thought over are never the older one of a pair.
+    Compares memories of one source, kind, service and project. Operational, pinned and reviewed
+    memories are never the older one of a pair.
     """
     groups = list(_groups(memories))
     done, total = 0, sum(map(len, groups))
@@ -109,9 +111,9 @@ def find_duplicates(
 def count_duplicates(
     memories: Iterable[Memory], names: frozenset[str] = frozenset()
 ) -> tuple[int, int]:
-    """Return how many memories repeat a newer one, and of how many the organizer keeps the newer.
+    """Return the number of memories that repeat a newer one, and how many can be replaced.
 
-    The first number has pinned memories too, and those that somebody thought over.
+    The first number includes pinned and reviewed memories.
     """
     older = [
         memory
@@ -169,7 +171,7 @@ def _split_words(text: str) -> list[str]:
 
 
 def _is_distinct(left: Sequence[str], right: Sequence[str], names: frozenset[str]) -> bool:
-    """Return whether a number, identifier, name, date or negation is in one of two texts only."""
+    """Return whether a number, identifier, name, date or negation is in only one of two texts."""
     folded = tuple(Counter(map(_fold, some)) for some in (left, right))
     found = tuple(_distinctive(some, names) for some in (left, right))
     if found[0].pop(_DENIAL, 0) != found[1].pop(_DENIAL, 0):

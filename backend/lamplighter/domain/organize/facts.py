@@ -1,4 +1,4 @@
-"""Facts in episodes: decisions, preferences, corrections, and what depends on what; no model."""
+"""Facts in episodes: decisions, preferences, corrections and dependencies; no model."""
 
 import re
 from collections.abc import Iterator
@@ -12,19 +12,19 @@ from lamplighter.domain.memory.memory import Category
 from lamplighter.domain.text import comparison_key
 
 MAX_FACTS: Final = 20
-"""How many facts one text adds at the most."""
+"""The maximum number of facts from one text."""
 
 MAX_FACT_CHARS: Final = 400
 LEAST_FACT_WORDS: Final = 3
 STATED: Final = (Category.DECISION, Category.PREFERENCE)
-"""What a rule has captured as such is a fact as a whole."""
+"""Categories whose captured texts are facts as a whole."""
 
 _RESPONSIBLE: Final = re.compile(
     r"(?!(?:It|This|That|There|He|She|They|We|You|Who|Nobody|Somebody|Someone)\b)"
     r"[A-Z]\w+(?:(?:, | and )[A-Z]\w+)* (?:maintains?|owns?|looks? after"
     r"|(?:is|are) (?:responsible for|in charge of|on call for)) (?!nothing\b)\w"
 )
-"""Who is responsible for what, also where the graph has no name for it."""
+"""A responsibility of a person, also if the graph has no name for the subject."""
 
 _CATEGORIES: Final = {
     RelationshipKind.DECIDED_BY: Category.DECISION,

@@ -1,4 +1,4 @@
-"""What the organizer writes: intents for near-duplicates and for a bundle of old episodes."""
+"""The writes of the organizer: intents for near-duplicates and for a bundle of old episodes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,18 +64,18 @@ class PlannedFact:
     existing: Memory | None = None
     contradicts: str = ""
     selected: bool = False
-    """Whether a model has selected it, and no rule has found it."""
+    """Whether only a model has selected the fact, and no rule found it."""
 
     proposals: tuple[RelationshipProposal, ...] = ()
-    """Relationships that a model found in it, and no rule."""
+    """Relationships in the fact that only a model found, and no rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class BundlePlan:
-    """What becomes of a bundle: `earlier` are the existing digests by topic key.
+    """The plan for a bundle: `earlier` are the existing digests by topic key.
 
-    Of its episodes, some are `replaced` by digests or facts, and some are only `searched` for
-    facts and stay. The others are facts of an owner, which become semantic themselves.
+    Of its episodes, some are `replaced` by digests or facts, and some are only `searched` for facts
+    and stay. The others are facts of an owner, which become semantic themselves.
     """
 
     bundle: Bundle
@@ -86,7 +86,7 @@ class BundlePlan:
     searched: tuple[Memory, ...] = ()
     model: str = ""
     dropped: int = 0
-    """How many relationships of a model wait for no person: too many do already."""
+    """The number of a model's relationships dropped because too many are open for review."""
 
     @property
     def semantic(self) -> tuple[Memory, ...]:
@@ -96,12 +96,12 @@ class BundlePlan:
 
     @property
     def raw(self) -> int:
-        """How many episodes were not distilled."""
+        """The number of undistilled episodes."""
         return sum(not each.distilled for each in self.bundle.episodes)
 
     @property
     def counts(self) -> Counter[str]:
-        """What the plan adds to the counts of a run."""
+        """The amounts that the plan adds to the counts of a run."""
         return Counter(
             compressed=len(self.replaced) + len(self.semantic),
             searched=len(self.searched),
@@ -117,11 +117,11 @@ class BundlePlan:
 
 @dataclass(slots=True)
 class KnownFacts:
-    """Existing knowledge by its words, to find what a new fact repeats or contradicts."""
+    """Existing knowledge by its words, to find memories that a new fact repeats or contradicts."""
 
     names: frozenset[str] = frozenset()
     waiting: dict[tuple[str, str], Memory] = field(default_factory=dict)
-    """Facts that contradict a memory and wait for a person, by their projects and keys."""
+    """Facts that contradict a memory and are open for review, by their projects and keys."""
 
     _by_word: dict[tuple[str, str], list[Memory]] = field(default_factory=lambda: defaultdict(list))
 
@@ -131,12 +131,12 @@ class KnownFacts:
             self._by_word[memory.project, word].append(memory)
 
     def add_waiting(self, memories: Iterable[Memory]) -> None:
-        """Add facts that wait for a person."""
+        """Add facts that are open for review."""
         for memory in memories:
             self.waiting[memory.project, comparison_key(memory.observation)] = memory
 
     def add_all(self, memories: Iterable[Memory]) -> None:
-        """Add what is knowledge, and neither an episode nor a digest of several texts."""
+        """Add the memories of knowledge that are neither episodes nor digests of several texts."""
         for memory in memories:
             digest = memory.source is Source.EXTRACTED and memory.topic_key is not None
             known = memory.kind is not MemoryKind.EPISODIC and memory.category not in OPERATIONAL
@@ -168,7 +168,7 @@ class KnownFacts:
         )
 
     def _nearest(self, fact: Fact, episode: Memory) -> list[Memory]:
-        """Return what has the most words in common: of its service, or of none."""
+        """Return the memories with the most words in common: of the same service, or of none."""
         common: Counter[int] = Counter()
         memories: dict[int, Memory] = {}
         for word in _content_words(fact.text):
@@ -187,11 +187,11 @@ def plan_bundle(
     earlier: Mapping[str, Memory],
     selection: Selection = NO_SELECTION,
 ) -> BundlePlan:
-    """Return what becomes of a bundle; `fact_index` is not changed.
+    """Return the plan for a bundle; `fact_index` is not changed.
 
-    Where an episode contradicts an earlier one of the bundle, or repeats its fact that waits for
-    a person, the plan is of those before it: the first fact has to be stored before a review can
-    name it.
+    If an episode contradicts an earlier one of the bundle, or repeats its fact that is open for
+    review, the plan covers only the episodes before it: the first fact must be stored before a
+    review can reference it.
     """
     own = KnownFacts(fact_index.names)
     facts: list[PlannedFact] = []
@@ -219,8 +219,8 @@ def _divide(
 ) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
     """Return the episodes of a bundle that are replaced, and those that stay.
 
-    An episode stays while one of its facts waits for a person, and while it is recent, unless a
-    fact says the same as the whole of it. What an owner typed and is a fact is in neither.
+    An episode stays while one of its facts is open for review, and while it is recent, unless a
+    fact repeats its whole text. An owner's text that is a fact is in neither.
     """
     waiting: set[MemoryId] = set()
     whole: set[MemoryId] = set()
@@ -241,10 +241,10 @@ def _divide(
 def _episode_facts(
     episode: Memory, fact_index: KnownFacts, own: KnownFacts, selection: Selection
 ) -> list[PlannedFact] | None:
-    """Return the facts of an episode; None where one cannot be compared before others are stored.
+    """Return the facts of an episode; None if a comparison must wait until others are stored.
 
-    That is one that contradicts a fact of this plan, or repeats one that waits for a person.
-    The facts of the rules were extracted already where an episode is distilled.
+    This is a fact that contradicts a fact of this plan, or repeats one that is open for review. For
+    a distilled episode the facts of the rules were extracted already.
     """
     planned: list[PlannedFact] = []
     about = TextContext(project=episode.project, service=episode.service)
@@ -270,7 +270,7 @@ def _episode_facts(
 
 
 def _with_proposals(planned: PlannedFact, selection: Selection, about: TextContext) -> PlannedFact:
-    """Return a fact with what a model found in it, unless it waits for a person itself."""
+    """Return a fact with a model's relationships, unless the fact itself is open for review."""
     stated = selection.relationships.get(comparison_key(planned.fact.text), ())
     if not stated or planned.contradicts or (planned.existing and not planned.existing.active):
         return planned
@@ -279,7 +279,7 @@ def _with_proposals(planned: PlannedFact, selection: Selection, about: TextConte
 
 
 def bundle_intents(plan: BundlePlan, *, act_id: int, run: int, now: datetime) -> list[Intent]:
-    """Return the intents of a plan: digests and facts, and what they were made of as history."""
+    """Return the intents of a plan: digests and facts, with their origins as history."""
     made = ChangeOrigin(
         cause="created", actor="organizer", reason=f"organizer run {run}", act_id=act_id
     )
@@ -303,7 +303,7 @@ def bundle_intents(plan: BundlePlan, *, act_id: int, run: int, now: datetime) ->
 def duplicate_intents(
     pairs: Sequence[tuple[Memory, Memory]], *, act_id: int, run: int
 ) -> list[Intent]:
-    """Return the intents that keep the newer memory of each pair (four-tier-memory-schema)."""
+    """Return the intents that supersede the older memory of each pair (four-tier-memory-schema)."""
     intents: list[Intent] = []
     for older, newer in pairs:
         why = ChangeOrigin(
@@ -346,7 +346,7 @@ def _digest_intents(
 
 
 def _revised(memory: Memory, digest: Digest, *, now: datetime) -> Memory:
-    """Return a digest with more episodes; text that a person has corrected stays."""
+    """Return a digest with more episodes; text that a person has corrected does not change."""
     written = memory.metadata.get(WRITTEN) == content_hash(memory.observation)
     text = digest.text if written else memory.observation
     return replace(
@@ -405,7 +405,7 @@ def _proposals(
 
 
 def in_run(run: int) -> str:
-    """Return how the reason of a review ends that a run has opened for a model."""
+    """Return the suffix of the reason for a review that a run has opened for a model."""
     return f" in organizer run {run}"
 
 
@@ -425,7 +425,7 @@ def _candidate(bundle: Bundle, run: int, **values: Any) -> Candidate:
 
 
 def _set_aside(memory: Memory) -> Memory:
-    """Return a memory that another one replaces: kept, and never included."""
+    """Return a memory as replaced by another one: stored, but never included."""
     return replace(
         memory,
         active=False,
@@ -436,7 +436,7 @@ def _set_aside(memory: Memory) -> Memory:
 
 
 def _as_semantic(memory: Memory) -> Memory:
-    """Return what an owner typed as a semantic memory: it fades, and does not expire."""
+    """Return an owner's text as a semantic memory: it fades, and does not expire."""
     return replace(memory, kind=MemoryKind.SEMANTIC, version=memory.version + 1)
 
 

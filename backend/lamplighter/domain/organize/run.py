@@ -1,4 +1,4 @@
-"""A run of the organizer: its state, and what it counts."""
+"""Runs of the organizer: their state and counts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from lamplighter.domain.fields import Field
 from lamplighter.domain.memory.memory import Memory
 
 HEARTBEAT_SECONDS: Final = 1.0
-"""How often a working run shows that it is alive, and how far it is."""
+"""The interval at which an active run records its heartbeat and progress."""
 
 ABANDONED_AFTER: Final = timedelta(seconds=15)
-"""A run without a heartbeat for so long is continued by the next one."""
+"""A run without a heartbeat for this long is continued by the next one."""
 
 SCHEDULE: Final = "schedule"
 OPERATOR: Final = "operator"
@@ -28,9 +28,11 @@ COUNTED: Final = (
     "raw_after",
     "distilled_after",
 )
-"""What a run counts: memories that were not distilled before and after it, near-duplicates,
-compressed episodes, digests, extracted facts, facts that were known, and facts that contradict;
-and those that are distilled after it."""
+"""The counts of a run.
+
+Undistilled memories before and after it, near-duplicates, compressed episodes, digests, extracted
+facts, already known facts, and contradicting facts; and the distilled memories after it.
+"""
 
 OPTIONAL_COUNTED: Final = (
     "searched",
@@ -48,31 +50,33 @@ OPTIONAL_COUNTED: Final = (
     "model_tokens",
     "model_microdollars",
 )
-"""What a run counts where there is any: episodes that stay and were searched for facts; texts of
-other sources that it read and facts in them; facts that a source confirmed or refuted; requests to
-a model, those without an answer, invalid answers, batches without a selection, facts that only the
-model selected, relationships that it proposes to a person, those that were dropped, and what that
-used."""
+"""The counts of a run that are omitted if 0.
+
+Episodes that stay and were searched for facts; texts of other sources that were read and facts in
+them; facts that a source confirmed or refuted; requests to a model, those without an answer,
+invalid answers, batches without a selection, facts that only the model selected, its relationships
+proposed to a person, those dropped, and its usage.
+"""
 
 GROWTH: Final = 100
-"""How many more memories that are not distilled make a run due before its time."""
+"""The number of additional undistilled memories that makes a run due early."""
 
 
 STAGES: Final = ("compare", "duplicates", "extract", "scan", "compress", "verify")
-"""The stages of a run in their order."""
+"""The stages of a run, in order."""
 
 
 Progress = Callable[[str, int, int], None]
-"""Receives the stage, how much of it is done, and how much there is; 0 where nobody knows."""
+"""Receives the stage, the amount done, and the total; 0 if unknown."""
 
 
 def no_progress(stage: str, done: int, total: int) -> None:
-    """Show nothing."""
+    """Ignore the progress."""
 
 
 @dataclass(slots=True)
 class StageProgress:
-    """How far a run is; each step is reported too."""
+    """The progress of a run; each step is reported too."""
 
     report: Progress = no_progress
     stage: str = STAGES[0]
@@ -80,13 +84,13 @@ class StageProgress:
     total: int = 0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Move to a position."""
+        """Update the progress."""
         self.stage, self.done, self.total = stage, done, total
         self.report(stage, done, total)
 
 
 class RunState(StrEnum):
-    """State of a run; a person may undo a completed one. The supervisor begins a queued one."""
+    """State of a run; a person may undo a completed one. The supervisor starts a queued one."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -95,9 +99,9 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrganizerRun:
-    """One run. `act_id` is its act in the journal, None where it changed nothing.
+    """One run. `act_id` is its act in the journal, None if the run changed nothing.
 
-    While it works, `stage` is one of STAGES with how much of it is done; a total of 0 is unknown.
+    While the run works, `stage` is one of STAGES with its progress; a total of 0 is unknown.
     """
 
     id: int
@@ -122,8 +126,8 @@ class OrganizerRun:
 class MemorySubstitute:
     """A memory and those that it replaced in a run: digest, fact, or newer duplicate.
 
-    `memory` is None where it was deleted. `what` is the kind of the link; the numbers are those
-    of the memories that were set aside, or that the fact was extracted from; `samples` are some.
+    `memory` is None if it was deleted. `what` is the kind of the link; the numbers are those of the
+    replaced memories, or of the sources of the fact; `samples` are some of them.
     """
 
     id: int
@@ -144,8 +148,8 @@ def is_due(
 ) -> bool:
     """Return whether a scheduled run is due.
 
-    After an interval, or when undistilled memories grow faster than distilled ones (four-tier-
-    memory-schema). Never without an interval, nor after a run that a person has undone.
+    After an interval, or when undistilled memories grow faster than distilled ones
+    (four-tier-memory-schema). Never without an interval, nor after a run that a person has undone.
     """
     if interval is None or undone:
         return False

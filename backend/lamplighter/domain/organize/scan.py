@@ -1,4 +1,4 @@
-"""What the organizer reads beside episodes: sessions, transcripts, events and incidents."""
+"""Further sources that the organizer reads: sessions, transcripts, events and incidents."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -24,7 +24,7 @@ from lamplighter.domain.organize.plan import KnownFacts, PlannedFact
 from lamplighter.domain.text import comparison_key, content_hash
 
 SCANNED_FOR: Final = timedelta(days=31)
-"""How old a text is at the most when it is read for the first time."""
+"""The maximum age of a text at its first reading."""
 
 TRANSCRIPT: Final = "transcript"
 """The source of a message in the transcript of a session."""
@@ -44,7 +44,7 @@ class ScannedText:
     text: str
     at: datetime
     session: int | None = None
-    """The session that said it."""
+    """The session that wrote the text."""
 
     @property
     def hash(self) -> str:
@@ -55,9 +55,9 @@ class ScannedText:
 def plan_scanned(
     scanned: ScannedText, fact_index: KnownFacts, present: Collection[tuple[str, str]]
 ) -> list[PlannedFact]:
-    """Return the new facts of a text; `present` are the keys of texts that memories state.
+    """Return the new facts of a text; `present` are the keys of texts in existing memories.
 
-    What a session reports by markers is ingested already and no fact.
+    A session's markers are ingested already and are not facts.
     """
     about = TextContext(project=scanned.project, service=scanned.service)
     facts = []
@@ -99,12 +99,12 @@ def scan_intents(
 
 
 def keys_of(memories: Iterable[Memory]) -> set[tuple[str, str]]:
-    """Return the project and the key of each text, to find what is stated already."""
+    """Return the project and the key of each text, to detect texts that exist already."""
     return {(each.project, comparison_key(each.observation)) for each in memories}
 
 
 def fact_candidate(scanned: ScannedText, fact: Fact, run: int) -> Candidate:
-    """Return the memory that a fact of a text becomes: unverified."""
+    """Return the candidate for a fact of a text: unverified."""
     where = f"{scanned.source} {scanned.ref}"
     if scanned.source == TRANSCRIPT:
         where = f"session {scanned.session}, {where}"

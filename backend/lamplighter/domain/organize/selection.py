@@ -1,6 +1,6 @@
-"""What a model may select: sentences of old episodes by their numbers, and names in them.
+"""The selection of a model: sentences of old episodes by their numbers, and names in them.
 
-It writes no text.
+The model writes no text.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from lamplighter.domain.organize.facts import (
 from lamplighter.domain.text import comparison_key
 
 BATCH: Final = 50
-"""How many episodes a model reads at a time (four-tier-memory-schema)."""
+"""The number of episodes that a model reads at a time (four-tier-memory-schema)."""
 
 MAX_SENTENCES: Final = 10
 MAX_SUMMARY: Final = 20
@@ -57,7 +57,7 @@ class OfferedSentence:
 
 @dataclass(frozen=True, slots=True)
 class StatedRelationship:
-    """What a model states of a sentence that was offered: two names in it, and a kind."""
+    """A model's statement about an offered sentence: two names in it, and a kind."""
 
     sentence: int
     source: str
@@ -67,10 +67,10 @@ class StatedRelationship:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a model has selected: the facts of each episode, and sentences of the digest.
+    """The selection of a model: the facts of each episode, and sentences of the digest.
 
-    `relationships` are those of a sentence by its key; `dropped` is how many more it stated that
-    no sentence can state.
+    `relationships` are those of a sentence by its key; `dropped` is the number of further
+    statements that their sentence cannot state.
     """
 
     facts: Mapping[MemoryId, tuple[Fact, ...]] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Batches:
     _ids: set[MemoryId] = field(default_factory=set)
 
     def begin(self, bundle: Bundle, upcoming: Iterable[Bundle]) -> list[Memory] | None:
-        """Return the episodes of a new batch; None where the last one has those of the bundle."""
+        """Return the episodes of a new batch; None if the last one contains those of the bundle."""
         if all(each.id in self._ids for each in bundle.episodes):
             return None
         episodes = list(bundle.episodes)
@@ -103,7 +103,7 @@ class Batches:
 
 
 def offer_sentences(episodes: Sequence[Memory]) -> list[OfferedSentence]:
-    """Return the sentences of episodes that a model may select: each once, in their order."""
+    """Return the sentences of episodes that a model may select: each once, in order."""
     sentences: dict[str, OfferedSentence] = {}
     chars = 0
     for episode in episodes:
@@ -119,7 +119,7 @@ def offer_sentences(episodes: Sequence[Memory]) -> list[OfferedSentence]:
 
 
 def render_offer(offered: list[OfferedSentence]) -> str:
-    """Return the sentences as the text that a model reads."""
+    """Return the sentences as a numbered text for a model."""
     return "\n".join(f"[{number}] {each.text}" for number, each in enumerate(offered, 1))
 
 
@@ -129,7 +129,7 @@ def select_sentences(
     summary: list[int],
     stated: Sequence[StatedRelationship] = (),
 ) -> Selection:
-    """Return what the numbers of an answer select; raises ValueError where it is no answer.
+    """Return the selection by the numbers of an answer; raises ValueError for an invalid answer.
 
     A sentence that states a relationship is a fact.
     """

@@ -1,4 +1,4 @@
-"""How two observations of one service and category relate."""
+"""The relation of two observations of one service and category."""
 
 from lamplighter.domain.relate.analysis import Analysis
 from lamplighter.domain.relate.clauses import analyze
@@ -24,7 +24,7 @@ SAME_WORDS = RelationVerdict(Relation.SAME, "repeats the text verbatim", word_fo
 
 
 def judge_text(new: str, existing: str) -> RelationVerdict | None:
-    """Judge what the texts alone decide: the same words, or two sentences of one frame."""
+    """Decide from the texts alone: identical words, or two sentences of one frame; else None."""
     if comparison_key(new) == comparison_key(existing):
         return SAME_WORDS
     return judge_frame(new, existing)
@@ -43,7 +43,7 @@ def relate(
 
 
 def judge_words(verdict: RelationVerdict, new: str, existing: str) -> RelationVerdict:
-    """Keep apart two texts whose claims agree although one word turns them, or their order."""
+    """Make "same" unsure for texts that differ in one opposite word or in word order."""
     if verdict.relation is not Relation.SAME or not turns_words(new, existing):
         return verdict
     return RelationVerdict(Relation.UNSURE, "may conflict: one word, or the order", verdict.p)

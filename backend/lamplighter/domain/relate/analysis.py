@@ -1,4 +1,4 @@
-"""What one observation says, taken apart: clauses of words and measures."""
+"""Analysis of an observation: its clauses of words and measures."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -24,17 +24,17 @@ class Sense:
 
     @property
     def axis(self) -> bool:
-        """Whether it is one end of an axis of opposites."""
+        """Whether this sense is one end of an axis of antonyms."""
         return self.key.endswith("±")
 
 
 @dataclass(frozen=True, slots=True)
 class ClauseWord:
-    """A word of a clause: what it may mean, its weight, and its position.
+    """A word of a clause: its possible senses, its weight, and its position.
 
-    `end` is +1 for a word that something ends well by, -1 for one that it ends badly by.
-    `effect` is what a verb does to what it is said of: "remedies", "ceases" or "persists".
-    `incidental` marks an event of a condition that the text does not deny: "after a crash".
+    `end` is +1 for a word of a good outcome, -1 for one of a bad outcome. `effect` is the effect of
+    a verb on its subject: "remedies", "ceases" or "persists". `incidental` marks an event of a
+    condition that the text does not deny: "after a crash".
     """
 
     senses: tuple[Sense, ...]
@@ -51,17 +51,17 @@ class ClauseWord:
 
     @property
     def label(self) -> str:
-        """As a person said it."""
+        """The spelling in the text."""
         return self.raw or self.surface.removeprefix("id_")
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number with its unit, or a thing that is one of its kind: a path, a port, a version.
+    """A number with its unit, or an identifier of a kind: a path, a port, a version.
 
-    `low` and `high` are in seconds, bytes, bits a second, percent or plain numbers by its
-    `kind`; `bound` says that it is a least ("min"), a most ("max") or an end ("below").
-    `condition` is whether it stands in a condition, `place` where it stands in its clause.
+    `low` and `high` are in seconds, bytes, bits per second, percent or plain numbers by `kind`;
+    `bound` marks a minimum ("min"), a maximum ("max") or an upper end ("below"). `condition` is
+    whether the measure is part of a condition, `place` its position in the clause.
     """
 
     kind: str
@@ -109,7 +109,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """An observation taken apart, with the version of the lexicon that it was read by."""
+    """An analyzed observation, with the version of the lexicon used."""
 
     lexicon: str
     clauses: tuple[Clause, ...]
@@ -117,12 +117,12 @@ class Analysis:
 
     @property
     def claims(self) -> tuple[Clause, ...]:
-        """The clauses without those that only tell what happens otherwise."""
+        """The clauses except those after "otherwise"."""
         return tuple(each for each in self.clauses if not each.otherwise) or self.clauses
 
     @property
     def terms(self) -> frozenset[str]:
-        """What to look it up by: each meaning of each word that says something."""
+        """The keys for a lookup: every sense of every significant word."""
         return frozenset(
             sense.key
             for clause in self.clauses

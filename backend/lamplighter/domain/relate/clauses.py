@@ -1,4 +1,4 @@
-"""Take an observation apart: phrases become words, sentences become clauses."""
+"""Analysis of observations: phrases become words, sentences become clauses."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
@@ -26,9 +26,9 @@ _CLAIM: Final = 4
 
 
 def analyze(text: str, lexicon: Lexicon, *, service: str | None = None) -> Analysis:
-    """Take an observation apart; of a very long one, its beginning.
+    """Analyze an observation; of a very long one, only its beginning.
 
-    The name of its service says nothing: all that it is compared with is of the same one.
+    The name of its service is ignored: all observations in the comparison have the same service.
     """
     own = frozenset(stem(part) for part in _name_parts(service or ""))
     found = _merge_phrases(split_items(text)[:ITEMS], lexicon)
@@ -67,9 +67,9 @@ def _merge_phrases(row: Sequence[TextItem], lexicon: Lexicon) -> list[TextItem]:
 
 
 def _split(row: Sequence[TextItem]) -> Iterator[tuple[str, list[TextItem]]]:
-    """Break a sentence into clauses; "otherwise" opens one back to the comma before it.
+    """Split a sentence into clauses; "otherwise" opens one from the comma before it.
 
-    Each comes with the stem of the conjunction that opens it, "" for none.
+    Yields each with the stem of the conjunction that opens the clause, "" for none.
     """
     opener, clause = "", list[TextItem]()
     for at, item in enumerate(row):
@@ -99,7 +99,7 @@ def _names_time(row: Sequence[TextItem]) -> bool:
 
 
 def _separates_claims(item: TextItem, clause: Sequence[TextItem], rest: Sequence[TextItem]) -> bool:
-    """Whether a comma parts two claims, and not a claim from its condition or its order."""
+    """Whether a comma separates two claims, and not a claim from its condition or its order."""
     if item.text != "," or len(clause) < _CLAIM or len(rest) < _CLAIM:
         return False
     opened = stem(clause[0].text) in _OPENERS or any(each.text == "first" for each in clause)

@@ -18,7 +18,7 @@ SAME_CLAIM: Final = 0.99
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two observations beside each other: the whole of them, their nearest claims, figures."""
+    """A comparison of two observations: all clauses, the closest claims, and features."""
 
     whole: Match
     best: Match
@@ -27,12 +27,12 @@ class Comparison:
 
 
 def compare(old: Analysis, new: Analysis) -> Comparison:
-    """Put two observations beside each other."""
+    """Compare two observations."""
     return build_comparison(old, new, match(old.clauses, new.clauses))
 
 
 def build_comparison(old: Analysis, new: Analysis, whole: Match) -> Comparison:
-    """Say in figures what two observations that are put beside each other have in common."""
+    """Build the comparison of two matched observations, with their features."""
     alone = len(old.clauses) == len(new.clauses) == 1
     claims = [whole] if alone else align_claims(old.claims, new.claims)
     best = max(claims, key=lambda m: m.cover[0] * m.cover[1] * m.size, default=Match((), ()))
@@ -54,7 +54,7 @@ def build_comparison(old: Analysis, new: Analysis, whole: Match) -> Comparison:
 
 
 def align_claims(old: Sequence[Clause], new: Sequence[Clause]) -> list[Match]:
-    """Match each new claim with the held one that says most of the same."""
+    """Match each new claim with the old one that covers most of it."""
     found = []
     for claim in new if old else ():
         tried = [match((each,), (claim,)) for each in old]
@@ -81,7 +81,7 @@ def _is_same_claim(one: Clause, two: Clause) -> bool:
 
 
 def coverage(whole: Match, best: Match) -> dict[str, float]:
-    """Say how much two texts share, and how much of weight only one of them says."""
+    """Return how much two texts share, and the weight of the words of only one of them."""
     old, new = whole.cover
     heavy_left, heavy_right = heavy_words(whole.left), heavy_words(whole.right)
     left = min(MOST, sum(word.weight for word in whole.left))
@@ -107,7 +107,7 @@ def coverage(whole: Match, best: Match) -> dict[str, float]:
 
 
 def heavy_words(words: Sequence[ClauseWord]) -> list[ClauseWord]:
-    """Return the words that make a fact another one: no light ones, and no poles of an axis."""
+    """Return the words that change a fact: no light words, and no ends of an axis."""
     return [word for word in words if word.weight >= HEAVY]
 
 
@@ -159,14 +159,14 @@ def _polarity_figures(
 
 
 def is_flipped(m: Match, swapped: float = 0.0) -> int:
-    """Whether one says that something is so, and the other that it is not, as 1 or 0."""
+    """Return 1 if one text affirms and the other denies the claim, else 0."""
     unlike = sum(pair.opposed or pair.opposite_signs for pair in m.pairs)
     lone_ones = count_denials((*m.left, *m.right))
     return (count_denied(m.old) + count_denied(m.new) + unlike + lone_ones + int(swapped)) % 2
 
 
 def count_denials(words: Sequence[ClauseWord]) -> int:
-    """Count the words that say no, apart from the events of a condition: "after a crash"."""
+    """Count the negative words, except the events of a condition: "after a crash"."""
     return sum(word.senses[0].tells < 0 and not word.incidental for word in words)
 
 
@@ -183,7 +183,7 @@ def count_denied(claims: Sequence[Clause]) -> int:
 
 
 def frequency_gap(old: Analysis, new: Analysis) -> float:
-    """Say how far apart never, rarely, sometimes, usually and always are, from 0 to 1."""
+    """Return the distance between two frequencies, never to always, from 0 to 1."""
     one = next((each.often for each in old.clauses if each.often is not None), None)
     two = next((each.often for each in new.clauses if each.often is not None), None)
     return 0.0 if one is None or two is None else abs(one - two) / 4
@@ -195,7 +195,7 @@ def quantifier(one: Analysis) -> str:
 
 
 def order_agreement(old: Analysis, new: Analysis) -> tuple[float, float]:
-    """Return whether two claims state the same order in time, and whether the opposite."""
+    """Return whether two claims state opposite orders in time, and whether the same order."""
     one = next((each for each in old.clauses if each.first or each.then), None)
     two = next((each for each in new.clauses if each.first or each.then), None)
     if one is None or two is None:
@@ -263,7 +263,7 @@ def _claim_figures(claims: Sequence[Match]) -> dict[str, float]:
 
 
 def _compare_ends(m: Match) -> int:
-    """Compare how two claims end; opposites of another kind turn it."""
+    """Compare the outcomes of two claims; an odd number of other antonyms inverts the result."""
     if not m.old or not m.new:
         return 0
     other = [p for p in m.pairs if p.opposed and not (p.old.ending or p.new.ending)]
@@ -274,7 +274,7 @@ def _compare_ends(m: Match) -> int:
 
 
 def _outcome_figures(claims: Sequence[Match], whole: Match) -> dict[str, float]:
-    """Say whether the outcomes of claims of one topic agree, and how much of it they share."""
+    """Return whether the outcomes of claims on one topic agree, and how much they share."""
     apart = agree = 0.0
     for each in claims:
         found = _compare_ends(each)
@@ -303,7 +303,7 @@ def _outcome_figures(claims: Sequence[Match], whole: Match) -> dict[str, float]:
 
 
 def _topic(m: Match) -> float:
-    """Return the share of the words of weight that both say, outcomes aside."""
+    """Return the share of significant words that both contain, outcomes aside."""
     hit = sum(p.old.weight for p in m.pairs if not p.old.ending and p.old.weight > LIGHT)
     left, right = (
         sum(w.weight for w in side if not w.ending and w.weight > LIGHT)
@@ -323,10 +323,10 @@ def ending_sign(claims: Sequence[Clause]) -> int:
 
 
 def _ending(tokens: Sequence[ClauseWord]) -> int:
-    """Return how a claim ends, before its negations.
+    """Return the outcome of a claim, before its negations.
 
-    A remedy ends well whatever it is that it cures: "fixed the crash" is like "no crash". Trouble
-    that ceases is good, trouble that persists is bad.
+    A remedy is a good outcome whatever it cures: "fixed the crash" is like "no crash". Trouble that
+    ceases is good, trouble that persists is bad.
     """
     effects = {word.effect for word in tokens}
     if relapses(tokens, gap=1):
@@ -346,7 +346,7 @@ def _has_relapse(one: Analysis) -> bool:
 
 
 def relapses(tokens: Sequence[ClauseWord], gap: int = MOST_GAP) -> bool:
-    """Whether it is trouble that comes back: it is the subject of a word for a return."""
+    """Whether trouble comes back: a word for trouble is the subject of a word for a return."""
     return any(
         0 < again.place - each.place <= gap
         for again in tokens
@@ -357,7 +357,7 @@ def relapses(tokens: Sequence[ClauseWord], gap: int = MOST_GAP) -> bool:
 
 
 def _interactions(f: dict[str, float]) -> dict[str, float]:
-    """What says more together than each alone."""
+    """Return features that combine two others."""
     cover, none, both = f["cover_least"], f["heavy_none"], f["heavy_both"]
     agreed = f["net"] * f["net_matched"]
     long = float(f["clauses"] > 0)

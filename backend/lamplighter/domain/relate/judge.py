@@ -58,7 +58,7 @@ OTHER_SIGNS: Final = ("opposed", "often", "amount", "only_one")
 
 
 class Relation(StrEnum):
-    """What a new observation says of a held one."""
+    """Relation of a new observation to an existing one."""
 
     SAME = "same"
     CONFLICTING = "conflicting"
@@ -76,9 +76,9 @@ _LABELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RelationVerdict:
-    """How two observations relate, the probability, and the reason as text.
+    """The relation of two observations, the probability, and the reason as text.
 
-    `p` is the share of labelled pairs with such a verdict that were judged rightly.
+    `p` is the share of labelled pairs with such a verdict for which the verdict was correct.
     """
 
     relation: Relation
@@ -88,17 +88,17 @@ class RelationVerdict:
 
     @property
     def label(self) -> str:
-        """What an observation is to the held one: `reinforce`, `contradict` or `new`."""
+        """The effect of the observation on the existing one: `reinforce`, `contradict` or `new`."""
         return _LABELS[self.relation]
 
     @property
     def sure(self) -> bool:
-        """Whether it may be acted on; what is not sure is kept as new."""
+        """Whether the verdict is certain enough to act on; otherwise the observation is new."""
         return self.relation is not Relation.UNSURE
 
 
 def calibrate(verdict: RelationVerdict) -> RelationVerdict:
-    """Return a verdict with the share of such verdicts that are right, for its own score."""
+    """Return a verdict with the share of correct verdicts at its score as `p`."""
     steps = calibration()[verdict.relation.value]
     p = next((p for least, p in reversed(steps) if verdict.p >= least), steps[0][1])
     return replace(verdict, p=p)
@@ -106,7 +106,7 @@ def calibrate(verdict: RelationVerdict) -> RelationVerdict:
 
 @cache
 def calibration() -> dict[str, list[tuple[float, float]]]:
-    """Return for each relation the scores from which on a share of its verdicts is right."""
+    """Return for each relation minimum scores with their shares of correct verdicts."""
     text = files(__package__).joinpath("calibration.json").read_text(encoding="utf-8")
     found: dict[str, list[tuple[float, float]]] = json.loads(text)
     return found
@@ -114,14 +114,14 @@ def calibration() -> dict[str, list[tuple[float, float]]]:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A linear model over the figures of a comparison: same, conflicting, unrelated."""
+    """A linear model over the features of a comparison: same, conflicting, unrelated."""
 
     names: tuple[str, ...]
     rows: tuple[tuple[float, ...], ...]
     bias: tuple[float, ...]
 
     def chances(self, figures: Mapping[str, float]) -> list[float]:
-        """Return how likely each of the three is; they add up to 1."""
+        """Return the probabilities of the three relations; they add up to 1."""
         values = [figures[name] for name in self.names]
         scores = [
             bias + sum(weight * value for weight, value in zip(row, values, strict=True))
@@ -134,7 +134,7 @@ class Weights:
 
 @cache
 def load_weights() -> Weights:
-    """Return the weights that come with the product; `benchmarks/fit.py` made them."""
+    """Return the weights that ship with the product; `benchmarks/fit.py` computed them."""
     found = json.loads(files(__package__).joinpath("weights.json").read_text(encoding="utf-8"))
     return Weights(tuple(found["names"]), tuple(map(tuple, found["weights"])), tuple(found["bias"]))
 
@@ -142,8 +142,8 @@ def load_weights() -> Weights:
 def judge(new: Analysis, existing: Analysis, by: Weights | None = None) -> RelationVerdict:
     """Return how a new observation relates to an existing one of the same service and category.
 
-    Deterministic. Rules say what two texts have in common and where they part; a fixed
-    linear model weighs it; what it is not sure of is said to be unsure.
+    Deterministic. Rules compute features of the shared and the different words; a fixed linear
+    model weighs them; an uncertain result is "unsure".
     """
     return calibrate(judge_raw(new, existing, by))
 
@@ -212,7 +212,8 @@ def _judge_parts(
 ) -> RelationVerdict | None:
     """Return the conflict between parts of two texts of several claims; None for none.
 
-    Texts that share a claim may conflict in the others, texts of two topics in one claim of each.
+    Texts that share a claim may conflict in the other claims; texts of two topics may conflict in
+    one pair of claims.
     """
     parts: Iterable[tuple[Sequence[Clause], Sequence[Clause]]] = ()
     if len(existing.claims) == len(new.claims) == 1:
@@ -236,7 +237,7 @@ def _judge_parts(
 
 
 def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict:
-    """Keep apart what gives another attribute; decide by the outcomes what is not sure."""
+    """Separate claims about different attributes; decide an unsure verdict by the outcomes."""
     if verdict.relation is not Relation.UNRELATED and _of_another_attribute(comparison.whole):
         return RelationVerdict(Relation.UNRELATED, _difference_reason(comparison), FRAMED)
     settled = verdict if verdict.sure else _agree_outcomes(comparison) or verdict
@@ -246,7 +247,7 @@ def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict
 
 
 def _compare_conditions(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict:
-    """Keep apart two claims of which the conditions, or what they are limited to, differ."""
+    """Separate two claims whose conditions or limits differ."""
     turned = compare_links(comparison.whole) or compare_limits(comparison.whole)
     figures = comparison.figures
     if turned == "negates" and figures["left"] + figures["right"] <= WEAK_WORD:
@@ -259,7 +260,7 @@ def _compare_conditions(comparison: Comparison, verdict: RelationVerdict) -> Rel
 
 
 def _agree_outcomes(comparison: Comparison) -> RelationVerdict | None:
-    """Judge two claims of one topic that end alike, whatever their negations; None for others."""
+    """Judge two claims on one topic with the same outcome, despite negations; None for others."""
     figures = comparison.figures
     one_topic = figures["topic_none"] and figures["topic"] >= OUT_TOPIC
     if not one_topic or not figures["out_agree"] or figures["clauses"] or figures["swapped"]:
@@ -272,7 +273,7 @@ def _agree_outcomes(comparison: Comparison) -> RelationVerdict | None:
 
 
 def _of_another_attribute(whole: Match) -> bool:
-    """Whether only one of two claims gives an amount, and the other says something else."""
+    """Whether only one of two claims states an amount, and the other states something else."""
     if len(whole.old) > 1 or len(whole.new) > 1:
         return False
     sides = ((whole.old, whole.new, whole.right), (whole.new, whole.old, whole.left))
@@ -285,7 +286,7 @@ def _of_another_attribute(whole: Match) -> bool:
 
 
 def _compare_spans(comparison: Comparison) -> RelationVerdict | None:
-    """Judge two texts that say how long one thing takes; None for others."""
+    """Judge two texts that state a duration of the same thing; None for others."""
     if not says_how_long(comparison.whole):
         return None
     if comparison.whole.measures.unlike:
@@ -345,7 +346,7 @@ def _weigh(comparison: Comparison, same: float, conflicting: float) -> RelationV
 
 
 def _is_doubtful(comparison: Comparison, same: float) -> bool:
-    """Whether two texts that seem the same may conflict after all."""
+    """Whether two texts that seem the same may conflict."""
     least = LEAST_SAME_LONG if comparison.figures["clauses"] else LEAST_SAME
     replaced = find_replacements(comparison.whole, POLAR)
     figures = comparison.figures
@@ -357,10 +358,10 @@ def _is_doubtful(comparison: Comparison, same: float) -> bool:
 
 
 def _judge_replacement(comparison: Comparison) -> RelationVerdict | None:
-    """Judge two texts of one sentence in which a word was replaced; None where none was.
+    """Judge two texts of one sentence in which a word was replaced; None if none was.
 
-    They are never the same. Of another subject or under another condition both may be true;
-    one value for another conflicts; of any other word we cannot tell.
+    They are never the same. With another subject or condition both may be true; a different value
+    conflicts; for any other word the verdict is unsure.
     """
     gaps = find_replacements(comparison.whole)
     if not gaps or _denies(comparison):
@@ -399,7 +400,7 @@ def _are_labels(pair: tuple[Measure, Measure]) -> bool:
 
 
 def _of_other_amounts(unlike: Sequence[tuple[Measure, Measure]]) -> list[tuple[Measure, Measure]]:
-    """Return the amounts that two claims begin with, where others follow: 1 TB takes an hour."""
+    """Return the differing amounts at the start of two claims with more: 1 TB takes an hour."""
     kinds = [one.kind for one, _ in unlike]
     if len(unlike) < 2 or (kinds[0] == "number" and "duration" in kinds):
         return []  # "3 times within 10 minutes"
@@ -415,7 +416,7 @@ def _same_reason(comparison: Comparison) -> str:
 
 
 def _difference_reason(comparison: Comparison) -> str:
-    """Name what makes two texts two facts: another thing, another condition, or little shared."""
+    """Return why two texts are two facts: another subject or condition, or little shared."""
     left, right = heavy_words(comparison.whole.left), heavy_words(comparison.whole.right)
     conditions = [word for word in right if word.condition]
     if conditions:
@@ -426,7 +427,7 @@ def _difference_reason(comparison: Comparison) -> str:
 
 
 def _conflict_reason(comparison: Comparison) -> str:
-    """Name the strongest thing that both cannot have."""
+    """Name the strongest contradiction."""
     unlike = comparison.whole.measures.unlike or comparison.best.measures.unlike
     if unlike:
         old, new = unlike[0]
@@ -455,7 +456,7 @@ def _format_measure(measure: Measure) -> str:
 
 
 def judge_frame(new: str, existing: str) -> RelationVerdict | None:
-    """Judge two observations of one frame; None where they do not share one."""
+    """Judge two observations of one frame; None if they do not share a frame."""
     for frame in FRAMES:
         said, known = frame.fillers(new), frame.fillers(existing)
         if said is not None and known is not None:
@@ -488,7 +489,7 @@ def _judge_fillers(
 
 
 def fillers_equal(one: str, two: str) -> bool:
-    """Whether two fillers are the same: amounts within 15 %, all others word for word."""
+    """Whether two fillers are the same: amounts within 15 %, all others verbatim."""
     if one == two:
         return True
     first, second = split_items(one), split_items(two)

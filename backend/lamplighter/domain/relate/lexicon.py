@@ -1,4 +1,4 @@
-"""What words mean to us: synonyms, opposites, phrases. A data file that operators can extend."""
+"""The lexicon: synonyms, opposites and phrases. A data file that operators can extend."""
 
 import hashlib
 import tomllib
@@ -38,7 +38,7 @@ LISTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Pole:
-    """One end of an axis of opposites; `sign` +1 or -1, `tells` whether it says yes or no."""
+    """One end of an axis of opposites; `sign` +1 or -1, `tells` whether it is affirmative."""
 
     axis: str
     sign: int
@@ -47,7 +47,7 @@ class Pole:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Words by their stems; `version` goes with every analysis that was made with it."""
+    """Words by their stems; each analysis records the `version` of its lexicon."""
 
     version: str
     phrases: Mapping[tuple[str, ...], str] = field(repr=False)
@@ -77,22 +77,22 @@ class Lexicon:
         return stem(word) if found is None else found
 
     def meanings(self, root: str) -> tuple[str, ...]:
-        """Return the representative words of a meaning; a word may have several."""
+        """Return the representative words of the meanings of a word, one or several."""
         return self.heads.get(root, (root,))
 
 
 def extend_builtin(text: str) -> Lexicon:
-    """Return our words with those of an operator's file.
+    """Return the built-in lexicon extended by an operator's file.
 
-    Raises ValueError, naming the line or the key, for a text that is no lexicon.
+    Raises ValueError, naming the line or the key, if the text is not a valid lexicon.
     """
     return parse_lexicon(builtin_source(), text)
 
 
 def parse_lexicon(*texts: str) -> Lexicon:
-    """Read lexicon files; a later one adds to the earlier ones.
+    """Parse lexicon files; a later one adds to the earlier ones.
 
-    What it says of a phrase or of how often something is wins.
+    For phrases and frequencies, the later file overrides.
     """
     tables: dict[str, dict[str, Any]] = {name: {} for name in TABLES}
     lists: dict[str, set[str]] = {name: set() for name in LISTS}
@@ -114,12 +114,12 @@ def parse_lexicon(*texts: str) -> Lexicon:
 
 @cache
 def builtin_lexicon() -> Lexicon:
-    """Return the lexicon that comes with the product."""
+    """Return the lexicon that ships with the product."""
     return parse_lexicon(builtin_source())
 
 
 def builtin_source() -> str:
-    """Return the text of the lexicon that comes with the product."""
+    """Return the text of the lexicon that ships with the product."""
     return files(__package__).joinpath("lexicon.toml").read_text(encoding="utf-8")
 
 
@@ -243,7 +243,7 @@ def _build(
 
 
 def _heads(synonyms: Mapping[str, str], root: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
-    """Return for each word its meanings; a head that is a word of another line means that too."""
+    """Return the meanings of each word; a head on another line also has that line's meaning."""
     heads: dict[str, tuple[str, ...]] = {}
     for head, words in synonyms.items():
         for word in (head, *words.split()):

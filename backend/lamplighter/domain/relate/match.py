@@ -1,4 +1,4 @@
-"""Which words of two clauses, or of two texts, are the same, and what is left on each side."""
+"""Matching of words between two clauses or texts, with the unmatched words of each side."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _MOST_TYPED: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class WordPair:
-    """Two words of one meaning; `opposed` when they are antonyms."""
+    """Two words of one meaning; `opposed` if they are antonyms."""
 
     old: ClauseWord
     new: ClauseWord
@@ -34,7 +34,7 @@ class WordPair:
 
     @property
     def opposite_signs(self) -> bool:
-        """Return whether only one of them says no; not two words of one end of an axis."""
+        """Return whether exactly one of them is negative; not for two words of one end."""
         if self.one.axis and self.one.sign == self.two.sign:
             return False
         return (self.one.tells < 0) != (self.two.tells < 0)
@@ -42,7 +42,7 @@ class WordPair:
 
 @dataclass(frozen=True)
 class Match:
-    """What two sets of clauses share, and what only one of them says."""
+    """The words that two sets of clauses share, and those that only one set contains."""
 
     old: Sequence[Clause]
     new: Sequence[Clause]
@@ -53,7 +53,7 @@ class Match:
 
     @cached_property
     def cover(self) -> tuple[float, float]:
-        """The share of the old and of the new one that the other says too, from 0 to 1."""
+        """The shares of the old and of the new text that the other text covers, from 0 to 1."""
         return (
             self._share([pair.old for pair in self.pairs], self.left, len(self.measures.left)),
             self._share([pair.new for pair in self.pairs], self.right, len(self.measures.right)),
@@ -66,7 +66,7 @@ class Match:
 
     @property
     def size(self) -> float:
-        """How much they share."""
+        """The weight of the shared words and measures."""
         amounts = sum(one.kind == two.kind for one, two in self.measures.unlike)
         words = sum(pair.old.weight for pair in self.pairs)
         return words + len(self.measures.same) + amounts * 0.5
@@ -111,7 +111,7 @@ def _counterpart(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | No
 
 
 def _of_one_meaning(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
-    """Return the first pair of one meaning; where there is none, the first pair of opposites."""
+    """Return the first pair of one meaning; if there is none, the first pair of opposites."""
     opposed: WordPair | None = None
     for other, one, two in _shared(word, among):
         if one.sign == two.sign:
@@ -123,7 +123,7 @@ def _of_one_meaning(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair |
 def _shared(
     word: ClauseWord, among: Sequence[ClauseWord]
 ) -> Iterator[tuple[ClauseWord, Sense, Sense]]:
-    """Return the senses that a word shares with others, of whichever sign."""
+    """Yield the senses that a word shares with others, of either sign."""
     for other in among:
         for one in word.senses:
             for two in other.senses:
@@ -145,7 +145,7 @@ def _of_one_form(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | No
 
 
 def negates(one: str, two: str) -> bool:
-    """Whether one word is the other with a prefix of denial: "reversible", "irreversible"."""
+    """Whether one word is the other with a negative prefix: "reversible", "irreversible"."""
     if not (one.endswith(two) or two.endswith(one)):
         return False
     short, long = sorted((one, two), key=len)
@@ -154,14 +154,14 @@ def negates(one: str, two: str) -> bool:
 
 
 def same_root(one: str, two: str) -> bool:
-    """Whether two words are forms of one: "rebalance" and "rebalancing"."""
+    """Whether two words are forms of one root: "rebalance" and "rebalancing"."""
     first, second = sorted((stem(one), stem(two)), key=len)
     return len(first) >= _LEAST_TYPED and second.startswith(first) and len(second) <= len(first) + 3
 
 
 @lru_cache(maxsize=50_000)
 def differs_by_typo(one: str, two: str) -> bool:
-    """Whether two words differ by a slip of the fingers only."""
+    """Whether two words differ only by a typing error."""
     size = min(len(one), len(two))
     if one[0] != two[0] or not _LEAST_TYPED <= size <= _MOST_TYPED:
         return False

@@ -1,4 +1,4 @@
-"""When two measures are the same, and when they conflict."""
+"""Comparison of measures: equal, or conflicting."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ _APART: Final = (
 
 @dataclass(slots=True)
 class MeasureMatch:
-    """The measures of two texts, put beside each other."""
+    """The matched and unmatched measures of two texts."""
 
     same: list[tuple[Measure, Measure]] = field(default_factory=list)
     unlike: list[tuple[Measure, Measure]] = field(default_factory=list)
@@ -42,7 +42,7 @@ class MeasureMatch:
 
 
 def match_measures(old: Iterable[Measure], new: Sequence[Measure]) -> MeasureMatch:
-    """Put each measure beside its like; "302, not 200" conflicts with a plain 200."""
+    """Match each measure with a comparable one; "302, not 200" conflicts with a plain 200."""
     result = MeasureMatch()
     stated = [each for each in new if not each.denied]
     denied = [each for each in new if each.denied]
@@ -66,7 +66,7 @@ def match_measures(old: Iterable[Measure], new: Sequence[Measure]) -> MeasureMat
 def _take(
     among: list[Measure], fits: Callable[[Measure, Measure], bool], measure: Measure
 ) -> Measure | None:
-    """Take out the first that fits."""
+    """Remove and return the first measure that fits; None for none."""
     for at, each in enumerate(among):
         if fits(measure, each):
             return among.pop(at)
@@ -74,7 +74,7 @@ def _take(
 
 
 def comparable(one: Measure, two: Measure) -> bool:
-    """Return whether two measures are of one kind, as far as known."""
+    """Return whether two measures are of one kind, or of kinds that can be compared."""
     if one.kind == two.kind:
         return True
     kinds = frozenset((one.kind, two.kind))
@@ -82,7 +82,7 @@ def comparable(one: Measure, two: Measure) -> bool:
 
 
 def measures_agree(one: Measure, two: Measure) -> bool:
-    """Whether two measures say the same: quantities within 15 %, all others exactly."""
+    """Whether two measures are equal: quantities within 15 %, all others exactly."""
     kinds = {one.kind, two.kind}
     if kinds == {"weekday", "period"}:
         return max(one.low, two.low) == WEEK and one.high - one.low == two.high - two.low == 0
@@ -102,7 +102,7 @@ def measures_agree(one: Measure, two: Measure) -> bool:
 
 
 def _within(one: Measure, two: Measure) -> bool | None:
-    """Whether two bounds can both hold; None where there is nothing to bound."""
+    """Whether two bounds can both be true; None if the bounds do not decide."""
     bounds = {one.bound, two.bound}
     if "min" not in bounds:
         return None

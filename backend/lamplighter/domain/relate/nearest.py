@@ -1,4 +1,4 @@
-"""Which of many observations have most in common with a new one: by words, rare ones first."""
+"""Search for the observations that share the most terms with a new one; rare terms count more."""
 
 from array import array
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ VISITS: Final = 2_000
 
 
 def lookup_terms(analysis: Analysis) -> frozenset[str]:
-    """Return what to look an observation up by: its meanings, and its measures with their kinds.
+    """Return the lookup terms of an observation: its senses, and its measures with their kinds.
 
-    Words that say little count only where no other says anything.
+    Light words count only if there are no others.
     """
     words = [word for clause in analysis.clauses for word in clause.tokens]
     weighty = [word for word in words if word.weight > LIGHT] or words
@@ -27,14 +27,14 @@ def lookup_terms(analysis: Analysis) -> frozenset[str]:
 
 @dataclass(slots=True)
 class TermIndex:
-    """An index in memory from terms to observations, each known by a number."""
+    """An in-memory index from terms to observations, each identified by a number."""
 
     _by_term: dict[str, "array[int]"] = field(default_factory=dict)
     _hashes: dict[int, int] = field(default_factory=dict)
     _gone: set[int] = field(default_factory=set)
 
     def add(self, number: int, found: Iterable[str]) -> None:
-        """Take in an observation, or what one says now that it changed."""
+        """Add an observation, or update the terms of a changed one."""
         terms = frozenset(found)
         self._gone.discard(number)
         if self._hashes.get(number) == hash(terms):
@@ -46,14 +46,14 @@ class TermIndex:
             self._by_term.setdefault(term, array("q")).append(number)
 
     def drop(self, number: int) -> None:
-        """Leave out an observation from now on."""
+        """Exclude an observation from later searches."""
         self._gone.add(number)
 
     def search(self, terms: Iterable[str], limit: int) -> list[int]:
-        """Return the observations that share most with `terms`, a rare word counting for more.
+        """Return the observations that share most with `terms`; a rare term counts more.
 
-        About 2,000 entries are visited, the rarest terms' first, so that a word that
-        everything has costs nothing; what is found by a rarer one is still ranked by it.
+        About 2,000 entries are visited, those of the rarest terms first: a term of all observations
+        costs nothing. Matches of a rarer term are still ranked by a common term.
         """
         lists = sorted((ids for term in set(terms) if (ids := self._by_term.get(term))), key=len)
         scores: dict[int, float] = {}
@@ -71,14 +71,14 @@ class TermIndex:
         return [number for _, number in nlargest(limit, here)]
 
     def _forget(self, number: int) -> None:
-        """Take an observation out of every list: its words have changed."""
+        """Remove an observation from every list: its terms have changed."""
         for held in self._by_term.values():
             if number in held:
                 held.remove(number)
 
     @staticmethod
     def _rank(counts: "array[int]", weight: float, scores: dict[int, float]) -> None:
-        """Add a common term's weight to those that are found already, when they are few."""
+        """Add a common term's weight to the observations found already, if it has few entries."""
         if len(counts) > VISITS:
             return
         for number in scores.keys() & set(counts):

@@ -1,9 +1,9 @@
-"""How a clause says that something ends, and in whose absence: read by its grammar.
+"""The outcome of a clause and its condition, read from the grammar.
 
-A clause is split into what happens and its conditions. What happens ends well (+1) or badly
-(-1): trouble that is remedied or ceases ends well, what is wanted and ceases ends badly, and a
-denial turns it. A condition says that something is there (+1) or is missing (-1). "Needs A" and
-"fails without A" are one reading: without A it ends badly.
+A clause is split into a main part and its conditions. The main part has a good (+1) or a bad (-1)
+outcome: trouble that is remedied or ceases is good, a wanted thing that ceases is bad, and a
+negation inverts the sign. A condition is a presence (+1) or an absence (-1). "Needs A" and "fails
+without A" have one reading: without A the outcome is bad.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ _EARLIER: Final = stems("before until")
 _LATER: Final = stems("after since once")
 _BECAUSE: Final = stems("because since")
 REVERSED: Final = {"before": "after"}
-"""What a condition is when its claim is denied: "not before" is "after"."""
+"""The kind of a condition whose claim is denied: "not before" is "after"."""
 
 _NEEDS: Final = stems(
     "need require depend rely compulsory mandatory essential necessary obligatory"
@@ -70,9 +70,9 @@ _GOING: Final = frozenset(["back", "again", "going", "free", "room"])
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a clause ends (`sign`), and whether its condition is a presence or an absence.
+    """The outcome of a clause (`sign`), and whether its condition is a presence or an absence.
 
-    `despite` says that it ends so in spite of that: "works although redis is missing".
+    `despite` marks an outcome in spite of the condition: "works although redis is missing".
     """
 
     sign: int = 0
@@ -94,7 +94,7 @@ class _Word:
 
 
 def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
-    """Read how a clause ends and under which condition."""
+    """Read the outcome of a clause and its condition."""
     tokens = [_word(item, lexicon) for item in row]
     main, conditions = _split(tokens)
     denies = _count_denials(main)
@@ -118,16 +118,16 @@ def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
 
 
 def _count_denials(main: Sequence[_Word]) -> int:
-    """Return how often a clause is denied: "neither … nor" is one denial, "avoids errors" none."""
+    """Return the number of negations: "neither … nor" counts once, "avoids errors" does not."""
     found = [w for at, w in enumerate(main) if w.root in _NO and (w.kind != "remedies" or not at)]
     neither = any(word.text == "neither" for word in found)
     return sum(word.text != "nor" or not neither for word in found)
 
 
 def compare_outcomes(one: Outcome, two: Outcome) -> int:
-    """Return +1 for outcomes that agree, -1 for opposite ones, 0 where it is not known.
+    """Return +1 for outcomes that agree, -1 for opposite ones, 0 if unknown.
 
-    What ends well with a thing and badly without it is one claim.
+    A good outcome with a thing and a bad one without that thing are one claim.
     """
     sign = one.sign * two.sign
     if sign < 0 and {(one.sign, one.presence), (two.sign, two.presence)} == {(1, 0), (-1, -1)}:
@@ -138,7 +138,7 @@ def compare_outcomes(one: Outcome, two: Outcome) -> int:
 
 
 def _needs(main: Sequence[_Word]) -> bool:
-    """Whether something is needed or awaited, a time aside."""
+    """Whether something is needed or awaited, other than a time."""
     for at, word in enumerate(main):
         timed = any(each.text[:1].isdecimal() for each in main[at + 1 : at + 4])
         helped = any(each.root in _EFFORT for each in main[at + 1 : at + 5])
@@ -150,7 +150,7 @@ def _needs(main: Sequence[_Word]) -> bool:
 
 
 def _demands(main: Sequence[_Word], conditions: Sequence[Sequence[_Word]], sign: int) -> bool:
-    """Whether something is needed, or has to come first."""
+    """Whether something is needed, or must come first."""
     roots = [word.root for word in main]
     if len(roots) > 1 and roots[0] == roots[-2] == "no":
         return True  # no A, no B
@@ -204,7 +204,7 @@ def _kind(text: str, root: str, raw: str, lexicon: Lexicon) -> str:
 
 
 def _split(tokens: Sequence[_Word]) -> tuple[list[_Word], list[list[_Word]]]:
-    """Split a clause into what happens and its conditions."""
+    """Split a clause into its main part and its conditions."""
     main: list[_Word] = []
     parts: list[list[_Word]] = []
     here = main
@@ -221,7 +221,7 @@ def _split(tokens: Sequence[_Word]) -> tuple[list[_Word], list[list[_Word]]]:
 
 
 def _of_manner(tokens: Sequence[_Word], at: int) -> bool:
-    """Whether a "with" or "without" says how something is done, and not under which condition."""
+    """Whether a "with" or "without" describes a manner and not a condition."""
     rest = tokens[at + 1 : at + 4]
     if tokens[at].root not in _WITH:
         return False
@@ -237,7 +237,7 @@ def _state(word: _Word) -> bool:
 
 
 def _ends(part: Sequence[_Word], word: _Word, leading: bool) -> bool:
-    """Whether a condition that a clause begins with ends before a word."""
+    """Whether a condition at the beginning of a clause ends before a word."""
     stated = [each for each in part[1:] if each.root and each.text not in _STARTERS]
     if part[0].text in _RELATIVE:
         return bool(stated) and word.text in _VERBS
@@ -257,9 +257,9 @@ def _ends(part: Sequence[_Word], word: _Word, leading: bool) -> bool:
 
 
 def _presence(parts: Sequence[Sequence[_Word]], *, misses: bool = False) -> int:
-    """Return +1 for a condition that something is there, -1 for one that it is not.
+    """Return +1 for a condition of presence, -1 for one of absence, 0 for none.
 
-    What happens before an event is under no condition, unless it cannot happen before.
+    An event before another one is under no condition, unless the event is impossible before.
     """
     for part in parts:
         gone = [w for w in part[1:] if w.root in _NO or w.kind in _GONE]
@@ -272,7 +272,7 @@ def _presence(parts: Sequence[Sequence[_Word]], *, misses: bool = False) -> int:
 
 
 def _sign(main: Sequence[_Word], denies: int) -> int:
-    """Return how what happens ends."""
+    """Return the sign of the outcome of the main part."""
     kinds = _predicates(main)
     if "futile" in kinds:
         at = kinds.index("futile")
@@ -287,7 +287,7 @@ def _sign(main: Sequence[_Word], denies: int) -> int:
 
 
 def _predicates(main: Sequence[_Word]) -> list[str]:
-    """Return what each word says of the outcome; a word before a noun only names that."""
+    """Return the kind of each word for the outcome; a word that is part of a name has none."""
     kinds = [word.kind for word in main]
     if main and main[0].text.endswith("ing") and kinds[0] != "trouble":
         kinds[0] = ""  # what is done is no outcome
@@ -310,7 +310,7 @@ def _is_troubled(word: _Word) -> bool:
 
 
 def _ending(main: Sequence[_Word], kinds: Sequence[str]) -> int:
-    """Return how what happens ends, its denials aside."""
+    """Return the sign of the outcome of the main part, without its negations."""
     trouble, lost = "trouble" in kinds, "lost" in kinds
     if "remedies" in kinds or _brings(main):
         return 1
@@ -333,7 +333,7 @@ def _leaves_state(main: Sequence[_Word]) -> bool:
 
 
 def _ceasing(main: Sequence[_Word], kinds: Sequence[str]) -> int:
-    """Return how it ends that something ceases: trouble well, and what is wanted badly."""
+    """Return the outcome if something ceases: good for trouble, bad for a wanted thing."""
     at = kinds.index("ceases")
     after = main[at + 1 :]
     stops = bool(after) and after[0].text in _DETERMINERS
@@ -352,7 +352,7 @@ def _helped(main: Sequence[_Word]) -> bool:
 
 
 def _brings(main: Sequence[_Word]) -> bool:
-    """Whether something gets or gives what was missing: "brings it back", "makes room"."""
+    """Whether something provides a missing thing: "brings it back", "makes room"."""
     brings = [at for at, word in enumerate(main) if word.root in _BRINGS]
     start = next((at for at in brings if at or not main[at].text.endswith("ing")), len(main))
     return any(word.text in _GOING for word in main[start + 1 :])
@@ -372,5 +372,5 @@ def link_kind(root: str, before: str, links: Sequence[tuple[str, int]], place: i
 
 
 def opener_kind(root: str) -> str:
-    """Return the kind of a clause that a conjunction opens; "" where it is a claim."""
+    """Return the kind of a clause that a conjunction opens; "" for a claim."""
     return "because" if root in _BECAUSE else ""

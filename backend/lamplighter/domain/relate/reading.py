@@ -83,7 +83,7 @@ class _ClauseReader:
     counts: bool = False  # whether a plural follows
 
     def take(self, item: TextItem, then: str) -> None:
-        """Take in the next item; `then` is the text of the one after it, "" for the last."""
+        """Process the next item; `then` is the text of the following one, "" for the last."""
         self.counts = (
             then.endswith("s") and then not in _NO_PLURALS and self.before not in _ARTICLES
         )
@@ -118,7 +118,7 @@ class _ClauseReader:
             self.add_word(text, root, meanings, name=name)
 
     def mark(self, text: str, root: str) -> None:
-        """Note what a word does to the clause, beside what it says itself."""
+        """Record the effects of a word on the clause, apart from its own meaning."""
         lexicon = self.lexicon
         self.cancels = self.cancels or root in _CANCELS
         self.conditional(text, root)
@@ -145,7 +145,7 @@ class _ClauseReader:
             self.bounded(_BOUNDS[root])
 
     def conditional(self, text: str, root: str) -> None:
-        """Note where a condition begins, and where an exception in the subject ends."""
+        """Record the start of a condition, and the end of an exception in the subject."""
         begins = root in self.lexicon.conditions
         if begins or text in _HELPERS:
             self.condition = self.condition and not self.excepting
@@ -155,11 +155,11 @@ class _ClauseReader:
             self.links.append((link_kind(root, self.opened(), self.links, self.place), self.place))
 
     def opened(self) -> str:
-        """Return the word before a conjunction: "even" of "even if", also where it is a phrase."""
+        """Return the word before a conjunction: "even" of "even if", also if that is a phrase."""
         return self.phrase.partition(" ")[0] or self.before
 
     def denied(self, root: str) -> None:
-        """Note a denial, and how often something happens."""
+        """Record a negation, and a frequency."""
         if root in DENIALS:
             self.denials[self.condition] += 1
             self.denying = True
@@ -221,7 +221,7 @@ class _ClauseReader:
         return bool(words & lexicon.good) - bool(words & lexicon.ill)
 
     def effect(self, root: str, meanings: tuple[str, ...]) -> str:
-        """Return what a verb does to what it is said of; "" for other words."""
+        """Return the effect of a verb on its subject; "" for other words."""
         effects = self.lexicon.effects
         return effects.get(root) or effects.get(meanings[0], "")
 
@@ -241,7 +241,7 @@ class _ClauseReader:
         return tuple(senses)
 
     def stripped(self, text: str, meanings: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
-        """Read `undeployed` as not deployed, unless the word has a meaning of its own."""
+        """Read `undeployed` as not deployed, unless the lexicon has the word itself."""
         lexicon = self.lexicon
         rest = text[3:] if text.startswith("non") else text[2:] if text.startswith("un") else ""
         known = meanings != (stem(text),) or meanings[0] in lexicon.poles
@@ -268,17 +268,17 @@ class _ClauseReader:
         self.denying, self.bound, self.measured = False, "", self.place
 
     def labels(self) -> bool:
-        """Whether the word right before this one is of a thing that there are several of."""
+        """Whether the preceding word names a thing that is usually numbered."""
         return self.follows(_LABELLED)
 
     def follows(self, roots: frozenset[str]) -> bool:
-        """Whether the word right before this one has one of some stems."""
+        """Whether the stem of the preceding word is one of `roots`."""
         before = self.tokens[-1] if self.tokens else None
         near = before is not None and before.place == self.place - 1
         return bool(near and before and stem(before.surface) in roots)
 
     def numbered(self, item: TextItem) -> str:
-        """Say what a bare number is: a port, a status, the name of one of several, a count."""
+        """Return the kind of a bare number: a port, a status, the label of a thing, a count."""
         if self.labels() or (item.low < PORTS.start and self.follows(_PORTS)):
             return "label"  # of a switch: no listener has so low a port
         if self.roots & _PORTS and int(item.low) in PORTS:
@@ -312,7 +312,7 @@ class _ClauseReader:
     def ahead_of(self, place: int, *, waits: bool) -> tuple[frozenset[str], frozenset[str]]:
         """Read "A before B"; in "not A before B" B comes first, and nothing is denied.
 
-        Who `waits` until B does so after it; who waits for A before B does not.
+        With `waits` ("A waits until B") A comes after B; in "waits for A before B" it does not.
         """
         first, then = self.around(place)
         if not self.denials[0] and not waits:
@@ -343,7 +343,7 @@ class _ClauseReader:
 def read_clause(
     row: Sequence[TextItem], lexicon: Lexicon, own: frozenset[str], opener: str = ""
 ) -> Clause:
-    """Read a clause that a conjunction opens; `own` are stems that say nothing here."""
+    """Read a clause that a conjunction opens; `own` are stems to ignore."""
     found = [lexicon.root(item.text) for item in row if item.kind == "word"]
     roots = frozenset(each for root in found for each in (root, *lexicon.meanings(root)))
     kind = opener_kind(opener)

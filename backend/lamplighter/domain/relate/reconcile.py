@@ -56,12 +56,12 @@ class EchoPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateHistory:
-    """What the candidate's session has done so far, and what people decided.
+    """Earlier effects of the candidate's session, and decisions of people.
 
-    `up` and `down` are the memories it has moved; `included` those that were told to
-    it; `looked` whether it looked at the candidate's service itself; `settled`
-    pairs of memories of which a person said that both stand; `refused` those
-    that a person put aside for another one that is still believed.
+    `up` and `down` are the memories that the session reinforced and weakened; `included` those in
+    its prompt; `looked` is whether the session checked the candidate's service itself; `settled`
+    are pairs of memories of which a person decided that both are true; `refused` those that a
+    person superseded by another memory that is still active.
     """
 
     up: Collection[MemoryId] = ()
@@ -78,9 +78,9 @@ NO_HISTORY: Final = CandidateHistory()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What is near a candidate: related memories, and what its session and people did with them.
+    """The context of a candidate: related memories, and how its session and people treated them.
 
-    `candidate` has its service as that is spelled here.
+    The service of `candidate` has its declared spelling.
     """
 
     candidate: Candidate
@@ -91,7 +91,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a candidate does to a memory beside its target; a review asks a person about it."""
+    """The effect of a candidate on a memory other than its target; opens a review for a person."""
 
     before: Memory
     after: Memory
@@ -106,10 +106,10 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do: keep `target` as it now is, or learn the candidate where there is none.
+    """The decision: store `target` as changed, or learn the candidate if there is no target.
 
-    `revives` is the inactive memory that a learned one says again; `reason` is
-    what an operator reads in the history.
+    `revives` is the inactive memory that a learned one repeats; `reason` is the reason in the
+    history, for an operator.
     """
 
     outcome: ReconcileOutcome
@@ -127,14 +127,13 @@ def reconcile(
     now: datetime,
     history: CandidateHistory = NO_HISTORY,
 ) -> Decision:
-    """Decide what becomes of a candidate (SPEC-0015, Memory Reinforcement, Contradiction).
+    """Decide the outcome for a candidate (SPEC-0015, Memory Reinforcement, Contradiction).
 
-    `existing` are memories of its service and category: the active ones that may be
-    related, and inactive twins. The best that says the same is reinforced, or
-    the candidate is learned; every one it contradicts loses 0.2 and a person is
-    asked; where it is not sure, a person is asked and nothing is lost. What a
-    person decided against word for word does nothing, and two claims of one
-    session are not weighed against each other.
+    `existing` are memories of its service and category: the active ones that may be related, and
+    inactive twins. The best match of the same claim is reinforced, or the candidate is learned.
+    Every memory it contradicts loses 0.2 and a review opens; an unsure relation opens a review and
+    costs nothing. A claim that a person rejected has no effect if repeated verbatim, and two claims
+    of one session are not compared.
     """
     verdicts = [(memory, relate(memory)) for memory in existing]
     refused = _find_refused(verdicts, history)
@@ -164,9 +163,9 @@ def reconcile(
 def decide(
     near: Surroundings, *, now: datetime, fading: bool
 ) -> tuple[Decision, list[Intent | Analysis]]:
-    """Decide what becomes of a candidate, and return what that writes, in its order.
+    """Decide the outcome for a candidate, and return the intents to store, in order.
 
-    Of the memories that change, what is due is taken first, with `fading`.
+    With `fading`, decay that is due is applied to the changed memories first.
     """
     memories = [memory for memory, _ in near.related]
     verdicts = {memory.id: verdict for memory, verdict in near.related}
@@ -195,7 +194,7 @@ def decide(
 def verdict_on(
     text: str, analysis: Analysis, existing: Memory, cached: Analysis | None, lexicon: Lexicon
 ) -> RelationVerdict:
-    """Return how a text relates to an existing memory; `cached` is its analysis where there is."""
+    """Return how a text relates to an existing memory; `cached` is the memory's analysis."""
     found = judge_text(text, existing.observation)
     if found is not None:
         return found
@@ -230,7 +229,7 @@ def _effect(memory: Memory, verdict: RelationVerdict, history: CandidateHistory)
 def _no_reinforcement_reason(
     candidate: Candidate, best: Memory, verdict: RelationVerdict, history: CandidateHistory
 ) -> str | None:
-    """Return why a repeated memory is not reinforced; None when it is."""
+    """Return why a repeated memory is not reinforced; None if it is."""
     if _is_own_memory(candidate, best):
         return OWN_MEMORY
     if best.id in history.up:

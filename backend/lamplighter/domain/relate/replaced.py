@@ -1,4 +1,4 @@
-"""Whether two claims are one sentence with another word, condition, negation or conjunction."""
+"""Comparison of claims that differ only in a word, condition, negation or conjunction."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
@@ -12,16 +12,16 @@ from lamplighter.domain.relate.measures import QUANTITIES
 from lamplighter.domain.relate.outcome import Outcome
 
 _STARTS: Final = frozenset(["restart", "running±"])
-"""A start is the usual condition of what follows it, and makes it no other claim."""
+"""A start is the usual condition of later events and does not make another claim."""
 
 _SPANS: Final = frozenset(
     ["last", "spend", "cost", "ended±", "execut", "lived±", "ttl", "available±", "valid", "resum"]
 )
-"""A duration right after such a word is how long its subject takes, whichever of them it is."""
+"""A duration right after any of these words is how long its subject takes."""
 
 _LEAST_SUBJECT: Final = 0.8
 _OPPOSITE: Final = frozenset(["unless", "before"])
-"""The kinds of conditions that hold while their event has not come."""
+"""The kinds of conditions that are true until their event occurs."""
 
 _PLACES: Final = 200  # more than a clause has
 _LIMITS: Final = QUANTITIES | {"clock", "weekday"}
@@ -31,10 +31,10 @@ Gap = tuple[list[ClauseWord], list[ClauseWord]]
 
 
 def find_replacements(m: Match, least: float = HEAVY) -> list[Gap]:
-    """Return what one sentence says where the other says something else.
+    """Return the words in which two versions of one sentence differ.
 
-    Empty unless the words they share stand in the same order, and each word of weight that
-    only one of them says has its counterpart in the same place.
+    Empty unless the shared words have the same order, and each significant word of only one text
+    has a counterpart in the same position.
     """
     old_ids = {id(pair.old): at for at, pair in enumerate(m.pairs)}
     new_ids = {id(pair.new): at for at, pair in enumerate(m.pairs)}
@@ -51,7 +51,7 @@ def find_replacements(m: Match, least: float = HEAVY) -> list[Gap]:
 def _gaps(
     clauses: Sequence[Clause], shared: Mapping[int, int], least: float
 ) -> tuple[list[int], list[list[ClauseWord]]]:
-    """Return the shared words in order, and the weighty words between them."""
+    """Return the shared words in order, and the significant words between them."""
     order: list[int] = []
     gaps: list[list[ClauseWord]] = [[]]
     for word in (word for clause in clauses for word in clause.tokens):
@@ -67,8 +67,8 @@ def _gaps(
 def is_subject(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
     """Whether a word names the subject of a claim: it comes before the verb.
 
-    Where the verb is not known, it is the word that a claim begins with: a verb that a claim
-    begins with ("Keeps …") has no article before it and ends in an s.
+    If the verb is unknown, the subject is the first word of the claim: a verb in that position
+    ("Keeps …") has no article before it and ends in an s.
     """
     for clause in clauses:
         if any(word is each for each in clause.tokens):
@@ -80,7 +80,7 @@ def is_subject(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
 
 
 def other_of_its_kind(old: Sequence[Clause], new: Sequence[Clause]) -> str:
-    """Return two ordinals of one kind of thing, such as "second, not first"; empty for others."""
+    """Return two different ordinals of one thing, such as "second, not first"; empty for none."""
     if len(old) != 1 or len(new) != 1:
         return ""
     for (one, thing), (two, other) in product(old[0].ordinals, new[0].ordinals):
@@ -90,7 +90,7 @@ def other_of_its_kind(old: Sequence[Clause], new: Sequence[Clause]) -> str:
 
 
 def is_value(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
-    """Whether a word is the one value that its claim's subject can have."""
+    """Whether a word is the single value that its claim's subject can have."""
     return any(
         clause.single
         and word.place > clause.predicate
@@ -101,7 +101,7 @@ def is_value(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
 
 
 def says_how_long(m: Match) -> bool:
-    """Whether two claims of one subject differ in the duration only, or in the verb before it."""
+    """Whether two claims of one subject differ only in the duration, or in the verb before it."""
     measure_pairs = [*m.measures.same, *m.measures.unlike]
     alone = len(m.old) == len(m.new) == len(measure_pairs) == 1
     if not alone or m.measures.left or m.measures.right or any(map(_qualified, (*m.old, *m.new))):
@@ -118,7 +118,7 @@ def _qualified(clause: Clause) -> bool:
 
 
 def _spans(clause: Clause, measure: Measure, rest: Sequence[ClauseWord]) -> bool:
-    """Whether a clause ends in a verb and a duration, and nothing else is its own."""
+    """Whether a clause ends in a verb and a duration, and nothing else differs."""
     before = [word for word in clause.tokens if word.place < measure.place]
     if measure.kind != "duration" or measure.condition or measure.denied or not before:
         return False
@@ -132,7 +132,7 @@ def _keys(word: ClauseWord) -> frozenset[str]:
 
 
 def find_added_condition(m: Match) -> list[str]:
-    """Return the words of a condition that one text adds to what the other says without any."""
+    """Return the words of a condition that only one of the two texts states."""
     return _added(m.old, m.new, m.right) or _added(m.new, m.old, m.left)
 
 
@@ -162,7 +162,7 @@ def _own_condition(clause: Clause, unmatched: Set[int], said: Set[str]) -> list[
 
 
 def _limits(measure: Measure) -> bool:
-    """Whether a measure says when a claim holds, or what it does not hold for."""
+    """Whether a measure states when a claim is true, or an exception from it."""
     return measure.condition and (measure.denied or measure.kind == "weekday")
 
 
@@ -171,11 +171,11 @@ def _narrows(word: ClauseWord) -> bool:
 
 
 def compare_links(m: Match) -> str:
-    """Say how the conditions of two texts of the same words differ.
+    """Return how the conditions of two texts of the same words differ.
 
-    "negates" where one is the opposite of the other, "denies" where the claims are, under one
-    condition, "differs" where both may be true, "" where they agree, or where the words of one
-    condition are no condition in the other text.
+    "negates" if one condition is the opposite of the other, "denies" if the claims are, under one
+    condition, "differs" if both may be true, "" if they agree, or if the words of one condition are
+    no condition in the other text.
     """
     links = list(_links(m))
     if any(bool(one) != bool(two) for one, two in links):
@@ -195,7 +195,7 @@ def compare_links(m: Match) -> str:
 
 
 def compare_limits(m: Match) -> str:
-    """Say whether one text limits a claim to something that the other extends it to."""
+    """Return "negates" if one text limits a claim to a thing that the other adds, else ""."""
     sides = [
         (any(each.only for each in side), any(each.also or each.amount == "all" for each in side))
         for side in (m.old, m.new)
@@ -204,7 +204,7 @@ def compare_limits(m: Match) -> str:
 
 
 def _links(m: Match) -> Iterator[tuple[str, str]]:
-    """Return the links of what both texts contain."""
+    """Yield the links of the words and measures that both texts contain."""
     for pair in m.pairs:
         if min(pair.old.weight, pair.new.weight) > LIGHT:
             yield _link(pair.old, m.old), _link(pair.new, m.new)
@@ -222,7 +222,7 @@ def _link(item: ClauseWord | Measure, clauses: Sequence[Clause]) -> str:
 
 
 def _is_denied(m: Match) -> bool:
-    """Whether only a "not", or one word of opposite meaning, tells two claims apart."""
+    """Whether only a "not", or one word of opposite meaning, distinguishes two claims."""
     denied = sum(each.denials + each.denied_conditions for each in (*m.old, *m.new))
     opposed = [pair for pair in m.pairs if pair.opposed]
     unlike = any(pair.opposite_signs and not pair.opposed for pair in m.pairs)
@@ -235,14 +235,14 @@ def _is_denied(m: Match) -> bool:
 
 
 def _flips(m: Match) -> int:
-    """Count what else turns one of two texts against the other."""
+    """Count the negations and antonyms that make one of two texts oppose the other."""
     denied = sum(each.denials + each.denied_conditions for each in (*m.old, *m.new))
     unlike = sum(pair.opposed or pair.opposite_signs for pair in m.pairs)
     return denied + unlike + _tells([*m.left, *m.right])
 
 
 def _tells(words: Sequence[ClauseWord]) -> int:
-    """Count the words that say that something is not so."""
+    """Count the negative words."""
     return sum(word.senses[0].tells < 0 for word in words if word.weight >= POLAR)
 
 

@@ -126,7 +126,7 @@ def _stems(words: str) -> frozenset[str]:
 def differing_slots(
     old: tuple[AttributeSlot, ...], new: tuple[AttributeSlot, ...]
 ) -> tuple[AttributeSlot, AttributeSlot] | None:
-    """Return two slots of one kind and subject that hold other values."""
+    """Return two slots of one kind and subject with different values; None for none."""
     pairs = ((one, two) for one in old for two in new if one.kind == two.kind)
     for one, two in pairs:
         same_subject = one.subject == two.subject or len(one.subject & two.subject) > 1
@@ -136,7 +136,7 @@ def differing_slots(
 
 
 def _values_differ(one: frozenset[str], two: frozenset[str]) -> bool:
-    """Whether two values share no word, or have other numbers: channel 25, channel 11."""
+    """Whether two values share no word, or have different numbers: channel 25, channel 11."""
     numbers = [{word for word in each if any(map(str.isdecimal, word))} for each in (one, two)]
     return not (one & two) or (all(numbers) and not numbers[0] & numbers[1])
 
@@ -144,7 +144,7 @@ def _values_differ(one: frozenset[str], two: frozenset[str]) -> bool:
 def agreeing_slot(
     old: tuple[AttributeSlot, ...], new: tuple[AttributeSlot, ...]
 ) -> AttributeSlot | None:
-    """Return the slot that both fill with the same value."""
+    """Return the slot that both fill with the same value; None for none."""
     pairs = ((one, two) for one in old for two in new if one.kind == two.kind)
     return next(
         (two for one, two in pairs if one.subject == two.subject and one.value == two.value), None

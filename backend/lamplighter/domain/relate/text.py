@@ -1,4 +1,4 @@
-"""A sentence as a row of items: words, numbers with their units, names, and where it breaks."""
+"""Tokens of a sentence: words, numbers with their units, names, and breaks."""
 
 import re
 import unicodedata
@@ -204,7 +204,7 @@ _ITEM: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TextItem:
-    """One piece of a sentence: its kind, its words, and its measure if any."""
+    """One item of a sentence: its kind, its text, and its measure if any."""
 
     kind: str
     text: str
@@ -232,13 +232,13 @@ _TURNED: Final = frozenset(
         ],
     )
 )
-"""Small words of opposite meaning that the comparison of claims weighs too little."""
+"""Small words of opposite meaning whose weight in the comparison is too low."""
 
 
 def turns_words(one: str, other: str) -> bool:
-    """Whether two texts are alike but for one small word, or for two words that changed places.
+    """Whether two texts differ in only one small word, or in two swapped words.
 
-    "A is faster than B" is not "B is faster than A"; in a list the order says nothing.
+    "A is faster than B" is not "B is faster than A"; in a list the order has no meaning.
     """
     a, b = _split_words(one), _split_words(other)
     if len(a) != len(b):
@@ -259,7 +259,7 @@ def _split_words(text: str) -> list[str]:
 
 
 def split_items(text: str) -> list[TextItem]:
-    """Read the beginning of a text piece by piece; nothing in it can make this fail."""
+    """Return the items of the beginning of a text; never fails."""
     normalized = _LETTER.sub(r"id_\1", _fold(text)).lower()
     for pattern, words in _CONTRACTIONS:
         normalized = pattern.sub(words, normalized)
@@ -301,7 +301,7 @@ def _build_item(match: re.Match[str]) -> TextItem:
 
 
 def _normalize_name(kind: str, text: str) -> str:
-    """Return a name without what does not make it another one."""
+    """Return a normalized name: a path without its last slash, a version without its v."""
     if kind == "path":
         return text.rstrip("/") or "/"
     return text.lstrip("v") if kind == "version" else text
@@ -329,7 +329,7 @@ def _build_measure(match: re.Match[str], text: str) -> TextItem:
 
 
 def _day_range(text: str) -> tuple[float, float]:
-    """Return the first and the last day that is meant, from 1 for Monday to 7 for Sunday."""
+    """Return the first and the last day of a range, from 1 for Monday to 7 for Sunday."""
     if text.startswith("weekend"):
         return 6.0, 7.0
     if text.startswith(("weekday", "work")):

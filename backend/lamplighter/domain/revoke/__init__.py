@@ -1,1 +1,1 @@
-"""Revoke: what sources taught is taken out of the memories, as if they had never reported."""
+"""Revocation: removes the effects of a source from the memories, as if it had never reported."""

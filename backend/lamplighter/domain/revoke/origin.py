@@ -1,4 +1,4 @@
-"""The origin of knowledge that is revoked: one session, an agent, or a source."""
+"""The origin of revoked knowledge: one session, an agent, or a source."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +10,7 @@ LARGEST = 2**63 - 1
 
 
 class OriginKind(StrEnum):
-    """By what the knowledge is selected."""
+    """The kind of the origin that selects the knowledge."""
 
     SESSION = "session"
     AGENT = "agent"
@@ -19,18 +19,18 @@ class OriginKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TeachingOrigin:
-    """Who taught what is revoked: the number of a session, the name of an agent, a source."""
+    """The origin of revoked knowledge: the number of a session, the name of an agent, a source."""
 
     kind: OriginKind
     name: str
 
     def __str__(self) -> str:
-        """Return it in words, as the journal names it."""
+        """Return the origin as text, in the form of the journal."""
         return f"{self.kind} {self.name}"
 
 
 def choose_origin(session: int | None, agent: str | None, source: str | None) -> TeachingOrigin:
-    """Return the one origin that is given; raises Invalid."""
+    """Return the only origin passed; raises Invalid unless there is exactly one."""
     given = {
         OriginKind.SESSION: "" if session is None else str(session),
         OriginKind.AGENT: (agent or "").strip(),
@@ -47,6 +47,6 @@ def choose_origin(session: int | None, agent: str | None, source: str | None) ->
 
 
 def parse_origin(text: str) -> TeachingOrigin | None:
-    """Return the origin that the journal names; None for other text."""
+    """Return the origin from its text in the journal; None for other text."""
     kind, _, name = text.partition(" ")
     return TeachingOrigin(OriginKind(kind), name) if kind in tuple(OriginKind) and name else None

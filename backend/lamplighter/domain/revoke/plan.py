@@ -1,4 +1,4 @@
-"""The plan of a revocation: which memories it removes, restores and keeps."""
+"""The plan of a revocation: the memories that it removes, restores and keeps."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -28,7 +28,7 @@ Steps = Sequence[RecordedStep]
 
 @dataclass(frozen=True, slots=True)
 class Heir:
-    """The memory of another session that reported the claim of a removed memory later."""
+    """The memory of another session that later reported the claim of a removed memory."""
 
     replaces: MemoryId
     memory: Memory
@@ -37,7 +37,7 @@ class Heir:
 
 @dataclass(frozen=True, slots=True)
 class KeptDecision:
-    """An operator's decision that a revocation keeps: the memory, and what was decided when."""
+    """An operator's decision that a revocation keeps: the memory, the cause and the version."""
 
     memory: Memory
     cause: str
@@ -46,7 +46,7 @@ class KeptDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevocationPlan:
-    """What a revocation does; `counts` are the steps it reverts, by what they were."""
+    """The effect of a revocation; `counts` are the reverted steps by kind."""
 
     removed: tuple[Memory, ...] = ()
     changed: tuple[tuple[Memory, Memory], ...] = ()
@@ -56,7 +56,7 @@ class RevocationPlan:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether there is nothing to revoke."""
         return not (self.removed or self.changed or self.heirs)
 
 
@@ -68,10 +68,10 @@ def plan_revocation(
     earlier: Collection[int] = (),
     now: datetime,
 ) -> RevocationPlan:
-    """Compare what the memories are with what they would be without the revoked steps.
+    """Compare the memories with their state without the revoked steps.
 
-    `earlier` are the steps that earlier revocations reverted. A memory whose recorded steps
-    do not explain what it is now, gets its revoked steps undone one by one.
+    `earlier` are the steps that earlier revocations reverted. If the recorded steps of a memory do
+    not explain its current state, its revoked steps are undone one by one.
     """
     steps = sorted(steps, key=lambda each: each.id)
     mine = _by_memory(steps)
@@ -113,7 +113,7 @@ def _by_memory(steps: Steps) -> dict[MemoryId, list[RecordedStep]]:
 
 
 def _skipped(mine: Mapping[MemoryId, Sequence[RecordedStep]], revoked: Collection[int]) -> set[int]:
-    """Return steps to skip with all that undid them, and undid that."""
+    """Return the steps to skip, with their undos and the undos of those."""
     step_ids = set(revoked)
     for steps in mine.values():
         for at, step in enumerate(steps):
@@ -149,7 +149,7 @@ def _with_values(memory: Memory, then: Memory) -> Memory:
 
 
 def _heirs(part: Replay, removed: Collection[MemoryId]) -> tuple[Heir, ...]:
-    """Return the new memories that take the place of others."""
+    """Return the new memories that replace removed ones."""
     origin = {heir: number for number, heir in part.heirs.items() if heir < 0}
     return tuple(
         Heir(origin[number], memory, tuple(part.trails[number]))

@@ -1,4 +1,4 @@
-"""Replay: what memories would be by their recorded steps, without those of a source."""
+"""Replay: the memories by their recorded steps, without the steps of a source."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -31,7 +31,7 @@ Compare = Callable[[Memory, Memory], RelationVerdict]
 
 
 class RecordedStep(HistoryStep, Protocol):
-    """One change of a memory, with the memory that it is of, and who made it when."""
+    """One change of a memory, with the memory, the actor and the time."""
 
     @property
     def memory_id(self) -> MemoryId:
@@ -39,11 +39,11 @@ class RecordedStep(HistoryStep, Protocol):
 
     @property
     def at(self) -> datetime:
-        """When it changed."""
+        """The time of the change."""
 
     @property
     def actor(self) -> str:
-        """Who made the change: operator, session, client, supervisor."""
+        """The actor of the change: operator, session, client, supervisor."""
 
     @property
     def session_id(self) -> int | None:
@@ -52,7 +52,7 @@ class RecordedStep(HistoryStep, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TrailStep:
-    """One step of the life that a memory would have had."""
+    """One step in the history that a memory would have had."""
 
     before: Memory | None
     after: Memory
@@ -63,10 +63,10 @@ class TrailStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRules:
-    """What a replay needs to know beside the steps.
+    """The input of a replay beyond the steps.
 
-    `existing` are the memories as they are now, `settled` pairs that a person judged
-    compatible, `chosen` memories that a person decided for in a review.
+    `existing` are the current memories, `settled` pairs that a person judged compatible, `chosen`
+    memories that a person decided for in a review.
     """
 
     existing: Mapping[MemoryId, Memory]
@@ -79,9 +79,9 @@ class ReplayRules:
 class Replay:
     """Memories by the recorded steps, some of them skipped.
 
-    A memory that was learned by a skipped step, and reported by another session, is learned
-    by that session: such an heir has a negative number. `retained` are operator's steps that
-    keep a memory which nothing else would.
+    A memory that was learned by a skipped step, and reported by another session, is learned by that
+    session: such an heir has a negative number. `retained` are operator's steps that keep a memory
+    which would otherwise be removed.
     """
 
     rules: ReplayRules
@@ -97,7 +97,7 @@ class Replay:
     _down: dict[int, set[MemoryId]] = field(default_factory=lambda: defaultdict(set))
 
     def run(self, steps: Iterable[RecordedStep]) -> "Replay":
-        """Follow all steps in their order."""
+        """Apply all steps in order."""
         for step in steps:
             if step.id not in self.skipped and step.memory_id in self.rules.existing:
                 self._follow(step)
@@ -127,7 +127,7 @@ class Replay:
             self._set(step.memory_id, memory, step)
 
     def _report(self, step: RecordedStep) -> None:
-        """Reconcile a report again, with the memories that there would have been."""
+        """Reconcile a report again, with the memories of the replay."""
         assert step.after is not None
         claim = with_state(self.rules.existing[step.memory_id], step.after)
         near = self._near(claim, step.at)
@@ -211,7 +211,7 @@ class Replay:
             self.retained[step.memory_id] = step
 
     def _holder(self, number: MemoryId) -> MemoryId:
-        """Return the memory that has the claim of another one."""
+        """Return the memory that now contains the claim of another one."""
         seen = set[MemoryId]()
         while number not in self.memories and number in self.heirs and number not in seen:
             seen.add(number)
@@ -238,7 +238,7 @@ class Replay:
 
 
 def is_decision(step: RecordedStep) -> bool:
-    """Whether an operator decided about a memory with a step, and it undoes no other one."""
+    """Whether a step is a decision of an operator about a memory, and not an undo."""
     automatic = (UNDONE, FADED, REVOKED, REINFORCED, CONTRADICTED)
     return (
         step.actor == OPERATOR

@@ -1,4 +1,4 @@
-"""The graph: how memories, services and topics hang together, as far as it was recorded."""
+"""The graph: the recorded relations of memories, services and topics."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -44,9 +44,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """Some things and how they hang together; `more` says that not all of it is here.
+    """Some nodes and their relations; `more` is whether the graph is incomplete.
 
-    `memories` are those among the nodes, and `sessions`.
+    `memories` and `sessions` are those among the nodes.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -62,13 +62,13 @@ def memory_node(memory: Memory) -> Node:
 
 
 def session_node(session: Session) -> Node:
-    """Return the node of a session, by its client's name for it or by its number."""
+    """Return the node of a session, by its client's name or by its number."""
     theirs = session.external_id if session.trigger is Trigger.CLIENT else None
     return Node(SESSION, theirs or str(session.id))
 
 
 def memory_edges(memory: Memory) -> list[Edge]:
-    """Return how a memory relates to its service and its topic."""
+    """Return the edges from a memory to its service and its topic."""
     here = memory_node(memory)
     found = []
     if memory.service is not None:

@@ -1,4 +1,4 @@
-"""The time that a question names: yesterday, last week, in October, on 4 March 2026."""
+"""Periods of time that a question names: yesterday, last week, in October, on 4 March 2026."""
 
 import re
 from collections.abc import Callable
@@ -26,19 +26,19 @@ _YEARS: Final = range(1970, 9_999)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A stretch of time, and the words that name it; its end is not in it."""
+    """A period of time, and the words that name it; its end is exclusive."""
 
     label: str
     start: datetime
     end: datetime
 
     def holds(self, at: datetime | None) -> bool:
-        """Whether a moment is in it."""
+        """Whether a moment is in the period."""
         return at is not None and self.start <= at < self.end
 
 
 def find_period(text: str, *, now: datetime) -> Period | None:
-    """Return the first time that a text names; None for none."""
+    """Return the first period that a text names; None for none."""
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     found = (
         (match.start(), match[0], read(match, today, now))
@@ -80,7 +80,7 @@ def _read_last(match: re.Match[str], today: datetime, now: datetime) -> Span:
 
 
 def _read_ago(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
-    """Read `3 days ago` as that day, give or take as much as its unit leaves open."""
+    """Read `3 days ago` as a period around that moment, as long as its unit."""
     size = UNITS[match[2].lower()]
     if int(match[1]) > _MOST or size * int(match[1]) > now - datetime(1970, 1, 1, tzinfo=UTC):
         return None
@@ -134,7 +134,7 @@ def _read_month_first(match: re.Match[str], today: datetime, now: datetime) -> S
 
 
 def _resolve_day(day: str, month: str, year: str | None, today: datetime) -> Span | None:
-    """Read a day; one without a year is the last such day."""
+    """Read a day; one without a year is the most recent such day."""
     try:
         start = datetime(int(year or today.year), _month_number(month), int(day), tzinfo=UTC)
         if year is None and start > today:
@@ -149,7 +149,7 @@ def _month_number(month: str) -> int:
 
 
 def leading_date(text: str) -> datetime | None:
-    """Return the day that a text begins with, as logs and retold talks do; None for none."""
+    """Return the date at the beginning of a text, as in logs and transcripts; None for none."""
     match = _BEGINS.match(text[:_LEAD])
     if match is None or _HAS_YEAR.search(match[0]) is None:
         return None
@@ -199,8 +199,10 @@ STAMP: Final = (
     rf"(?:(?:[0-9][0-9T:./+-]*+(?:st|nd|rd|th|Z)?|[ap]m|on|at|of|{'|'.join(DAYS)}"
     rf"|{_MONTH.strip('()')})(?![A-Za-z0-9])[ ,.]{{0,2}}+){{1,10}}+"
 )
-"""A moment as it is written before a text. Nothing of it is given back: a text of `1.1.1.1` would
-be tried in all the ways there are."""
+"""A timestamp before a text.
+
+Its quantifiers are possessive: a text of `1.1.1.1` would otherwise cause excessive backtracking.
+"""
 
 _BEGINS: Final = re.compile(rf"[\s\[(>*_-]{{0,8}}(?i:{STAMP})")
 
@@ -212,7 +214,7 @@ _RFC_3339: Final = re.compile(
 
 
 def parse_moment(text: str | None, name: str) -> datetime | None:
-    """Read a moment; Invalid names the field when it is not written as RFC 3339 does."""
+    """Parse a moment in RFC 3339; raises Invalid, naming the field, for any other form."""
     if text is None:
         return None
     try:
@@ -224,7 +226,7 @@ def parse_moment(text: str | None, name: str) -> datetime | None:
 
 
 def parse_future_moment(text: str | None, name: str, *, now: datetime) -> datetime | None:
-    """Read a moment that is still to come; else Invalid."""
+    """Parse a moment in the future; raises Invalid for any other."""
     found = parse_moment(text, name)
     if found is not None and found <= now:
         raise Invalid(InvalidField(name, "is in the past"))
@@ -232,7 +234,7 @@ def parse_future_moment(text: str | None, name: str, *, now: datetime) -> dateti
 
 
 def parse_elapsed_moment(text: str | None, name: str, *, now: datetime) -> datetime | None:
-    """Read a moment that is not in the future; else Invalid."""
+    """Parse a moment that is not in the future; raises Invalid for any other."""
     found = parse_moment(text, name)
     if found is not None and found > now:
         raise Invalid(InvalidField(name, "is in the future"))

@@ -1,9 +1,9 @@
-"""The query: any text is a valid one.
+"""Search queries: any text is a valid one.
 
-Words are looked for, any of them; `"a phrase"` must stand there, `-word` must not.
-`service:`, `type:`, `category:`, `kind:`, `project:`, `tag:`, `meta.KEY:`, `in:` and `since:`
-narrow the search where what follows can be meant; else they are words like others. They only
-narrow: what was asked for outside of the query is never replaced or widened by what is typed.
+Any of the words may match; `"a phrase"` must occur, `-word` must not. `service:`, `type:`,
+`category:`, `kind:`, `project:`, `tag:`, `meta.KEY:`, `in:` and `since:` are filters if their value
+is valid; otherwise they are ordinary words. They only narrow the search: a typed filter never
+replaces or widens the filters of the request.
 """
 
 import re
@@ -42,7 +42,7 @@ _LAYERS: Final = {
 
 @dataclass(slots=True)
 class _QueryParts:
-    """What a query was taken apart into, in its order."""
+    """The parts of a query, in order."""
 
     texts: list[str] = field(default_factory=list)
     exact: list[str] = field(default_factory=list)
@@ -53,10 +53,10 @@ class _QueryParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedQuery:
-    """What a query asks for, in terms; `request` is narrowed by the filters in its words.
+    """A parsed query as terms; `request` is narrowed by the filters in the query.
 
-    `spelled` has each term as it was typed, `keys` are the words that may be topic keys,
-    `filters` what of the query narrows, as it was typed.
+    `spelled` has each term as it was typed, `keys` are the words that may be topic keys, `filters`
+    the filters of the query as they were typed.
     """
 
     request: SearchRequest
@@ -71,14 +71,14 @@ class ParsedQuery:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is looked for: neither words nor a filter."""
+        """Whether the query has neither words nor filters."""
         wanted = self.request
         narrow = (wanted.service, wanted.kind, wanted.since, *wanted.categories, *wanted.tags)
         return not (self.terms or self.phrases or wanted.metadata or any(narrow))
 
 
 def parse_query(request: SearchRequest, *, now: datetime) -> ParsedQuery:
-    """Take a query apart; where `plain` is wanted every word is only a word."""
+    """Parse a query; if the request is `literal`, every word is only a word."""
     text = request.query[:QUERY_CHARS].replace("\0", " ")
     parts = _QueryParts(texts=[text])
     if not request.literal:
@@ -106,20 +106,20 @@ def parse_query(request: SearchRequest, *, now: datetime) -> ParsedQuery:
 
 
 def sanitize_query(text: str) -> str:
-    """Return a query as clients of memory services know it: `"fix" OR "auth"`."""
+    """Return a query in the form that clients of memory services expect: `"fix" OR "auth"`."""
     bare = (re.sub(r"[^\w./-]+", "", part) for part in text.replace("\0", " ").split())
     return " OR ".join(f'"{each}"' for each in bare if each)
 
 
 def _spelling(text: str, spelled: dict[str, str]) -> Iterator[TermSpan]:
-    """Yield the words of a text, and keep each term as it was typed first."""
+    """Yield the words of a text, and record the first spelling of each term."""
     for word in term_spans(text):
         spelled.setdefault(word.term, text[word.start : word.end])
         yield word
 
 
 def _informative_words(found: Iterable[TermSpan]) -> list[TermSpan]:
-    """Leave out words of every sentence, unless no others remain."""
+    """Remove stop words, unless no others remain."""
     every = list(found)
     return [each for each in every if each.unstemmed not in STOP] or every
 
@@ -173,7 +173,7 @@ def _find_keys(texts: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _FilterContext:
-    """What was asked for outside of the query, and what of it the filters so far have left."""
+    """The filters of the request, and the request after the preceding filters of the query."""
 
     request: SearchRequest
     so_far: SearchRequest
@@ -190,7 +190,7 @@ def _filter_service(before: _FilterContext, value: str) -> SearchRequest | None:
 
 
 def _filter_category(before: _FilterContext, value: str) -> SearchRequest | None:
-    """Narrow to a category; several that are typed are alternatives."""
+    """Narrow to a category; several typed ones are alternatives."""
     given, typed = before.request.categories, before.so_far.categories
     if value.lower() not in set(Category) or (given and value.lower() not in given):
         return None
@@ -218,7 +218,7 @@ def _filter_tag(before: _FilterContext, value: str) -> SearchRequest | None:
 
 
 def _filter_of(name: str) -> Callable[[_FilterContext, str], SearchRequest | None] | None:
-    """Return what a filter of this name narrows; `meta.KEY` is one for each key of metadata."""
+    """Return the function for a filter of this name; `meta.KEY` has one for each key."""
     key = name.lower().removeprefix("meta.")
     if key == name.lower():
         return _FILTERS.get(key)
@@ -231,7 +231,7 @@ def _filter_of(name: str) -> Callable[[_FilterContext, str], SearchRequest | Non
 
 
 def _filter_layers(before: _FilterContext, value: str) -> SearchRequest | None:
-    """Look elsewhere: where is no wall, but what else is asked for holds there too."""
+    """Change the searched layers; they are not a boundary, and all other filters still apply."""
     layers = _LAYERS.get(value.lower())
     return None if layers is None else replace(before.so_far, layers=layers)
 

@@ -1,7 +1,7 @@
 """Ranking of search results: BM25 over weighted fields, plus boosts for names in the query.
 
-A score is the sum of its reasons, and each reason can be shown. Here is also who says a text and
-when, what words and meaning count together, and the passage that answers best.
+A score is the sum of its reasons, each of which can be shown. The module also finds the speaker and
+the date of a text, fuses the scores of keyword and semantic search, and selects the best passage.
 """
 
 import math
@@ -39,7 +39,7 @@ _LEAD: Final = 300
 _CALLED: Final = re.compile(_NAME)
 
 READ_TERMS: Final = 200
-"""The model reads the first 256 tokens of a text: about so many terms."""
+"""The model reads the first 256 tokens of a text: about this number of terms."""
 WEIGHT: Final = 0.35
 FLOOR: Final = 0.2
 GOOD_PART: Final = 0.7
@@ -49,12 +49,12 @@ WEIGHTS: Final = (TITLE, TEXT, KEYS, AROUND)
 KEYS_AT: Final = 2
 AROUND_AT: Final = 3
 AROUND_TERMS: Final = 60
-"""Words of longer neighbors count for proportionally less: a page is no context of a turn."""
+"""Words of longer neighbors have proportionally less weight: a page is no context of a turn."""
 NEXT_TO: Final = "next to "
 """The prefix of the reason for a word that occurs only in the neighbors of a turn."""
 
 SIZES: Final = (1.0, 1.0, 1.0, 0.25)
-"""How much a term of each field adds to the length of a text."""
+"""The weight of a term of each field in the length of a text."""
 
 OF_SERVICE: Final = 0.2
 OF_PERIOD: Final = 0.3
@@ -63,13 +63,13 @@ OF_SPEAKER: Final = 0.45
 
 FEW: Final = 12
 NAMES: Final = 3
-"""The most names of one row that the upper bound of a score assumes in a query."""
+"""The maximum number of names of one row in a query that the upper bound of a score assumes."""
 
 KEY_SCORE: Final = 1_000.0
 """The score of a memory whose topic key is the query, above all others."""
 
 Fields = tuple[str, str, str, str]
-"""The terms of a title, a text, its keys and its neighbours, with spaces between them."""
+"""The terms of a title, a text, its keys and its neighbors, separated by spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def find_speaker(text: str) -> str | None:
 
 
 def utterance_speaker(row: object) -> str | None:
-    """Return who says what a row holds: by its words, or by a name that is all of its title."""
+    """Return the speaker of a row: found in its text, or a title that is only a name."""
     title = str(getattr(row, "title", "")).strip()
     within = getattr(row, "session_id", None) is not None
     if within and title.istitle() and _CALLED.fullmatch(title):
@@ -232,19 +232,19 @@ def utterance_speaker(row: object) -> str | None:
 
 
 def utterance_date(row: object) -> datetime | None:
-    """Return the day that the words of a row begin with; None where they begin with none."""
+    """Return the date at the beginning of a row's text; None if there is none."""
     given = (leading_date(getattr(row, name, "")) for name in ("observation", "title"))
     return next(filter(None, given), None)
 
 
 def speaker_terms(name: str) -> list[str]:
-    """Return the terms of a name; of several names the first is enough."""
+    """Return the terms of a name; for a full name, only those of the first part."""
     return terms(name.split()[0] if name.istitle() else name)
 
 
 @dataclass(frozen=True, slots=True)
 class FusedScore:
-    """One memory's score in [0, 1], and what words and meaning are of it."""
+    """A memory's score in [0, 1], and the shares of keyword and semantic search."""
 
     id: int
     keyword: float
@@ -264,16 +264,16 @@ def fuse_scores(
     weight: float = WEIGHT,
     read: Mapping[int, float] = NONE_READ,
 ) -> list[FusedScore]:
-    """Return memories by both scores, best first; more is better in each.
+    """Return memories by both scores, best first; a higher score is better.
 
-    `full` is what a memory with all the words of the query would score. The scores of words
-    count as shares of the query's best, but of a good part of `full` at least: where the best
-    holds one word of six, by chance perhaps, meaning decides. The scores of meaning (how near,
-    -1 to 1) count as shares of the best above what unrelated texts have in common anyway.
-    Where one side is empty the other decides alone.
+    `full` is the score of a memory with all words of the query. Keyword scores are relative to the
+    query's best, but to a good part of `full` at least: if the best contains one word of six,
+    perhaps by chance, semantic search decides. Semantic scores (similarity, -1 to 1) are relative
+    to the best, above the similarity of unrelated texts. If one side is empty, the other decides
+    alone.
 
-    `read` is which share of a memory its meaning is of, where that is not all of it: for the
-    rest its words speak, unless that would count against it.
+    `read` is the share of a memory that its embedding covers, if that is not all: for the rest its
+    keyword score is used, unless that would lower its score.
     """
     weight = weight if keywords else 1.0
     weight = weight if meaning else 0.0
@@ -297,7 +297,7 @@ def fuse_scores(
 
 
 def full_score(words: Mapping[int, float], full: float) -> float:
-    """Return the score of words that counts as 1."""
+    """Return the keyword score that counts as 1."""
     return max(max(words.values(), default=0.0), GOOD_PART * full) or 1.0
 
 
@@ -306,17 +306,17 @@ def _with_unread(meaning: float, words: float, read: float) -> float:
 
 
 def _above_floor(near: float, nearest: float) -> float:
-    """Return how near something is as a share of the nearest, above what all texts share."""
+    """Return a similarity as a share of the highest, above the similarity of unrelated texts."""
     return max(0.0, near - FLOOR) / (nearest - FLOOR) if nearest > FLOOR else 0.0
 
 
 def read_share(terms: float) -> float:
-    """Return which share of a text of so many terms its vector is of."""
+    """Return the share of a text with this number of terms that its embedding covers."""
     return min(1.0, READ_TERMS / max(terms, 1.0))
 
 
 def best_passage(text: str, looked_for: Collection[str]) -> tuple[str, tuple[Span, ...]]:
-    """Return the part of a text with most words of a query, and their positions."""
+    """Return the passage of a text with the most words of a query, and their positions."""
     spans = find_spans(text[:READ_CHARS], looked_for)
     if len(text) <= PASSAGE_CHARS:
         return text, tuple(spans)
@@ -329,9 +329,9 @@ def best_passage(text: str, looked_for: Collection[str]) -> tuple[str, tuple[Spa
 
 
 def find_excerpt(text: str, looked_for: Collection[str], chars: int) -> tuple[int, int]:
-    """Return which part of a text, of `chars` at most, holds most different words of a query.
+    """Return the part of a text, at most `chars` long, with the most distinct words of a query.
 
-    That is its beginning, unless another part holds more of them.
+    This is its beginning, unless another part contains more of them.
     """
     end = len(text)
     if end <= chars:
@@ -354,7 +354,7 @@ def find_excerpt(text: str, looked_for: Collection[str], chars: int) -> tuple[in
 
 
 def render_excerpt(text: str, looked_for: Collection[str], chars: int) -> str:
-    """Return that part of a text, with an ellipsis where it was cut."""
+    """Return that part of a text, with an ellipsis at each cut."""
     start, end = find_excerpt(text, looked_for, chars)
     before, after = CUT if start else "", CUT if end < len(text) else ""
     return f"{before}{text[start + len(before) : end - len(after)]}{after}"
@@ -382,7 +382,7 @@ def _matches(text: str, looked_for: Collection[str]) -> list[tuple[int, int, str
 
 
 def _lead_start(text: str, start: int) -> int:
-    """Return a beginning that leaves some words before `start`."""
+    """Return a start position that leaves some words before `start`."""
     ahead = max(0, start - LEAD_CHARS)
     gap = text.find(" ", ahead, start) if ahead else -1
     return ahead if gap < 0 else gap + 1
@@ -395,7 +395,7 @@ def _is_match(word: TermSpan, terms: frozenset[str], starts: tuple[str, ...]) ->
 
 
 def _passage_start(spans: Sequence[Span], text: str) -> int:
-    """Return where the passage begins: where most spans fit in, the first of those, at a word."""
+    """Return the start of the passage that contains the most spans; the first such, at a word."""
     if not spans:
         return 0
     best, most, last = 0, 0, 0

@@ -1,7 +1,7 @@
-"""Return whether a memory is relevant enough to a prompt to be included; noise is worse than none.
+"""Relevance: whether a memory is relevant enough to include; noise is worse than none.
 
-A search ranks; it does not say when even the best is none. Words that stand in every
-second prompt of a developer say nothing here, an identifier says much.
+A search ranks, but does not decide whether the best result is relevant. Words in every second
+prompt of a developer have no weight, an identifier has a high one.
 """
 
 import re
@@ -42,7 +42,7 @@ _EVERYDAY: Final = frozenset(
 
 
 def is_relevant(prompt: str, memory: Memory) -> bool:
-    """Whether enough of what a prompt is about is what a memory is about."""
+    """Whether a memory contains enough of the significant terms of a prompt."""
     asked = _significant(prompt)
     held = frozenset(terms(_text_of(memory)))
     found = sum(weight for each, weight in asked.items() if each in held)
@@ -50,7 +50,7 @@ def is_relevant(prompt: str, memory: Memory) -> bool:
 
 
 def shares_topic(prompt: str, memory: Memory) -> bool:
-    """Whether half of what the shorter of a prompt and a memory is about is common to both.
+    """Whether half of the significant terms of the shorter of a prompt and a memory are in both.
 
     For the short sentences that users type: few of them have two significant words.
     """
@@ -60,7 +60,7 @@ def shares_topic(prompt: str, memory: Memory) -> bool:
 
 
 def _significant(text: str) -> dict[str, float]:
-    """Return the terms of a text that say what it is about, with their weights."""
+    """Return the significant terms of a text, with their weights."""
     return {each: _weight(each) for each in terms(text) if each not in STOP | _EVERYDAY}
 
 
@@ -84,7 +84,7 @@ _EMPTY: Final = frozenset(
 
 
 def keywords(text: str) -> list[str]:
-    """Return the words that say something, each once; of a text that has none, the whole."""
+    """Return the distinct significant words of a text; the whole text if there are none."""
     text = one_line(text).casefold()
     found = dict.fromkeys(_WORD.findall(text))
     kept = [each for each in found if len(each) >= _SHORT and each not in _EMPTY]

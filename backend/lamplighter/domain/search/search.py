@@ -16,11 +16,11 @@ if TYPE_CHECKING:  # the names of the layers are part of the tables, events are 
 LIMIT: Final = 10
 MOST: Final = 100
 PARTIAL: Final = "X-Partial"
-"""The header by which the contract of AgentOps names what was not searched."""
+"""The header in which the contract of AgentOps names the parts that were not searched."""
 
 
 class SearchLayer(StrEnum):
-    """Where something is found."""
+    """The layer of a search result."""
 
     MEMORY = "memory"
     SESSION = "session"
@@ -30,10 +30,10 @@ class SearchLayer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotebookText:
-    """A page of the notebook without its memories, which are found themselves.
+    """A page of the notebook without its memories, which are separate results.
 
-    `project` is the one whose readers read the whole page; None for the index: each project
-    reads an index of its own.
+    `project` is the one whose readers read the whole page; None for the index, because each project
+    has an index of its own.
     """
 
     id: int
@@ -50,7 +50,7 @@ class NotebookText:
 
 
 class SearchMethod(StrEnum):
-    """How something was found."""
+    """The method that found a result."""
 
     TOPIC_KEY = "topic_key"
     WORDS = "words"
@@ -60,12 +60,12 @@ class SearchMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """What is looked for; None asks for all. Any `query` is valid.
+    """A search request; None means no filter. Any `query` is valid.
 
-    Of a `project` are its own memories and the global ones of all; with `general`, of a
-    `service` those that are true of all services too. `active` None finds those that are
-    told no more too. `literal` takes every word for a word, for a prompt is no query by design, and
-    cuts no passages. `metadata` are keys and values that all have to be there.
+    A `project` includes its own memories and the global ones of all; with `general`, a `service`
+    includes memories that are true of all services. `active` None includes inactive memories.
+    `literal` treats every word as a word, because a prompt is not written as a query, and cuts no
+    passages. `metadata` are keys and values that must all be present.
     """
 
     query: str
@@ -85,7 +85,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScoreReason:
-    """One part of a score: what counted, and how much."""
+    """One part of a score: the reason, and the amount."""
 
     what: str
     score: float
@@ -93,9 +93,9 @@ class ScoreReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """One thing that was found: `rank` counts from 1, more `score` is better.
+    """A search result: `rank` counts from 1, a higher `score` is better.
 
-    `spans` are where the words of the query stand in `text`, as pairs of positions.
+    `spans` are the positions of the query's words in `text`, as pairs.
     """
 
     layer: SearchLayer
@@ -110,12 +110,12 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResults:
-    """What was found, best first.
+    """The results of a search, best first.
 
-    `missing` names what was left out: layers for which time ran out, "unindexed" where rows
-    wait to be indexed, "vectors" where semantic search is late, loading or not installed.
-    `partial` says that the next search may return more. `layers` are those
-    that were searched, `filters` what of the query's words narrowed it.
+    `missing` names parts that were not searched: layers that timed out, "unindexed" if rows are not
+    indexed yet, "vectors" if semantic search is late, loading or not installed. `partial` is
+    whether the next search may return more. `layers` are the searched ones, `filters` the filters
+    in the query.
     """
 
     results: tuple[SearchResult, ...] = ()
@@ -127,19 +127,19 @@ class SearchResults:
 
     @property
     def holds_no_word(self) -> bool:
-        """Whether all of it was found by meaning alone: for nonsense too something is nearest."""
+        """Whether only semantic search found results: even nonsense has a nearest text."""
         return bool(self.results) and all(
             each.method is SearchMethod.MEANING for each in self.results
         )
 
     @property
     def left_out(self) -> str:
-        """What was not searched, for a person or an agent; empty where all was."""
+        """The parts that were not searched, for a person or an agent; empty if none."""
         return partial_notice(self.missing) if self.partial else ""
 
     @property
     def memories(self) -> list[Memory]:
-        """The memories among them, best first."""
+        """The memories among the results, best first."""
         return [each.row for each in self.results if isinstance(each.row, Memory)]
 
 
@@ -153,25 +153,25 @@ PARTS: Final = {
     UNINDEXED: "rows that are not indexed yet",
     VECTORS: "semantic search",
 }
-"""What can be missing of a search, in words."""
+"""Names of the parts of a search that can be missing."""
 
 
 def partial_notice(missing: Sequence[str]) -> str:
-    """Return what was not searched as a sentence."""
+    """Return the parts that were not searched as a sentence."""
     names = ", ".join(PARTS.get(each, each) for each in missing)
     return f"Not searched in time: {names}. Search again to include it."
 
 
 class SemanticIndex(Protocol):
-    """Finds memories by what they mean; raises TimeoutError, or Unavailable when it cannot."""
+    """Semantic search of memories; raises TimeoutError, or Unavailable if it is not available."""
 
     async def __call__(
         self, query: str, ids: Sequence[int] | None = None, *, request: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
-        """Return the memories nearest in meaning to a text with how near each is, nearest first.
+        """Return the memories most similar to a text with their similarities, best first.
 
-        With ids only those are compared, and each of them that is known is returned; else
-        those among the `request` that are likely nearest.
+        With ids only those are compared, and each of them with an embedding is returned; otherwise
+        those of the `request` that are likely most similar.
         """
 
 
@@ -184,13 +184,13 @@ class NoSemanticSearch:
     async def __call__(
         self, query: str, ids: Sequence[int] | None = None, *, request: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
-        """Say why there is no answer."""
+        """Raise Unavailable with the reason."""
         raise Unavailable(self.why)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedHit:
-    """A memory that was shown; `rank` counts from 1."""
+    """A memory in shown results; `rank` counts from 1."""
 
     memory_id: int
     rank: int

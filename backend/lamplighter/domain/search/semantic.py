@@ -1,4 +1,4 @@
-"""What of a memory is read for its meaning, and how far that has come."""
+"""The text of a memory that is embedded, and the progress of the index."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -13,7 +13,7 @@ SIGN: Final = "vectors"
 SHORT_CHARS: Final = 72
 LONG_CHARS: Final = 576
 LENGTH_POWER: Final = 0.15
-"""A short text is nearer to any question than a long one; this evens them out."""
+"""A short text is more similar to any question than a long one; this exponent compensates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True)
 class IndexedVector:
-    """A memory whose meaning is kept: the code of its vector, and what it can be filtered by.
+    """An indexed memory: the code of its vector, and the fields for filters.
 
-    `id` counts the vectors as they were kept.
+    `id` counts the vectors in the order of storage.
     """
 
     id: int
@@ -58,7 +58,7 @@ def embedding_text(*, service: str | None, title: str, observation: str) -> str:
 
 
 def length_weight(text: str) -> float:
-    """Return what the nearness of a text counts: 1 for a short one, more for longer ones."""
+    """Return the weight of a text's similarity: 1 for a short text, more for longer ones."""
     return float((min(max(len(text), SHORT_CHARS), LONG_CHARS) / SHORT_CHARS) ** LENGTH_POWER)
 
 

@@ -1,9 +1,9 @@
-"""The words that search compares: folded, in parts and whole, and as stems.
+"""Search terms: normalized words, in parts and whole, and as stems.
 
-What is kept and what is asked go through the same functions, so both databases find the
-same. A term holds letters, digits and `_` only, and no query can make it anything else.
+Stored text and queries use the same functions, which makes the results of both databases equal. A
+term contains only letters, digits and `_`, whatever the query is.
 
-Where something belongs is a single term too, so that a narrow search stays fast.
+A filter is a single term too, which keeps a narrow search fast.
 """
 
 import hashlib
@@ -72,7 +72,7 @@ class TermSpan(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Return a text as it is compared: small letters, no accents, wide letters narrow."""
+    """Return a text normalized for comparison: lower case, no accents, narrow letters."""
     text = text.replace("\0", " ")
     if text.isascii():
         return text.lower()
@@ -81,7 +81,7 @@ def fold(text: str) -> str:
 
 
 def stem_term(word: str) -> str:
-    """Return the stem of a folded word; FTS5 leaves what is no English word as it is."""
+    """Return the stem of a folded word; as in FTS5, a non-English word is its own stem."""
     is_english = SHORTEST <= len(word) <= LONGEST and word.isascii() and word.isalpha()
     return stem(word) if is_english else word
 
@@ -92,7 +92,7 @@ def terms(text: str) -> list[str]:
 
 
 def term_spans(text: str) -> Iterator[TermSpan]:
-    """Yield the terms of a text, each with its place in it."""
+    """Yield the terms of a text, each with its position."""
     for name in _JOINED.finditer(text):
         at = name.start()
         for term, start, end, plain in _lookup_terms(name[0]):
@@ -121,7 +121,7 @@ def _name_terms(name: str) -> tuple[TermSpan, ...]:
 
 
 def _signs(name: str) -> Iterator[TermSpan]:
-    """Yield the signs of a name, each as a term of its own."""
+    """Yield the signs of a name, each as a separate term."""
     for sign in _SIGN.finditer(name):
         term = f"u{ord(sign[0]):x}"
         yield TermSpan(term, sign.start(), sign.end(), term)
@@ -139,7 +139,7 @@ def _whole(found: list[TermSpan], start: int, end: int) -> TermSpan | None:
 
 
 def _join_camel_case(whole: TermSpan | None) -> TermSpan | None:
-    """Return the name as it is written in one: saveItem is `saveitem` as well as `save_item`."""
+    """Return the name in one word: saveItem is `saveitem` as well as `save_item`."""
     if whole is None:
         return None
     plain = whole.unstemmed.replace(JOINT, "")[:WORD_CHARS]
@@ -163,7 +163,7 @@ def _piece_terms(name: str, start: int, end: int) -> Iterator[TermSpan]:
 
 
 def _pairs(run: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the pairs of a run without spaces, and its last character, so that each begins one."""
+    """Yield the pairs of a run without spaces, and its last character as a term."""
     for at in range(len(run) - 1):
         yield run[at : at + 2], at, at + 2
     yield run[-1], len(run) - 1, len(run)
@@ -185,7 +185,7 @@ def _wholes(name: str) -> Iterator[tuple[int, int]]:
 
 
 def is_single(term: str) -> bool:
-    """Whether a term is one character of a script without spaces: it is looked for as a start."""
+    """Whether a term is one character of a script without spaces, which matches as a prefix."""
     return len(term) == 1 and bool(_IS_CJK.match(term))
 
 
@@ -200,7 +200,7 @@ def project_term(name: str) -> str:
 
 
 def service_term(name: str | None) -> str:
-    """Return the term of a service; None is what is true of all."""
+    """Return the term of a service; None means all services."""
     return NO_SERVICE if name is None else _prefixed_term("s", normalize_service_name(name))
 
 
@@ -225,17 +225,17 @@ def metadata_term(key: str, value: str) -> str:
 
 
 def key_term(topic_key: str) -> str:
-    """Return the term of a topic key, or of the beginning of one up to a slash."""
+    """Return the term of a topic key, or of its beginning up to a slash."""
     return _prefixed_term("y", normalize_key(topic_key))
 
 
 def normalize_key(topic_key: str) -> str:
-    """Return a topic key in the one form that is compared."""
+    """Return a topic key normalized for comparison."""
     return topic_key.lower().strip("/")
 
 
 def memory_terms(memory: Memory) -> list[str]:
-    """Return the terms of where a memory belongs."""
+    """Return the filter terms of a memory."""
     parts = normalize_key(memory.topic_key or "").split("/")
     begun = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
     return [
@@ -251,22 +251,22 @@ def memory_terms(memory: Memory) -> list[str]:
 
 
 def session_terms(session: Session) -> list[str]:
-    """Return the terms of where a session belongs."""
+    """Return the filter terms of a session."""
     return [project_term(session.project), *_service_terms(session.services or ())]
 
 
 def event_terms(event: Event) -> list[str]:
-    """Return the terms of where an event belongs."""
+    """Return the filter terms of an event."""
     return [project_term(OPERATIONS), service_term(event.service)]
 
 
 def home_term(home: str) -> str:
-    """Return the term of a home: several may use one database, each with its own notebook."""
+    """Return the term of a home directory: several may share one database, each with a notebook."""
     return _prefixed_term("h", home)
 
 
 def page_terms(page: NotebookText, home: str) -> list[str]:
-    """Return the terms of where a page of the notebook belongs."""
+    """Return the filter terms of a page of the notebook."""
     service = None if page.service == GENERAL else page.service
     return [
         home_term(home),

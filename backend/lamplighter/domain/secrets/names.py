@@ -1,4 +1,4 @@
-"""Which names belong to secrets: one table for variables, keys, options and headers."""
+"""Names of secrets: one table for variables, keys, options and headers."""
 
 import re
 from functools import lru_cache
@@ -11,7 +11,7 @@ _KIND_WORDS: Final = {
     "credential": ("credential", "credentials"),
     "key": ("apikey", "accesskey", "secretkey", "privatekey", "presharedkey", "authkey"),
 }
-"""Words that make any name one of a secret, also at the end of a word: PGPASSWORD, authtoken."""
+"""Words that make any name that of a secret, also at the end of a word: PGPASSWORD, authtoken."""
 
 _WHOLE: Final = {
     "pass": "password",
@@ -19,7 +19,7 @@ _WHOLE: Final = {
     **dict.fromkeys(("rootpass", "adminpass", "requirepass", "masterauth"), "password"),
     **dict.fromkeys(("psk", "cookie", "auth"), "credential"),
 }
-"""Words that are secret as a whole part of a name only: "auth" and "cookie" only as its last."""
+"""Words that mark a secret only as a whole part of a name: "auth" and "cookie" only as its last."""
 
 _LAST_ONLY: Final = frozenset(("auth", "cookie", "pass"))
 
@@ -29,7 +29,7 @@ _KEYS: Final = (
     *("service", "consumer", "client", "deploy", "session", "cipher", "crypt", "hmac", "root"),
     "gotify",
 )
-"""Words that make a secret of the word "key" behind them."""
+"""Words before the word "key" that make the name that of a secret."""
 
 _HARMLESS_ENDS: Final = frozenset(
     (
@@ -57,14 +57,14 @@ _HARMLESS_ENDS: Final = frozenset(
         *("strength", "service", "server", "check", "checks", "index", "kid", "set", "driver"),
     )
 )
-"""Last parts of names that tell about a secret and hold none: PASSWORD_FILE, token_count."""
+"""Last parts of names that describe a secret without containing one: PASSWORD_FILE, token_count."""
 
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 @lru_cache(maxsize=4096)
 def secret_kind(name: str) -> str:
-    """Return the kind of secret that a name holds: password, secret, token, key …; else nothing."""
+    """Return the kind of secret that a name denotes: password, secret, token, key …; else empty."""
     parts = [part.lower() for part in _PARTS.findall(name)]
     worded = [part for part in parts if not part.isdigit()]
     if not worded or (worded[-1] in _HARMLESS_ENDS and worded[-2:] != ["secret", "id"]):
@@ -95,8 +95,8 @@ def _alternatives(*, without: str = "") -> str:
 
 
 ANY_WORD: Final = rf"(?i:{_alternatives()})"
-"""Finds in a text what `secret_kind` may take for a secret; it finds more."""
+"""Matches each text that `secret_kind` may classify as a secret, and more."""
 
 COUNTED: Final = "(?i:tokens?)"
 UNCOUNTED: Final = rf"(?i:{_alternatives(without='token')})"
-"""The same in two parts: what is counted everywhere (`"output_tokens": 512`), and what is not."""
+"""The same in two parts: words that are often counted (`"output_tokens": 512`), and the others."""

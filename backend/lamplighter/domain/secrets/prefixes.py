@@ -1,15 +1,17 @@
-"""What the scan searches for: a short part of each pattern that no secret of its kind lacks.
+"""Prefixes for the scan: a short part of each pattern that every secret of its kind contains.
 
-RE2 keeps a state for each combination of unfinished matches. Patterns with long or open parts
-have millions of combinations, which fill its cache; their beginnings have a few thousand.
+RE2 has a state for each combination of unfinished matches. Patterns with long or open parts have
+millions of combinations, which fill its cache; their beginnings have a few thousand.
 """
 
 import re
 from typing import Final, NamedTuple
 
 SELECTIVE: Final = 4
-"""A prefix with this many literal characters is rare enough in ordinary text, or with one
-fewer where many others follow."""
+"""A prefix with this many literal characters is rare enough in ordinary text.
+
+With many others after them, one fewer is enough.
+"""
 
 LONG_REPEAT: Final = 8
 
@@ -34,10 +36,10 @@ class Prefix(NamedTuple):
 
 
 def find_prefix(pattern: str) -> Prefix:
-    """Return what matches in all that `pattern` matches, up to its first long part.
+    """Return a prefix that matches wherever `pattern` matches, up to its first long part.
 
-    Classes at the beginning are the lead: to count characters from each word on is what takes
-    the most states.
+    Classes at the beginning are the lead: counting characters from each word on needs the most
+    states.
     """
     match = _LEAD.match(pattern)
     if not match:
@@ -72,7 +74,7 @@ def _shorten_lead(pattern: str) -> str:
 
 
 def _end_of_part(pattern: str, at: int) -> int:
-    """Return where a character, a class or a group that holds no secret ends."""
+    """Return the end of a character, a class or a group without a secret."""
     depth = 0
     while True:
         part = _PART.match(pattern, at)

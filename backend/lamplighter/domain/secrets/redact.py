@@ -1,8 +1,8 @@
-"""Secrets are masked before anything is kept.
+"""Masking of secrets before storage.
 
-Two sources: the values of secrets we know (from the environment), longest first
-so that one that begins like another is not left half open, and the shapes that
-well-known services give their keys. Every pattern is linear in the text.
+Two sources: the values of known secrets (from the environment), longest first, because one secret
+may be the beginning of another, and the patterns of keys of well-known services. Every pattern is
+linear in the text.
 """
 
 import base64
@@ -24,7 +24,7 @@ _NO_LINE_END: Final = re.compile(rb"[^\r\n]")
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Masks secrets in text. `secrets` maps each secret, in each way it is written, to its name."""
+    """Masks secrets in text. `secrets` maps each secret, in each of its spellings, to its name."""
 
     secrets: Mapping[str, str] = field(default_factory=dict)
 
@@ -42,14 +42,14 @@ class Redactor:
         return b"".join([*kept, data[at:]]).decode("utf-8", "surrogatepass") if at else text
 
     def lines(self, text: str) -> str:
-        """Return what is seen of a text, masked as it comes and as it is seen.
+        """Return the visible text, masked before and after invisible characters are removed.
 
-        What cannot be seen may part a secret: text of two bytes a character has a NUL in each.
+        Invisible characters may split a secret: text of two bytes a character has a NUL in each.
         """
         return self(clean_lines(self(text)))
 
     def masked(self, data: bytes) -> bytes:
-        """Mask secrets in raw lines with as many stars: every offset and line end stays true."""
+        """Mask secrets in raw lines with as many stars: offsets and line ends stay the same."""
         spans = self._spans(data)
         if not spans:
             return data
@@ -59,7 +59,7 @@ class Redactor:
         return bytes(masked)
 
     def marked(self, line: bytes) -> bytes:
-        """Replace every secret in a raw line by its mark, before anything of it is cut off."""
+        """Replace every secret in a raw line by its mark, before the line is truncated."""
         return self(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
     def _spans(self, line: bytes) -> list[tuple[int, int]]:
@@ -74,7 +74,7 @@ class Redactor:
 
 
 def build_redactor(environ: Iterable[tuple[str, str]]) -> Redactor:
-    """Know the secrets of an environment by their names, in every way they may be written."""
+    """Return a redactor for the secrets of an environment by their names, in every spelling."""
     known: dict[str, str] = {}
     for name, value in environ:
         if len(value) >= MIN_SECRET_CHARS and secret_kind(name) and not _is_path(value):

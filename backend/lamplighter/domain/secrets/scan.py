@@ -1,6 +1,6 @@
-"""Where secrets are in a text: one scan finds what may be one, a closer look decides.
+"""Positions of secrets in a text: one scan finds candidates, an inspection decides.
 
-The scan is linear in the text. What it finds is short, and so is each closer look.
+The scan is linear in the text. Each candidate is short, and its inspection too.
 """
 
 import re
@@ -24,7 +24,7 @@ from lamplighter.domain.secrets.values import (
 _NAME_CHARS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST: Final = 16_384
 MAX_MEMORY_BYTES: Final = 12 << 20
-"""The memory limit of RE2 for a pattern and its states; RE2 drops the states when it is full."""
+"""The memory limit of RE2 for a pattern and its states; RE2 drops the states at the limit."""
 _QUOTES: Final = r"(?:\\{0,7}[\"']){0,1}"
 _VALUE_KEY: Final = (
     rf"{_QUOTES},?(?:\s|\\{{1,3}}n){{0,40}}{_QUOTES}(?i:value){_QUOTES}[ \t]{{0,8}}[:=][ \t]{{0,8}}"
@@ -52,11 +52,11 @@ _WORDY: Final = re.compile(rb"[A-Za-z]{0,7}|-.*", re.DOTALL)
 
 
 _BARE: Final = frozenset(("secret", "secrets", "token", "credential", "credentials", "auth"))
-"""Names that refer to a secret by its name, where only words are beside them."""
+"""Names that refer to a secret by its name, if only words follow them."""
 
 
 class Secret(NamedTuple):
-    """Where a secret is in the bytes of a text, and of which kind it is."""
+    """The position of a secret in the bytes of a text, and its kind."""
 
     start: int
     end: int
@@ -64,7 +64,7 @@ class Secret(NamedTuple):
 
 
 def find_secrets(data: bytes) -> Iterator[Secret]:
-    """Yield the secrets of a text by their names and shapes, in order, none within another."""
+    """Yield the secrets of a text by their names and patterns, in order, without overlaps."""
     data = _blank_escapes(data)
     find = _scan_pattern().search
     at = after = 0
@@ -80,7 +80,7 @@ def find_secrets(data: bytes) -> Iterator[Secret]:
 def _blank_escapes(data: bytes) -> bytes:
     """Return the text with white space for each escaped line end and color, of the same length.
 
-    A word begins behind these: their last letter would hide that.
+    A word may begin after an escape: the last letter of the escape would hide the word boundary.
     """
     escaped = b"\\" in data
     if not escaped and b"\x1b" not in data:  # most lines: two looks are all they cost
@@ -93,7 +93,7 @@ def _blank_escapes(data: bytes) -> bytes:
 
 
 ScanResult = tuple[Secret | None, int]
-"""A secret, or None, and where the search continues."""
+"""A secret, or None, and the position at which the search continues."""
 
 
 def _scan_mark(data: bytes, start: int, _after: int) -> ScanResult | None:
@@ -115,7 +115,7 @@ def _scan_name(data: bytes, start: int, _after: int) -> ScanResult | None:
 
 
 def _is_assigned(data: bytes, match: "re.Match[bytes]", name: str, end: int) -> bool:
-    """Say whether a name has this value: no sentence continues, no closing tag is missing."""
+    """Return whether a name has this value: not a part of a sentence, no missing closing tag."""
     if match["sep"] == b">":
         return data.startswith(b"</", end)
     if match["quote"] or b":" not in match["sep"]:
@@ -150,7 +150,7 @@ def _scan_shape(data: bytes, start: int, after: int) -> ScanResult:
 
 
 def _begin(data: bytes, start: int, after: int, before: Prefix) -> int | None:
-    """Return where a shape begins whose prefix is at `start` and whose lead is behind `after`."""
+    """Return the start of a shape with its prefix at `start` and its lead not before `after`."""
     if not before.lead:
         return start
     first = max(after, start - before.lead_length)
@@ -160,14 +160,14 @@ def _begin(data: bytes, start: int, after: int, before: Prefix) -> int | None:
 
 
 def _is_beside(data: bytes, begin: int, end: int, kind: str) -> bool:
-    """Whether the text beside its name is a secret: "the password is required" is none."""
+    """Whether the text after a name is a secret: "the password is required" is not."""
     if is_harmless(data[begin:end], "password"):
         return False
     return kind != "password" or has_signs(data, begin, end)
 
 
 def _inspect(data: bytes, start: int, after: int) -> ScanResult:
-    """Look closer at what the scan found: a mark of ours, a name with its value, a shape."""
+    """Inspect a match of the scan: a mark of Lamplighter, a name with its value, or a shape."""
     resume_at = start + 1
     for form in _FORMS.get(data[start], _OTHERS):
         secret, at = form(data, start, after) or (None, start)
@@ -179,7 +179,7 @@ def _inspect(data: bytes, start: int, after: int) -> ScanResult:
 
 _OTHERS: Final = (_scan_name, _scan_shape)
 _FORMS: Final = {ord("["): (_scan_mark, _scan_shape), ord("-"): (_scan_option, _scan_shape)}
-"""What may begin with a character."""
+"""The forms that may begin with a character."""
 
 
 def _options(*, capture: bool) -> Any:
@@ -193,7 +193,7 @@ def _options(*, capture: bool) -> Any:
 
 @cache
 def _scan_pattern() -> Any:
-    """Return the pattern of all that may be a secret."""
+    """Return the pattern of all candidates for secrets."""
     shapes = (f"(?:{each.pattern})" for each in _prefixes())
     every = "|".join((_MARK, _OPTION, _NAMED, _COUNTED, *shapes))
     return re2.compile(every.encode(), _options(capture=False))

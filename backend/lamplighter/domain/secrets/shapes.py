@@ -1,8 +1,8 @@
-"""The shapes of well-known secrets: kinds and their patterns, from `shapes.txt`, as RE2 reads them.
+"""The shapes of well-known secrets: kinds and their RE2 patterns, from `shapes.txt`.
 
-A group holds the secret where something around it names it; else all of the match is the secret.
-A part that may be long comes last in its pattern: this keeps the search linear. Order
-counts: what is more special comes before what is more general.
+A group contains the secret if surrounding text identifies it; otherwise the whole match is the
+secret. A part that may be long comes last in its pattern, which keeps the search linear. Order
+matters: specific patterns come before general ones.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Values beside the name of a secret: where they end, and which of them are no secret."""
+"""Values after the name of a secret: their end, and the harmless ones among them."""
 
 import re
 from typing import Final
@@ -40,12 +40,12 @@ _REST: Final = re.compile(rb"[ \t]*(?:\r?\n|\\+[nr]|\\*[\"']|\Z|#|,[ \t]*(?:\n|$
 
 
 def is_path(value: bytes) -> bool:
-    """Say whether a value names a file: where a secret is, not the secret."""
+    """Return whether a value names a file, which may contain a secret but is not one."""
     return bool(_PATH.fullmatch(value)) and not _RANDOM.search(value)
 
 
 def is_harmless(value: bytes, kind: str) -> bool:
-    """Say whether a value is no secret: a word, a number, a path, `$NAME`."""
+    """Return whether a value is no secret: a word, a number, a path, `$NAME`."""
     if len(value) < (3 if kind == "password" else 4) or value.lower() in _HARMLESS_WORDS:
         return True
     if _NUMBER.fullmatch(value):
@@ -54,12 +54,12 @@ def is_harmless(value: bytes, kind: str) -> bool:
 
 
 def is_reference(value: bytes) -> bool:
-    """Say whether a value is made of words alone: `secret: my-tls`."""
+    """Return whether a value consists only of words: `secret: my-tls`."""
     return bool(_REFERENCE.fullmatch(value))
 
 
 def has_signs(data: bytes, start: int, end: int) -> bool:
-    """Say whether a value has a digit or a sign in it, which words have not."""
+    """Return whether a value contains a digit or a sign, which words do not."""
     return bool(_SIGNS.search(data, start, end))
 
 
@@ -69,7 +69,7 @@ def is_prose(data: bytes, start: int, end: int) -> bool:
 
 
 def value_span(data: bytes, start: int, quote: bytes) -> tuple[int, int]:
-    """Return where the value that begins at `start`, behind its opening quote, begins and ends."""
+    """Return the start and end of the value that begins at `start`, after its opening quote."""
     if quote.endswith(b'"'):
         end = _quoted_end(data, start, len(quote) - 1)
         if end >= 0:

@@ -12,14 +12,14 @@ _MILD: Final = frozenset({"info", "information", "informational", "low", "none",
 
 
 def level_of(severity: str) -> Level:
-    """Return the level of an alert by its severity; a word that is not known is a warning."""
+    """Return the level of an alert by its severity; an unknown word is a warning."""
     level = parse_level(severity)
     mild = severity.casefold() in _MILD
     return Level.WARNING if level is Level.INFO and not mild else level
 
 
 class AlertState(StrEnum):
-    """Return whether the problem of an alert is ongoing."""
+    """State of the problem that an alert reports."""
 
     FIRING = "firing"
     RESOLVED = "resolved"
@@ -27,11 +27,11 @@ class AlertState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """What one delivery says of one incident.
+    """The report of one delivery about one incident.
 
-    `fingerprint` names what is watched, and `incident` one outage of it; where the
-    sender does not name them, `at` tells outages apart. `names` are what its
-    service may be called, the likeliest first; `tier` is what the sender asks for.
+    `fingerprint` identifies the monitored object, and `incident` one outage of it; if the sender
+    omits them, `at` distinguishes outages. `names` are possible names of the service, the likeliest
+    first; `tier` is the tier that the sender requests.
     """
 
     fingerprint: str
@@ -47,7 +47,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertIncident:
-    """One alert as it is kept: one incident, however often it was delivered."""
+    """A stored alert: one incident, for any number of deliveries."""
 
     id: int
     source: str

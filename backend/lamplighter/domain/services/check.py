@@ -1,4 +1,4 @@
-"""The check: one look at a service, and what a healthy service shows to it."""
+"""Checks: a probe of a service, and the expected result of a healthy service."""
 
 import ipaddress
 import re
@@ -73,7 +73,7 @@ class HttpCheck(TimedCheck):
 
     @property
     def target(self) -> str:
-        """Return the URL as it may be shown: without credentials, query or fragment."""
+        """Return the URL for display: without credentials, query or fragment."""
         parts = urlsplit(self.url)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path, "…" if parts.query else "", ""))
@@ -86,16 +86,16 @@ class HttpCheck(TimedCheck):
 
     @property
     def place(self) -> str:
-        """Return the path that is asked for."""
+        """Return the path of the request."""
         return urlsplit(self.url).path or "/"
 
     @property
     def expected(self) -> str:
-        """Return the statuses that are healthy, in words."""
+        """Return the healthy statuses as text."""
         return format_ranges(self.statuses or (range(200, 400),))
 
     def accepts(self, status: int) -> bool:
-        """Say whether a healthy service answers with this status."""
+        """Return whether a healthy service answers with this status."""
         return any(status in span for span in self.statuses or (range(200, 400),))
 
 
@@ -119,7 +119,7 @@ class AddressCheck(TimedCheck):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpCheck(AddressCheck):
-    """A port that a healthy service lets us connect to."""
+    """A TCP port that accepts connections."""
 
     kind: ClassVar[Literal["tcp"]] = "tcp"
 
@@ -133,7 +133,7 @@ class PostgresCheck(AddressCheck):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedisCheck(AddressCheck):
-    """A Redis server that answers PING, or asks for a password."""
+    """A Redis server that answers PING, or requires a password."""
 
     kind: ClassVar[Literal["redis"]] = "redis"
 
@@ -168,10 +168,10 @@ class SystemdCheck(ServiceCheck):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DnsCheck(TimedCheck):
-    """A name, and the addresses that it has when all is well.
+    """A DNS name, and the addresses it must resolve to.
 
-    Without `addresses` any will do; without `record` both kinds are asked for;
-    without `server` the system is asked.
+    Without `addresses` any address passes; without `record` both types are queried; without
+    `server` the system's resolver is used.
     """
 
     host: str
@@ -191,10 +191,10 @@ class DnsCheck(TimedCheck):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsCheck(ServiceCheck):
-    """A certificate that is valid, and for longer than `expires` seconds.
+    """A certificate that is valid for at least `expires` more seconds.
 
-    `ca` is the file of an authority of one's own. Without `verify` any
-    certificate will do that has not expired.
+    `ca` is the file of a private authority. Without `verify` any certificate passes that has not
+    expired.
     """
 
     host: str
@@ -224,10 +224,10 @@ class TlsCheck(ServiceCheck):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessCheck(ServiceCheck):
-    """How many processes of a name run; `counts` None takes one or more.
+    """The number of running processes of a name; `counts` None accepts one or more.
 
-    `command` is an RE2 pattern that their command line contains as well. More
-    memory than `memory_bytes`, all together, is a warning.
+    `command` is an RE2 pattern that their command line must contain as well. More memory than
+    `memory_bytes` in total is a warning.
     """
 
     process: str
@@ -245,7 +245,7 @@ class ProcessCheck(ServiceCheck):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskSpace:
-    """How much of a disk: a percentage, or so many bytes."""
+    """An amount of disk space: a percentage, or a number of bytes."""
 
     percent: float | None = None
     size: int | None = None
@@ -253,7 +253,7 @@ class DiskSpace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskCheck(ServiceCheck):
-    """The room left where `path` lies: less than `free` is a failure, than `warn` a warning."""
+    """Free space on the disk of `path`: below `free` is a failure, below `warn` a warning."""
 
     path: str
     free: DiskSpace = DiskSpace(percent=5.0)
@@ -269,7 +269,7 @@ class DiskCheck(ServiceCheck):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandCheck(ServiceCheck):
-    """A program that ends with one of `exits`, and prints what `output` (RE2) finds."""
+    """A program that must exit with one of `exits` and print text that matches `output` (RE2)."""
 
     argv: tuple[str, ...] = field(repr=False)
     exits: tuple[range, ...] = (range(1),)
@@ -280,20 +280,20 @@ class CommandCheck(ServiceCheck):
 
     @property
     def target(self) -> str:
-        """Return the program without its arguments: one of them may be a secret."""
+        """Return the program without its arguments, because an argument may be a secret."""
         return f"{self.argv[0]} …" if len(self.argv) > 1 else self.argv[0]
 
     @property
     def expected(self) -> str:
-        """Return the exit codes that are healthy, in words."""
+        """Return the healthy exit codes as text."""
         return format_ranges(self.exits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DockerCheck(ServiceCheck):
-    """A container that runs, and is healthy where its image says how that is tested.
+    """A container that must be running, and healthy if its image defines a health check.
 
-    More restarts by its policy than `restarts` are a warning; None takes any number.
+    More restarts by its restart policy than `restarts` are a warning; None accepts any number.
     """
 
     container: str
@@ -310,10 +310,10 @@ class DockerCheck(ServiceCheck):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushCheck(ServiceCheck):
-    """A job that reports its runs, every so many seconds or at the times of a cron expression.
+    """A job that reports its runs, at an interval or at the times of a cron expression.
 
-    A run is missed when it is not reported within `grace` seconds. An engine gets the stored
-    result with the check: `ok` None where there is none yet.
+    A run is missed if no report arrives within `grace` seconds. An engine receives the stored
+    result with the check: `ok` is None if there is no result yet.
     """
 
     every: float = EVERY_SECONDS
@@ -329,7 +329,7 @@ class PushCheck(ServiceCheck):
 
     @property
     def target(self) -> str:
-        """Return when runs are expected."""
+        """Return the schedule of the expected runs."""
         return f"every {self.every:g} s" if self.cron is None else f"{self.cron} ({self.zone})"
 
 
@@ -352,24 +352,24 @@ CHECKS: Final[tuple[type[Check], ...]] = get_args(Check)
 
 
 def longest_seconds(check: Check) -> float:
-    """Return how long a check takes at most, with its retries and the pauses between them."""
+    """Return the maximum duration of a check, with its retries and the pauses between them."""
     return (check.timeout + RETRY_PAUSE_SECONDS) * (check.retries + 1)
 
 
 def format_address(host: str, port: int) -> str:
-    """Return host and port as one writes them."""
+    """Return host and port in the usual notation."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def format_ranges(ranges: tuple[range, ...]) -> str:
-    """Return ranges of numbers as one writes them."""
+    """Return ranges of numbers in the usual notation."""
     return " or ".join(
         str(span.start) if len(span) == 1 else f"{span.start}-{span.stop - 1}" for span in ranges
     )
 
 
 def url_problem(url: str) -> str | None:
-    """Say why this is not a URL that a check can ask; None when it is one."""
+    """Return why a check cannot request this URL; None if it can."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -385,10 +385,10 @@ def url_problem(url: str) -> str | None:
 
 
 def address_problem(ip: str) -> str | None:
-    """Say why no check may connect to this address; None when it may.
+    """Return why no check may connect to this address; None if the address is allowed.
 
-    A service could otherwise send us, by its name or a redirect, to what only
-    this machine may ask: the metadata of a cloud.
+    Otherwise a service could redirect a check, by its DNS name or an HTTP redirect, to an address
+    that only this machine can reach: the metadata of a cloud.
     """
     address: ipaddress.IPv4Address | ipaddress.IPv6Address
     address = ipaddress.ip_address(ip.partition("%")[0])

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 SERVICES: Final = "services"
 LISTS: Final = ("commands", "shell")
-"""The keys at the top of the file that permit programs and commands."""
+"""The top-level keys of the file that permit programs and commands."""
 
 
 class EditPolicy(StrEnum):
-    """What the app may edit: nothing, all but commands, or everything."""
+    """What the app may edit: nothing, everything except commands, or everything."""
 
     NO = "no"
     CHECKS = "checks"
@@ -18,12 +18,12 @@ class EditPolicy(StrEnum):
 
 
 def is_command_check(check: Any) -> bool:
-    """Whether a check runs a program; beside `process`, a command is a pattern."""
+    """Whether a check runs a program; next to `process`, `command` is a pattern."""
     return isinstance(check, Mapping) and "command" in check and "process" not in check
 
 
 def commands_in(service: Any) -> list[Any]:
-    """Return what a declared service runs: its actions with their approval, its programs."""
+    """Return the commands of a declared service: its actions with their approval, its programs."""
     if not isinstance(service, Mapping):
         return []
     actions, checks = service.get("actions"), service.get("checks")
@@ -35,7 +35,7 @@ def commands_in(service: Any) -> list[Any]:
 
 
 def changed_commands(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return the services and keys at the top of which an edit changes commands."""
+    """Return the services and top-level keys in which an edit changes commands."""
     old, new = (_services(each) for each in (before, after))
     names = [
         name

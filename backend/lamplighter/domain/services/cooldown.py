@@ -1,4 +1,4 @@
-"""The cooldown: how often a service may be acted upon, and what has been used of that."""
+"""Cooldowns: the allowed number of actions on a service, and their current usage."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from lamplighter.domain.text import format_time
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most so many uses within any window of this length."""
+    """The maximum number of uses within any window of this length."""
 
     uses: int
     window: timedelta
@@ -26,13 +26,13 @@ LIMITS: Final[Mapping[ActionKind, Limit]] = {
 }
 LONGEST_WINDOW: Final = max(limit.window for limit in LIMITS.values())
 HEALTHY_ROUNDS: Final = 2
-"""After so many healthy scheduled rounds in a row nothing counts as used any more."""
+"""After this many consecutive healthy scheduled rounds all slots are free again."""
 
 RESET_AFTER: Final = timedelta(minutes=30)
-"""For how long a service has to be healthy besides, before nothing counts as used."""
+"""In addition, a service must be healthy for this long before all slots are free again."""
 
 ATTEMPTS: Final = 2
-"""A first attempt that is known to fail is repeated at once: the pair is one use."""
+"""A first attempt that is known to fail is repeated immediately: the pair is one use."""
 
 
 MIN_OCCURRENCES: Final = 2
@@ -50,10 +50,10 @@ _FIRST_FAILS: Final = re.compile(
 
 
 class UseOutcome(StrEnum):
-    """What became of a use; `refused`, `unneeded` and `would` (in a dry run) used nothing.
+    """The outcome of a use; `refused`, `unneeded` and `would` (in a dry run) use no slot.
 
-    An action that ran is a success once the checks that failed before it pass; until
-    then, and without such a check, it is `unconfirmed`.
+    An action that ran is a success when the checks that failed before pass again; until then, and
+    without such a check, the outcome is `unconfirmed`.
     """
 
     RESERVED = "reserved"
@@ -84,10 +84,10 @@ DID_NOT_LAST: Final = "did not last"
 class CooldownUse:
     """One use of a kind of action on a service, reserved before it ran.
 
-    `name` is the declared action, empty where a session acted by itself and
-    said so in a marker. `healthy_after` is how many seconds the service took to
-    be healthy; `did_not_last` says that its checks passed after it and soon failed again.
-    `cleared_by` is `healthy` or `operator`: it counts no more.
+    `name` is the declared action, empty if a session acted by itself and reported this in a marker.
+    `healthy_after` is the number of seconds until the service was healthy; `did_not_last` is
+    whether its checks passed afterwards and soon failed again. `cleared_by` is `healthy` or
+    `operator`: the use no longer counts.
     """
 
     id: int
@@ -110,12 +110,12 @@ class CooldownUse:
 
     @property
     def was_cut_off(self) -> bool:
-        """Whether it was stopped before its end: that says nothing of what it does."""
+        """Whether the action was stopped before its end, which is no evidence of its effect."""
         return SESSION_ENDED in self.text or HALTED_MEANWHILE in self.text
 
     @property
     def healthy_at(self) -> datetime:
-        """Return from when on its service was healthy, where it was a success."""
+        """Return when its service became healthy, if the action was a success."""
         return (self.settled_at or self.created_at) + timedelta(seconds=self.healthy_after or 0.0)
 
     @property
@@ -126,7 +126,7 @@ class CooldownUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CooldownStatus:
-    """How much of a cooldown is used now; `frees_at` tells when a slot is free again."""
+    """The current usage of a cooldown; `frees_at` is when the next slot is free."""
 
     service: str
     action: ActionKind
@@ -141,7 +141,7 @@ class CooldownStatus:
         return self.used < self.limit.uses
 
     def of(self, service: str, action: ActionKind) -> bool:
-        """Return whether it applies to this cooldown and its current limit."""
+        """Return whether the status belongs to this cooldown and its current limit."""
         same = (
             normalize_service_name(self.service) == normalize_service_name(service)
             and self.action is action
@@ -152,9 +152,9 @@ class CooldownStatus:
 def cooldown_status(
     service: str, action: ActionKind, uses: Iterable[CooldownUse], *, now: datetime
 ) -> CooldownStatus:
-    """Count the uses of a service's cooldown that lie in its window.
+    """Count the uses of a service's cooldown in its window.
 
-    A use from the future counts: a clock that was set back gives no slot free.
+    A use in the future counts: setting the clock back frees no slot.
     """
     limit = LIMITS[action]
     spent = [use for use in uses if use.action is action and use.spent]
@@ -173,14 +173,14 @@ def cooldown_status(
 
 
 def cooldown_refusal(found: CooldownStatus, *, now: datetime) -> str:
-    """Say why one more use is not allowed."""
+    """Return why another use is not allowed."""
     hours = found.limit.window // timedelta(hours=1)
     words = f"used {found.used} of {found.limit.uses} times in {hours} h"
     return f"{words}; next use at {format_time(found.frees_at, now)}" if found.frees_at else words
 
 
 def describe_slots(status: CooldownStatus, *, now: datetime) -> str:
-    """Describe how many slots are left, for a session."""
+    """Describe the remaining slots, for a session."""
     left = max(0, status.limit.uses - status.used)
     words = f"{left} of {status.limit.uses} uses of {status.action} left"
     return (
@@ -191,7 +191,7 @@ def describe_slots(status: CooldownStatus, *, now: datetime) -> str:
 
 
 def first_attempt_fails(uses: Sequence[CooldownUse]) -> bool:
-    """Whether the last two times a failed attempt was followed by one that helped.
+    """Whether a failed attempt was followed by a successful one the last two times.
 
     `uses` come newest first.
     """
@@ -210,20 +210,20 @@ def first_attempt_fails(uses: Sequence[CooldownUse]) -> bool:
 
 
 def _led_to(before: CooldownUse, after: CooldownUse) -> bool:
-    """Whether a failure was soon followed by what helped: months later it tells nothing."""
+    """Whether a failure was soon followed by a success; after months there is no connection."""
     soon = after.created_at - before.created_at <= LIMITS[after.action].window
     return before.outcome is UseOutcome.FAILURE and soon
 
 
 def claims_first_fails(observation: str) -> bool:
-    """Whether a memory says that a first attempt fails."""
+    """Whether a memory states that a first attempt fails."""
     return bool(_FIRST_FAILS.search(observation))
 
 
 def statuses_of(
     names: Sequence[str], uses: Sequence[CooldownUse], *, now: datetime
 ) -> dict[str, tuple[CooldownStatus, ...]]:
-    """Return how much of each cooldown of some services is used, of all uses that can count."""
+    """Return the usage of each cooldown of some services, from all uses that can count."""
     return {
         name: tuple(
             cooldown_status(name, action, uses_of(name, uses), now=now) for action in ActionKind
@@ -233,7 +233,7 @@ def statuses_of(
 
 
 def uses_of(service: str, uses: Sequence[CooldownUse]) -> list[CooldownUse]:
-    """Return a service's uses, in whatever case it was spelled when they were made."""
+    """Return a service's uses that can count; spelling of the name is normalized."""
     return [
         use
         for use in uses

@@ -1,4 +1,4 @@
-"""Density: how many events fell into each stretch of time, by level."""
+"""Density: the number of events in each interval of time, by level."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Final
 from lamplighter.domain.services.event import Level
 
 MONDAY: Final = datetime(1970, 1, 5, tzinfo=UTC)
-"""Where stretches are counted from, so that a week begins on a Monday and a day at midnight UTC."""
+"""The origin of intervals: a week begins on a Monday and a day at midnight UTC."""
 
 DAY: Final = 86_400
 UNITS: Final = (DAY, 3_600, 600, 60, 10, 1)
@@ -22,7 +22,7 @@ WIDTHS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """Stretches of one width, in seconds, that hold a range of time between them."""
+    """Consecutive intervals of one width, in seconds, that cover a range of time."""
 
     start: datetime
     seconds: int
@@ -34,18 +34,18 @@ class TimeAxis:
         return next(unit for unit in UNITS if self.seconds % unit == 0)
 
     def moments(self) -> list[datetime]:
-        """Return when each stretch begins."""
+        """Return the beginning of each interval."""
         return [self.start + timedelta(seconds=self.seconds * at) for at in range(self.count)]
 
     def place(self, moment: datetime) -> int:
-        """Return in which stretch a moment lies; one outside is put into the nearest."""
+        """Return the index of the interval of a moment; outside, that of the nearest one."""
         at = int((moment - self.start).total_seconds() // self.seconds)
         return min(max(0, at), self.count - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventCount:
-    """How many events of a level there were in one unit of time."""
+    """The number of events of a level in one unit of time."""
 
     at: datetime
     level: Level
@@ -53,7 +53,7 @@ class EventCount:
 
 
 def choose_axis(begin: datetime, until: datetime, *, most: int) -> TimeAxis:
-    """Return the narrowest stretches of which at most `most`, two or more, hold a range of time."""
+    """Return the narrowest intervals, at most `most` (two or more), that cover a range of time."""
     longest = WIDTHS[-1]
     span = (until - begin).total_seconds()
     wider = range(2 * longest, int(span) + 4 * longest, longest)
@@ -67,7 +67,7 @@ def choose_axis(begin: datetime, until: datetime, *, most: int) -> TimeAxis:
 
 
 def count_by_level(counts: Iterable[EventCount], along: TimeAxis) -> Sequence[dict[Level, int]]:
-    """Return how many events of each level there were in each stretch."""
+    """Return the number of events of each level in each interval."""
     found = [dict.fromkeys(Level, 0) for _ in range(along.count)]
     for each in counts:
         found[along.place(each.at)][each.level] += each.count

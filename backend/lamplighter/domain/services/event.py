@@ -1,4 +1,4 @@
-"""The event: something that happened while operating."""
+"""Events of operation."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lamplighter.domain.fields import Field
 
 
 class Level(StrEnum):
-    """How much an event matters."""
+    """The level of an event."""
 
     INFO = "info"
     WARNING = "warning"
@@ -42,9 +42,9 @@ _NO_CHANGE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One event as it is kept. `source` is marker, supervisor, operator or alert.
+    """A stored event. `source` is marker, supervisor, operator or alert.
 
-    `change` is the kind of change of its service that it reports, empty for most.
+    `change` is the kind of change to its service that the event reports, empty for most.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""The incident: from the first failure of a root cause until all that it affects is well again."""
+"""Incidents: from the first failure of a root cause until all affected services are healthy."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -19,22 +19,27 @@ PASSES_TO_RECOVER: Final = 2
 
 PASSES_TO_LAST: Final = 5
 LASTS: Final = timedelta(seconds=15)
-"""A service that an action repaired has recovered after so many passes, or so long after the
-first one, whichever is sooner: a process that crashes at once after each start passes twice."""
+"""The passes, or the time after the first one, after which a repaired service has recovered.
+
+The sooner of both counts: a process that crashes soon after each start passes twice.
+"""
 
 REOPEN_AFTER: Final = timedelta(minutes=5)
-"""A service that fails again sooner waits until it fails for good. A known fix does not wait."""
+"""A service that fails again sooner waits until it fails permanently, except for a known fix."""
 
 GATHER: Final = timedelta(seconds=10)
-"""How long the first notification waits, so that it names all that fails together."""
+"""The delay of the first notification, which collects all services that fail together."""
 
 FLAPS: Final = 3
-"""A service flaps that failed so often within the rest, and recovered each time: a person is
-notified, and its incident lasts until it has not failed for as long as that rest."""
+"""The number of failures within the rest period after which a service flaps.
+
+The service recovered each time: a person is notified, and its incident lasts until the service has
+not failed for that period.
+"""
 
 NOTE_CHARS: Final = 2_000
 OFTEN: Final = 3
-"""From this incident of a root cause in 24 hours on, its notification says how many there were."""
+"""From this incident of a root cause in 24 hours on, the notification includes the count."""
 
 
 class IncidentState(StrEnum):
@@ -49,7 +54,7 @@ class IncidentState(StrEnum):
 
 
 class IncidentOutcome(StrEnum):
-    """What an incident came to; empty while it is open."""
+    """The outcome of an incident; empty while the incident is open."""
 
     NONE = ""
     REPAIRED = "repaired"
@@ -60,7 +65,7 @@ class IncidentOutcome(StrEnum):
 
 
 class IncidentSource(StrEnum):
-    """What opened an incident: a scheduled check, a session, or an alert of a monitor."""
+    """The origin of an incident: a scheduled check, a session, or an alert of a monitor."""
 
     CHECK = "check"
     SESSION = "session"
@@ -68,7 +73,7 @@ class IncidentSource(StrEnum):
 
 
 class EntryKind(StrEnum):
-    """Kind of an entry that the timeline keeps itself; the others are read from their tables."""
+    """Kind of an entry that the timeline stores itself; the others are read from their tables."""
 
     OPENED = "opened"
     JOINED = "joined"
@@ -88,12 +93,12 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """One incident as it is kept; `service` is its root cause as far as is known.
+    """A stored incident; `service` is its root cause as far as known.
 
-    `services` are all that belong to it, the root too. `action` is the declared action that
-    repaired it; the services were healthy after it at `repaired_at`. `requested_at` is when the
-    last investigation was requested, `notified_at` and `person_notified_at` when people were
-    notified of it, and that it needs one.
+    `services` are all affected ones, the root included. `action` is the declared action that
+    repaired the incident; the services were healthy after it at `repaired_at`. `requested_at` is
+    the time of the last request for an investigation, `notified_at` of the first notification,
+    `person_notified_at` of the notification that a person is needed.
     """
 
     id: int
@@ -118,7 +123,7 @@ class Incident:
     person_notified_at: datetime | None = None
     version: int = 1
     configured: Annotated[str, Field(public=False)] = ""
-    """What its root was configured as when it failed."""
+    """The configuration of its root when the root failed."""
 
     @property
     def live(self) -> bool:
@@ -127,7 +132,7 @@ class Incident:
 
     @property
     def is_warning(self) -> bool:
-        """Whether it is of a check that passes, with a warning that lasts."""
+        """Whether its check passes with a lasting warning."""
         return self.source is IncidentSource.CHECK and self.severity is Level.WARNING
 
 
@@ -135,8 +140,8 @@ class Incident:
 class IncidentMember:
     """A service that an incident affects.
 
-    `investigated` says that a request of the incident covers its present failure, `failures`
-    how often it failed during the incident. `detail` quotes the evidence.
+    `investigated` is whether a request of the incident covers its present failure, `failures` the
+    number of its failures during the incident. `detail` quotes the evidence.
     """
 
     incident_id: int
@@ -150,21 +155,21 @@ class IncidentMember:
 
 @dataclass(frozen=True, slots=True)
 class Flaps:
-    """How often a service failed and recovered, since its last incident was detected."""
+    """The number of times a service failed and recovered since its last incident was detected."""
 
     count: int
     started_at: datetime
     now: datetime
 
     def __str__(self) -> str:
-        """Return it as the title of an incident has it."""
+        """Return the text for the title of an incident."""
         seconds = round((self.now - self.started_at).total_seconds())
         return f"failed {self.count} times in {seconds} s"
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentPlan:
-    """What failing and passing services call for.
+    """The changes of incidents for a set of failing and passing services.
 
     Each group of `open` is a new incident, its root first. `join` maps services to the incident
     that they join, `merge` incidents to the one that they become part of. `failed_again` and
@@ -190,11 +195,11 @@ def plan_incidents(
     apart: Set[str] = frozenset(),
     now: datetime,
 ) -> IncidentPlan:
-    """Return what the failing services (each with since when) and the passing ones call for.
+    """Return the plan for failing services (with the start of each failure) and passing ones.
 
-    Services that depend on each other, by whatever way over failing ones, are one incident.
-    `last_detected` is when the last incident of each service was that another one waits for. The
-    incidents of `idle` need another investigation: nobody does anything for them any more.
+    Services that depend on each other, also indirectly through failing ones, are one incident.
+    `last_detected` is the time of each service's last incident, after which a new one must wait.
+    The incidents of `idle` need another investigation: no work on them is in progress.
     """
     members = {each.service: each for _, some in live.values() for each in some}
     opened: list[tuple[str, ...]] = []
@@ -240,7 +245,8 @@ def _merges(
 ) -> dict[int, int]:
     """Return the incidents of a group that its root explains, each with the root's incident.
 
-    They were opened before the root was known to fail. One that holds another failure stays.
+    They were opened before the failure of the root was known. An incident with an unrelated failure
+    stays separate.
     """
     if not _is_of_failures(live[into][0]):
         return {}
@@ -265,7 +271,7 @@ def _ending(
     failing: Set[str],
     live: Mapping[int, tuple[Incident, Sequence[IncidentMember]]],
 ) -> set[int]:
-    """Return the incidents about to end of what a group depends on.
+    """Return the incidents about to end among the dependencies of a group.
 
     All of their members pass again: the failure of the group was measured just before.
     """
@@ -284,7 +290,7 @@ def _ending(
 def has_recovered(each: CheckSeries, *, acted: bool, flaps: bool = False) -> bool:
     """Whether a check passed often enough, and for long enough after an action on its service.
 
-    A job that pings may run once a day: one ping is enough, unless it `flaps`.
+    A push check may run once a day: one report is enough, unless the check `flaps`.
     """
     if each.failing or each.changed_at is None or each.checked_at is None:
         return False
@@ -309,11 +315,12 @@ def fails_after(
     *,
     observed: bool,
 ) -> bool:
-    """Whether a check that fails shows that an action on its service did not last.
+    """Whether the failure of a check shows that an action on its service did not last.
 
-    `passed` are its results since the service was healthy and before it failed: too few to last.
-    Without any, its last run must have begun after that; and the check must not have failed all
-    along, unless the session of the action has `observed` it pass. A job that pings does not run.
+    `passed` are its results between the recovery and this failure: too few to last. Without
+    results, its last run must have begun after the recovery, and the check must not have failed
+    throughout, unless the session of the action has `observed` a pass. A push check has no runs of
+    its own.
     """
     if passed:
         return not _lasts(len(passed), passed[-1].at - passed[0].at)
@@ -337,7 +344,7 @@ def _behind(services: Services, name: str) -> set[str]:
 
 
 def is_member(incident: Incident, service: str) -> bool:
-    """Whether a service belongs to an incident, in whatever spelling."""
+    """Whether a service belongs to an incident; spelling of the name is normalized."""
     folded = normalize_service_name(service)
     return any(normalize_service_name(each) == folded for each in incident.services)
 
@@ -353,7 +360,7 @@ def is_due(last: datetime | None, now: datetime) -> bool:
 
 
 def count_failures(states: Iterable[PointState]) -> int:
-    """Return how often a check failed, of its results since it was found failing."""
+    """Return the number of failures of a check, from its results since it was found failing."""
     failed = [each is PointState.FAILED for each in states if each is not PointState.INCONCLUSIVE]
     return 1 + sum(after and not before for before, after in pairwise(failed))
 
@@ -367,9 +374,9 @@ def _uncovered(
     *,
     now: datetime,
 ) -> tuple[str, ...]:
-    """Return the failing members that no investigation covers, once those it covered are well.
+    """Return the failing members without an investigation, after those investigated have recovered.
 
-    An investigation that was cut off covers nothing, nor does one whose repair did not last.
+    An interrupted investigation covers nothing, nor does one whose repair did not last.
     """
     still = [each for each in members if each.service in failing and not each.recovered_at]
     if incident.id in idle and incident.id not in join.values():
@@ -382,7 +389,7 @@ def _uncovered(
 
 
 def connected(services: Services, failing: Set[str]) -> list[set[str]]:
-    """Return the failing services in groups that depend on each other."""
+    """Return the failing services in groups of connected dependencies."""
     groups: list[set[str]] = []
     links, rest = services.links(failing), sorted(failing)
     while rest:
@@ -398,11 +405,11 @@ def connected(services: Services, failing: Set[str]) -> list[set[str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentWork:
-    """What is being done for an incident now.
+    """The current work on an incident.
 
-    `tiers` are of its running sessions; `acting` says that an action runs, `waiting` that an
-    approval is open, `person` that a person was asked, `handed_on` that the next tier is about
-    to begin.
+    `tiers` are the tiers of its running sessions; `acting` is whether an action runs, `waiting`
+    whether an approval is open, `person` whether a person was asked, `handed_on` whether the next
+    tier is about to begin.
     """
 
     tiers: frozenset[int] = frozenset()
@@ -413,7 +420,7 @@ class IncidentWork:
 
 
 def state_of(work: IncidentWork, before: IncidentState = IncidentState.OPEN) -> IncidentState:
-    """Return the state of an open incident; between two tiers it is what it was before."""
+    """Return the state of an open incident; between two tiers the state does not change."""
     if work.waiting:
         return IncidentState.WAITING
     if work.acting or 3 in work.tiers:
@@ -426,9 +433,9 @@ def state_of(work: IncidentWork, before: IncidentState = IncidentState.OPEN) -> 
 
 
 def outcome_of(*, action: str, handled: bool) -> IncidentOutcome:
-    """Return what a recovered incident came to: its repair, a person's, or neither.
+    """Return the outcome of a recovered incident: repaired, repaired by a person, or recovered.
 
-    `handled` says that a person took a service on before it recovered.
+    `handled` is whether a person took over a service before the incident recovered.
     """
     if action:
         return IncidentOutcome.REPAIRED
@@ -436,7 +443,7 @@ def outcome_of(*, action: str, handled: bool) -> IncidentOutcome:
 
 
 def opening_words(incident: Incident, times: int = 1) -> str:
-    """Return the sentences that notify people of an incident, the `times`-th within a day."""
+    """Return the notification text of an incident, the `times`-th within a day."""
     others = [name for name in incident.services if name != incident.service]
     more = f" Also affected: {', '.join(others)}." if others else ""
     often = f" This is incident {times} with this root cause in 24 h." if times >= OFTEN else ""
@@ -444,7 +451,7 @@ def opening_words(incident: Incident, times: int = 1) -> str:
 
 
 def resolved_words(incident: Incident) -> str:
-    """Return how an incident ended: after what time its services were healthy, and by what."""
+    """Return the end of an incident as text: its duration, and the repair."""
     ended = incident.repaired_at or incident.resolved_at or incident.started_at
     seconds = max(1, round((ended - incident.started_at).total_seconds()))
     time = f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"

@@ -1,4 +1,4 @@
-"""Latency and failures of a check over a period: a bounded number of spans of time."""
+"""Latency and failures of a check over a period, in a bounded number of time spans."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ HOUR: Final = timedelta(hours=1)
 
 
 class LatencyPeriod(StrEnum):
-    """How far back a latency is read."""
+    """The period of a latency chart."""
 
     HOUR = "1h"
     DAY = "24h"
@@ -26,7 +26,7 @@ class LatencyPeriod(StrEnum):
         return _SPANS[self][0]
 
     def start(self, now: datetime) -> datetime:
-        """Return when the first entry begins; the last one contains `now`."""
+        """Return the beginning of the first entry; the last one contains `now`."""
         span, count = _SPANS[self]
         return span_start(now, span) - (count - 1) * span
 
@@ -38,14 +38,14 @@ _SPANS: Final = {
     LatencyPeriod.MONTH: (4 * HOUR, 181),
     LatencyPeriod.QUARTER: (DAY, 91),
 }
-"""The length and the number of entries; the first and the last one are not whole."""
+"""The length and the number of entries; the first and the last one are partial."""
 
 
 def merge_spans(aggregates: Iterable[Aggregate], span: timedelta) -> list[Aggregate]:
-    """Return what longer spans of time came to, oldest first.
+    """Return aggregates over longer spans of time, oldest first.
 
-    Counts and the maximum are exact. Percentiles of several entries are estimates: the
-    percentile of their percentiles, each as often as it has results.
+    Counts and the maximum are exact. Percentiles of several entries are estimates: the percentile
+    of their percentiles, weighted by the number of results.
     """
     groups: dict[datetime, list[Aggregate]] = {}
     for each in aggregates:
@@ -54,12 +54,12 @@ def merge_spans(aggregates: Iterable[Aggregate], span: timedelta) -> list[Aggreg
 
 
 def typical_latency(found: Iterable[Aggregate]) -> float | None:
-    """Return the median latency over spans of time, each as often as it has results."""
+    """Return the median latency over spans of time, weighted by the number of results."""
     return weighted_percentile([(each.p50_ms, each.count) for each in found], 50)
 
 
 def weighted_percentile(found: Iterable[tuple[float | None, int]], percent: int) -> float | None:
-    """Return a percentile by the nearest rank of values that count several times."""
+    """Return a percentile by the nearest rank of weighted values."""
     ordered = sorted((value, count) for value, count in found if value is not None)
     total = sum(count for _, count in ordered)
     if len({count for _, count in ordered}) <= 1:

@@ -1,4 +1,4 @@
-"""The supervisor that leads: at most one spawns sessions."""
+"""The leader: the one supervisor that starts sessions."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -7,16 +7,16 @@ from typing import Final
 HEARTBEAT: Final = timedelta(seconds=5)
 STALE: Final = timedelta(seconds=20)
 HUNG: Final = 3 * HEARTBEAT
-"""Without a heartbeat for so long a leader is replaced, within 18 s after it began to hang.
+"""A leader without a heartbeat for this long is replaced, within 18 s after it began to hang.
 
-A standby reads the heartbeat once a second: that adds a second at either end, and what it takes to
-end the leader's connections and to lead. A leader that hangs during a write takes no longer.
+A standby reads the heartbeat once a second: this adds a second at either end, plus the time to end
+the leader's connections and to take over. A leader that hangs during a write takes no longer.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leader:
-    """Who holds the lease, and what it does next; pid 0 has let go of it."""
+    """The holder of the lease, and its next round; pid 0 means that the lease was released."""
 
     epoch: int
     pid: int
@@ -29,7 +29,7 @@ class Leader:
     version: int = 1
 
     def state(self, *, now: datetime) -> str:
-        """Say "running" (a session), "idle", or "away" when its heartbeat stopped."""
+        """Return "running" (a session), "idle", or "away" if its heartbeat stopped."""
         if self.pid == 0 or now - self.heartbeat_at > STALE:
             return "away"
         return "idle" if self.session_id is None else "running"

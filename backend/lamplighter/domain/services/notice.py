@@ -1,4 +1,4 @@
-"""The notice: a message to people outside of the app, and when it is sent."""
+"""Notices: messages to people outside of the app, and when they are sent."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from lamplighter.domain.fields import Field
 from lamplighter.domain.services.event import Level
 
 DEDUPLICATE_FOR: Final = timedelta(hours=1)
-"""How long a repeated event sends no further notice."""
+"""The period in which a repeated event sends no further notice."""
 
 SETTLE: Final = timedelta(seconds=3)
-"""How long an event waits for others, so that many at once are one message."""
+"""The delay in which further events join an event in one message."""
 
 GAP: Final = timedelta(minutes=1)
-"""How far messages of events alone lie apart, whatever happens."""
+"""The minimum time between messages that contain only events."""
 
 ABANDON_AFTER: Final = timedelta(days=1)
 FIRST_PAUSE: Final = timedelta(seconds=15)
@@ -44,7 +44,7 @@ GATHERED_KINDS: Final = (NoticeKind.EVENT, NoticeKind.INCIDENT)
 
 
 class NoticeState(StrEnum):
-    """How far a notice has got."""
+    """Delivery state of a notice."""
 
     WAITING = "waiting"
     SENDING = "sending"
@@ -59,7 +59,7 @@ OPEN_STATES: Final = (NoticeState.WAITING, NoticeState.SENDING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One notice as it is kept; `problem` says why it was not taken the last time."""
+    """A stored notice; `problem` is the reason of the last failed delivery."""
 
     id: int
     kind: NoticeKind
@@ -76,14 +76,14 @@ class Notice:
     sent_at: datetime | None
     version: int = 1
     link: str = ""
-    """The page of the app that shows more; empty for its first page."""
+    """The page of the app with more details; empty for its first page."""
 
     reached: Annotated[tuple[str, ...], Field(public=False)] = ()
     """The marks of the targets that accepted it."""
 
     @property
     def urgent(self) -> bool:
-        """Whether it waits for no other."""
+        """Whether the notice is sent without waiting for others."""
         return self.kind not in GATHERED_KINDS
 
     @property
@@ -97,7 +97,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class NoticePolicy:
-    """Which events people are notified of: from a level on, at once or as a digest."""
+    """The events that send notifications: the minimum level, immediately or as a digest."""
 
     level: Level = Level.CRITICAL
     gather: timedelta | None = None
@@ -109,13 +109,13 @@ class NoticePolicy:
         return level.rank >= self.level.rank
 
     def due(self, kind: NoticeKind, *, now: datetime) -> datetime:
-        """Return when a notice is to go out."""
+        """Return when a notice is due."""
         return now if kind not in GATHERED_KINDS else now + (self.gather or SETTLE)
 
 
 @dataclass(frozen=True, slots=True)
 class NoticeTarget:
-    """Where messages go: an address of the settings or a device; `name` is for routes."""
+    """A recipient of messages: an address of the settings or a device; `name` is for routes."""
 
     key: str
     name: str = ""
@@ -156,20 +156,20 @@ class NoticeMessage:
 
 
 def targets_for(routes: Sequence[str], targets: Sequence[NoticeTarget]) -> set[str]:
-    """Return the keys of a notice's targets by the names of its routes; all where none fits."""
+    """Return the keys of a notice's targets by the names of its routes; all if none matches."""
     wanted = {route.casefold() for route in routes}
     named = {each.key for each in targets if each.name.casefold() in wanted}
     return named or {each.key for each in targets}
 
 
 def retry_delay(attempts: int) -> timedelta:
-    """Return how long to wait after so many attempts that were not taken."""
+    """Return the delay after a number of failed attempts."""
     pause: timedelta = FIRST_PAUSE * (1 << min(max(0, attempts - 1), 12))
     return min(LONGEST_PAUSE, pause)
 
 
 def compose_message(notices: Sequence[Notice], *, url: str = "") -> NoticeMessage:
-    """Return one message for all of these notices; it opens the page of the worst."""
+    """Return one message for several notices; its link opens the page of the most severe."""
     worst = max(notices, key=lambda each: (each.urgent, each.level.rank, -each.id))
     urgent = worst.urgent or worst.level is Level.CRITICAL
     title, body = worst.title, worst.body or worst.title

@@ -1,36 +1,36 @@
-"""When a check runs: on its own interval, spread over the minute, never twice at a time."""
+"""Schedule of checks: each at its own interval, spread over the minute, never twice at a time."""
 
 import zlib
 from typing import Final
 
 INTERVAL_SECONDS: Final = 60.0
-"""The interval of a check unless the check or the setting names another."""
+"""The default interval of a check; the check or the setting may override it."""
 
 SPREAD_SECONDS: Final = 60.0
 LATE_SECONDS: Final = 1.0
-"""A check that begins more than this after its time is late; its result says so."""
+"""A check that begins this much after its time is late, which its result records."""
 
 
 def first_delay(service: str, check: str, interval: float) -> float:
-    """Return after how many seconds a check runs for the first time.
+    """Return the delay in seconds before the first run of a check.
 
-    The delay depends on the names only: checks are spread evenly, and a restart
-    keeps their order. No check waits longer than a minute for its first result.
+    The delay depends only on the names: checks are spread evenly, and a restart keeps their order.
+    No check waits longer than a minute for its first result.
     """
     share = zlib.crc32(f"{service}/{check}".encode()) / 2**32
     return share * min(interval, SPREAD_SECONDS)
 
 
 def next_due(due: float, interval: float, now: float) -> float:
-    """Return the next time of a check, in seconds of one steady clock.
+    """Return the next time of a check, in seconds of a monotonic clock.
 
-    Times that passed meanwhile are skipped: a machine that was paused does not catch up.
+    Times in the past are skipped: a machine that was paused does not catch up.
     """
     missed = max(0, int((now - due) // interval))
     return due + (missed + 1) * interval
 
 
 def late_ms(due: float, began: float) -> int:
-    """Return by how many milliseconds a check began late; 0 where it was in time."""
+    """Return the delay of a check in milliseconds; 0 if it was on time."""
     late = began - due
     return round(late * 1000) if late > LATE_SECONDS else 0

@@ -1,4 +1,4 @@
-"""The results of a check as a time series: single results, and what a span of time came to."""
+"""The results of a check as a time series: single results, and aggregates over spans of time."""
 
 import math
 import re
@@ -20,7 +20,7 @@ _EXPIRES_IN: Final = re.compile(r"certificate expires in (\d+) (day|hour)")
 
 
 class PointState(StrEnum):
-    """What one result states; `inconclusive` where this machine was too busy to tell."""
+    """State of one result; `inconclusive` if this machine was too busy to decide."""
 
     PASSED = "passed"
     WARNED = "warned"
@@ -29,7 +29,7 @@ class PointState(StrEnum):
 
 
 class SeriesResolution(StrEnum):
-    """How finely a series is read: single results, 5 minutes, or days (UTC)."""
+    """Resolution of a series: single results, 5 minutes, or days (UTC)."""
 
     RAW = "raw"
     FINE = "5m"
@@ -67,10 +67,10 @@ class CheckRun(SeriesPoint):
 class CheckSeries:
     """A check with its last conclusive result.
 
-    `changed_at` is since when it passes or fails, `streak` how often in a row it did.
-    `folded_to` and `day_folded_to` are how far its results are in the aggregates. `latencies`
-    counts the results since the first one up to each of `LATENCY_SECONDS`, those above, and last
-    their sum in seconds.
+    `changed_at` is the beginning of its current state, passing or failing, `streak` the number of
+    results in that state. `folded_to` and `day_folded_to` are the ends of the aggregated results.
+    `latencies` are cumulative counts up to each of `LATENCY_SECONDS`, the count above, and last the
+    sum in seconds.
     """
 
     id: int
@@ -99,11 +99,11 @@ class CheckSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """What the results of a span of time came to; it begins at `at`.
+    """The aggregated results of a span of time that begins at `at`.
 
     `count` are conclusive results; of them `silent`, and of the failures `silent_failures`, are
     from a pause or a maintenance window. Latencies are in milliseconds, of results that have one:
-    the nearest rank, never a value that was not measured.
+    percentiles use the nearest rank, always a measured value.
     """
 
     at: datetime
@@ -150,9 +150,9 @@ def _count_latency(counts: tuple[float, ...], latency_ms: float | None) -> tuple
 
 
 def certificate_left(series: CheckSeries, *, now: datetime) -> timedelta | None:
-    """Return how long the certificate of a check is still valid, by its last result.
+    """Return the remaining validity of a check's certificate, by its last result.
 
-    Only our own checks of certificates say it in these words: a command may print what it likes.
+    Only results of TLS checks are parsed: a command may print any text.
     """
     if series.kind != "tls":
         return None
@@ -165,12 +165,12 @@ def certificate_left(series: CheckSeries, *, now: datetime) -> timedelta | None:
 
 
 def span_start(at: datetime, span: timedelta) -> datetime:
-    """Return when the span of time began that a moment lies in."""
+    """Return the beginning of the span of time that contains a moment."""
     return EPOCH + (at - EPOCH) // span * span
 
 
 def aggregate(points: Iterable[SeriesPoint], span: timedelta) -> list[Aggregate]:
-    """Return what each span of time came to that has a conclusive result, oldest first."""
+    """Return the aggregate of each span of time with a conclusive result, oldest first."""
     by_span: dict[datetime, list[SeriesPoint]] = {}
     for each in points:
         if each.state is not PointState.INCONCLUSIVE:
@@ -194,14 +194,14 @@ def _aggregate_span(at: datetime, points: Sequence[SeriesPoint]) -> Aggregate:
 
 
 def percentile(ordered: Sequence[float], percent: int) -> float | None:
-    """Return a percentile of some ordered numbers by the nearest rank; None of no numbers."""
+    """Return a percentile of ordered numbers by the nearest rank; None for no numbers."""
     if not ordered:
         return None
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 
 
 def resolution_for(span: timedelta) -> SeriesResolution:
-    """Return how finely a span of time is read unless a caller says so."""
+    """Return the default resolution for a span of time."""
     if span <= timedelta(hours=6):
         return SeriesResolution.RAW
     return SeriesResolution.FINE if span <= timedelta(days=14) else SeriesResolution.DAILY

@@ -1,4 +1,4 @@
-"""The service: something we operate, how it is looked at, and what may be done to it."""
+"""Services: what is operated, how each service is checked, and its declared actions."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from lamplighter.domain.services.checks.silence import MaintenanceWindow
 
 GENERAL: Final = "general"
-"""The reserved name that means: of no service in particular."""
+"""The reserved name for memories of no particular service."""
 
 NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""What a service, a check and an action may be called: what a marker can carry."""
+"""Valid names of services, checks and actions: those that a marker can contain."""
 
 NO_ANSWER: Final = "no-answer"
-"""The failure that an action repairs unless it names others: the service does not answer."""
+"""The default failure that an action repairs: the service does not answer."""
 
 ACTION_SECONDS: Final = 60.0
 WAIT_SECONDS: Final = 60.0
@@ -31,14 +31,14 @@ _NAMES_CACHED: Final = 4_096
 
 @lru_cache(_NAMES_CACHED)
 def normalize_service_name(name: str) -> str:
-    """Return the form of a service's name that is compared: case and gaps do not matter."""
+    """Return the form of a service's name for comparison: ignores case and separators."""
     return _GAPS.sub("-", name.strip().casefold())
 
 
 def undeclared_error(name: str, declared: Sequence[str]) -> str:
-    """Return the error for a name that no declared service has, with the nearest name.
+    """Return the error for an undeclared service name, with the nearest declared name.
 
-    Empty for a declared name, and where nothing is declared that it could be compared with.
+    Empty for a declared name, and if no services are declared.
     """
     names = {normalize_service_name(each): each for each in declared}
     if not names or normalize_service_name(name) in (GENERAL, *names):
@@ -54,16 +54,16 @@ def undeclared_error(name: str, declared: Sequence[str]) -> str:
 
 
 class ActionKind(StrEnum):
-    """What an action is to a service; each kind has its own cooldown."""
+    """Kind of an action on a service; each kind has its own cooldown."""
 
     RESTART = "restart"
     REDEPLOYMENT = "redeployment"
 
 
 class ApprovalPolicy(StrEnum):
-    """Whether a person is asked before an action.
+    """Whether an action needs an approval.
 
-    Each time; until one yes was given to exactly this command; or not at all.
+    Each time; until this exact command was approved once; or never.
     """
 
     ALWAYS = "always"
@@ -73,11 +73,11 @@ class ApprovalPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What may be done to a service, exactly as a person declared it: never through a shell.
+    """A declared action on a service, run exactly as a person wrote it: never through a shell.
 
-    For `wait` seconds at least the service may take to be healthy after it.
-    Where `approve` is left out, the rule of its service holds. `repairs` are the
-    failures that it may repair: names or kinds of checks, or `no-answer`.
+    The service may take `wait` seconds to be healthy afterwards. If `approve` is omitted, the
+    policy of its service applies. `repairs` are the failures that it may repair: names or kinds of
+    checks, or `no-answer`.
     """
 
     name: str
@@ -92,11 +92,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """Something we operate.
+    """A declared service.
 
-    While it is `paused`, or in a `maintenance` window, failures are only recorded. `notify` are
-    the names of the notification targets for its alerts; none is all of them. It is declared at
-    `line` of the file, counted from 1.
+    While it is `paused`, or in a `maintenance` window, failures are only recorded. `notify` are the
+    names of the notification targets for its alerts; none means all. `line` is its line in the
+    file, counted from 1.
     """
 
     name: str
@@ -113,16 +113,15 @@ class Service:
     line: int = field(default=0, compare=False)
 
     def approval_of(self, action: Action) -> ApprovalPolicy:
-        """Return the rule of approval that holds for one of its actions."""
+        """Return the approval policy for one of its actions."""
         return self.approve if action.approve is None else action.approve
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """All that we operate, and the file that says so.
+    """All declared services, and their file.
 
-    `shell` are the commands that people allow beyond those that only look, one
-    pattern a word.
+    `shell` are the commands that people allow beyond the read-only ones, one pattern a word.
     """
 
     items: tuple[Service, ...] = ()
@@ -137,23 +136,23 @@ class Services:
 
     @property
     def names(self) -> list[str]:
-        """The names of the services as they are spelled."""
+        """The names of the services as declared."""
         return [each.name for each in self.items]
 
     @property
     def folded_names(self) -> frozenset[str]:
-        """The names of the services in small letters."""
+        """The names of the services in lower case."""
         return frozenset(name.casefold() for name in self.names)
 
     def find(self, name: str) -> Service | None:
-        """Return the service of this name, in whatever spelling."""
+        """Return the service of this name; spelling is normalized."""
         folded = normalize_service_name(name)
         return next(
             (item for item in self.items if normalize_service_name(item.name) == folded), None
         )
 
     def select(self, *, group: str | None = None, tag: str | None = None) -> list[Service]:
-        """Return the services of a group and with a tag; None takes all."""
+        """Return the services of a group and with a tag; None matches all."""
         wanted = [normalize_service_name(each) if each else None for each in (group, tag)]
         return [
             each
@@ -163,7 +162,7 @@ class Services:
         ]
 
     def with_needs(self, some: Iterable[Service]) -> list[Service]:
-        """Return some services and all that they depend on, by whatever way."""
+        """Return some services and all their direct and indirect dependencies."""
         by_name = {each.name: each for each in some}
         rest = list(by_name.values())
         while rest:
@@ -175,7 +174,7 @@ class Services:
         return list(by_name.values())
 
     def links(self, names: Set[str]) -> dict[str, set[str]]:
-        """Return of each of some services which others of them it is connected with directly."""
+        """Map each of some services to those of them that it depends on, or that depend on it."""
         folded = {normalize_service_name(name): name for name in names}
         adjacency: dict[str, set[str]] = {name: set() for name in names}
         for service in self.items:
@@ -188,7 +187,7 @@ class Services:
         return adjacency
 
     def neighbors(self, names: Sequence[str]) -> list[str]:
-        """Return what some services depend on and what depends on them, without themselves."""
+        """Return the direct dependencies and dependents of some services, without themselves."""
         own = {normalize_service_name(name) for name in names}
         candidates: list[str] = []
         for service in self.items:

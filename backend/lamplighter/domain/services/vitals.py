@@ -29,7 +29,7 @@ OK, WARNING, FAILING, UNKNOWN = VitalStatus
 
 @dataclass(frozen=True, slots=True)
 class VitalSign:
-    """One check of Lamplighter itself; `advice` says what to do when it is not OK."""
+    """One check of Lamplighter itself; `advice` is the next step if the sign is not OK."""
 
     name: str
     condition: VitalStatus
@@ -39,7 +39,7 @@ class VitalSign:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing has to be done about it now."""
+        """Whether no action is needed now."""
         return self.condition is not FAILING
 
 
@@ -49,7 +49,7 @@ def build_sign(name: str, ok: bool, words: str, advice: str = "") -> VitalSign:
 
 
 def judge_space(free: int) -> VitalSign:
-    """Judge how much space is left on the disk of the home."""
+    """Judge the free space on the disk of the home directory."""
     gigabytes = free / 2**30
     size = f"{gigabytes:,.0f} GB" if gigabytes >= 10 else f"{free / 2**20:,.0f} MB"
     text = f"{size} free on the disk of the home"
@@ -64,7 +64,7 @@ def judge_space(free: int) -> VitalSign:
 
 
 def judge_database_file(problem: str) -> list[VitalSign]:
-    """Judge the file of the database by its problem: what happened, and then what to do."""
+    """Judge the file of the database by its problem: the failure, then the advice."""
     if not problem:
         return []
     words, _, advice = problem.partition(" Writes are stopped. ")
@@ -84,7 +84,7 @@ def judge_log_size(size: int) -> VitalSign:
 
 
 def judge_clock(newest: datetime | None, *, now: datetime) -> VitalSign:
-    """Compare the clock with the newest row: it may not be of tomorrow."""
+    """Compare the clock with the newest row, which may not be in the future."""
     if newest is None:
         return VitalSign("clock", UNKNOWN, "No rows yet to compare the clock with")
     ahead = (newest - now).total_seconds()
@@ -97,7 +97,7 @@ def judge_clock(newest: datetime | None, *, now: datetime) -> VitalSign:
 
 
 def judge_halt(words: str, release: str) -> VitalSign:
-    """Report a halt; the words are empty without one."""
+    """Report a halt; `words` are empty if there is none."""
     if not words:
         return VitalSign("halt", OK, "Not halted")
     return VitalSign("halt", WARNING, f"Lamplighter is halted. {words}", release)
@@ -134,7 +134,7 @@ def judge_heartbeat(leader: Leader | None, *, now: datetime) -> VitalSign:
 
 
 def judge_timer(leader: Leader | None, *, halted: bool = False, now: datetime) -> VitalSign:
-    """Judge whether rounds begin when they are due."""
+    """Judge whether rounds begin on time."""
     if halted:
         return VitalSign("timer", UNKNOWN, "No rounds run while Lamplighter is halted")
     if leader is None or leader.state(now=now) == "away":
@@ -173,7 +173,7 @@ def judge_requests(count: int, oldest: datetime | None, *, now: datetime) -> Vit
 
 
 def judge_feed(clients: int, behind: int) -> VitalSign:
-    """Judge how the clients of the change feed keep up."""
+    """Judge whether the clients of the change feed keep up."""
     if not clients:
         return VitalSign("feed", OK, "No clients on the change feed", figure=0)
     follow = _plural(clients, "client", "clients")
@@ -210,7 +210,7 @@ def judge_schema(at: str | None, newest: str) -> VitalSign:
 
 
 def judge_unreadable(count: int) -> VitalSign:
-    """Judge how many rows were skipped."""
+    """Judge the number of skipped rows."""
     if not count:
         return VitalSign("rows", OK, "No unreadable memories", figure=0)
     words = f"{_plural(count, 'memory', 'memories')} skipped as unreadable"

@@ -40,9 +40,9 @@ NO_ROOM: Final = "the budget is used up"
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Why a memory is included or not; `position` counts from 0 in reading order.
+    """The reason why a memory is included or not; `position` counts from 0 in reading order.
 
-    `rank` counts from 0 in the order of choice, `left` is what was left of the budget then.
+    `rank` counts from 0 by priority, `left` is the budget that remained at that rank.
     """
 
     memory: Memory
@@ -60,9 +60,9 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class MemoryBlock:
-    """The memory block, byte for byte, with the reason for each memory in or out.
+    """The memory block, byte for byte, with the reason for each included or excluded memory.
 
-    `total` is how many memories there are to choose among.
+    `total` is the number of candidate memories.
     """
 
     text: str = ""
@@ -78,11 +78,11 @@ def estimate_tokens(text: str) -> int:
 
 @dataclass(slots=True)
 class BlockPacker:
-    """Fills a block with memories as they are offered, best first (SPEC-0015, Token Budget).
+    """Fills a block with memories in the order offered, best first (SPEC-0015, Token Budget).
 
-    `total` is how many there are in all; the services of the `focus` are printed first. The
-    whole block is at most `budget` tokens; what does not fit is skipped. No memory, or a budget
-    of 0: an empty block.
+    `total` is the number of all candidates; the services of the `focus` are printed first. The
+    whole block is at most `budget` tokens; a memory that does not fit is skipped. Without memories,
+    or with a budget of 0, the block is empty.
     """
 
     budget: int
@@ -95,17 +95,17 @@ class BlockPacker:
 
     @property
     def room(self) -> int:
-        """How many characters an observation that still fits has at most; below 1 none does."""
+        """The maximum number of characters of an observation that still fits; below 1 none does."""
         header = len(_render_header(len(self._chosen) + 1, self.total, self._body))
         return self.budget * CHARS_PER_TOKEN - header - self._body - _LEAST_AROUND
 
     @property
     def left_out(self) -> int:
-        """How many did not fit."""
+        """The number of memories that did not fit."""
         return len(self._left_out)
 
     def offer(self, memory: Memory) -> None:
-        """Take a memory if the block with it stays within the budget."""
+        """Add a memory if the block with it stays within the budget."""
         line = render_bullet(memory)
         rank, left = len(self._chosen) + len(self._left_out), self._left
         body = self._with(memory, line)
@@ -117,18 +117,18 @@ class BlockPacker:
             self._left_out.append(Placement(memory, line, self.why_out, rank=rank, left=left))
 
     def fits(self, memory: Memory) -> bool:
-        """Whether the block with a memory, were it offered now, stays within the budget."""
+        """Whether the block stays within the budget if a memory is added now."""
         return self._fits(self._with(memory, render_bullet(memory)))
 
     @property
     def why_out(self) -> str:
-        """Why what does not fit now is left out."""
+        """The reason why a memory that does not fit now is excluded."""
         if self.budget == 0:
             return TURNED_OFF
         return TOO_LONG if self.room > 0 else NO_ROOM
 
     def block(self) -> MemoryBlock:
-        """Render what was taken."""
+        """Render the block of the included memories."""
         if not self._chosen:
             return MemoryBlock(placements=tuple(self._left_out), total=self.total)
         ordered = _group_by_service(
@@ -145,7 +145,7 @@ class BlockPacker:
         return self.budget - _block_tokens(len(self._chosen), self.total, self._body)
 
     def _with(self, memory: Memory, line: str) -> int:
-        """Return how many characters follow the header with the line of one more memory."""
+        """Return the number of characters after the header with the line of one more memory."""
         heading = 0 if memory.service in self._services else len(_render_heading(memory.service))
         return self._body + heading + len(line) + 1
 
@@ -155,9 +155,9 @@ class BlockPacker:
 
 @dataclass(frozen=True, slots=True)
 class ServiceLines:
-    """The lines of a service: how many, and how long their texts and categories are at most.
+    """Size of a service's lines: their number, and the total length of their texts and categories.
 
-    `doubtful` is how many are unverified.
+    `doubtful` is the number of unverified ones.
     """
 
     service: str | None
@@ -167,7 +167,7 @@ class ServiceLines:
 
     @property
     def most(self) -> int:
-        """How many characters they have at most, with their heading."""
+        """The maximum number of characters of these lines, with their heading."""
         least = len(f"{BULLET}]  (confidence: 0.55)\n")
         return (
             len(_render_heading(self.service))
@@ -178,7 +178,7 @@ class ServiceLines:
 
 
 def required_budget(ahead: Sequence[ServiceLines], memory: Memory, total: int) -> int:
-    """Return a budget that has room for a memory and for all that is chosen before it."""
+    """Return a budget that fits a memory and all memories of higher priority."""
     body = sum(each.most for each in ahead) + len(render_bullet(memory)) + 1
     if memory.service not in {each.service for each in ahead}:
         body += len(_render_heading(memory.service))
@@ -186,7 +186,7 @@ def required_budget(ahead: Sequence[ServiceLines], memory: Memory, total: int) -
 
 
 def render_bullet(memory: Memory) -> str:
-    """Render one memory as the session reads it: always on one line, never a marker."""
+    """Render one memory for a session: always on one line, never a marker."""
     doubt = DOUBT if memory.trust is Trust.UNVERIFIED else ""
     said = escape_markers(one_line(memory.observation))
     return f"{BULLET}{memory.category}] {said} (confidence: {round(memory.confidence, 2)}{doubt})"
@@ -227,7 +227,7 @@ def _block_tokens(count: int, total: int, body: int) -> int:
 
 @lru_cache(1_024)
 def _render_header(count: int, total: int, body: int) -> str:
-    """Return the header whose token number is that of the whole block, itself included."""
+    """Return the header whose token count is that of the whole block, header included."""
     many = f"{count:,} memories" if count == total else f"{count:,} of {total:,} memories"
     number = ceil(body / CHARS_PER_TOKEN)
     while True:
@@ -239,12 +239,12 @@ def _render_header(count: int, total: int, body: int) -> str:
 
 
 MOST_LINES: Final = 4_000
-"""Beyond so many lines no context is worked out: that would take minutes."""
+"""Above this number of lines no context is computed, because that would take minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockDifference:
-    """What one block tells and another does not: its memories' lines, and a unified diff."""
+    """The difference of two blocks: the lines of memories in only one, and a unified diff."""
 
     against: str
     added: tuple[str, ...]
@@ -253,7 +253,7 @@ class BlockDifference:
 
 
 def compare_blocks(before: str, after: str, *, against: str) -> BlockDifference:
-    """Compare two memory blocks; lines that only moved are in the text alone."""
+    """Compare two memory blocks; lines that only moved appear in the text alone."""
     old, new = before.splitlines(), after.splitlines()
     added, removed = _bullets(_extra_lines(new, old)), _bullets(_extra_lines(old, new))
     return BlockDifference(
@@ -262,13 +262,13 @@ def compare_blocks(before: str, after: str, *, against: str) -> BlockDifference:
 
 
 def extract_block(injected: str) -> str:
-    """Return the memory block of what was injected; nothing of the surroundings looks like it."""
+    """Return the memory block of an injected context; no other part looks like one."""
     at = injected.find(f"\n{HEADER}")
     return injected[at + 1 :] if at >= 0 else ""
 
 
 def _extra_lines(lines: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Return the lines that are there more often than among the others."""
+    """Return the lines that occur more often than among the others."""
     left = Counter(others)
     extra: list[str] = []
     for line in lines:
@@ -296,7 +296,7 @@ def _unified_diff(old: Sequence[str], new: Sequence[str], against: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPrompt:
-    """What a session was given: the tier's prompt, what was injected, the request's words."""
+    """The prompt of a session: the tier's prompt, the injected context, the request's text."""
 
     system: str
     injected: str
@@ -306,7 +306,7 @@ class SessionPrompt:
 
 
 NO_PROMPT: Final = SessionPrompt(system="", injected="", message="", tokens=0, budget=0)
-"""What a client was given at the beginning of its session: that is its own business."""
+"""The prompt of a client's session, which is not recorded."""
 
 CooldownUsage = Mapping[str, Sequence[CooldownStatus]]
 
@@ -319,10 +319,10 @@ def build_env_context(
     used: CooldownUsage | None = None,
     handoff: "Handoff | None" = None,
 ) -> str:
-    """Describe a session's surroundings: time, tier, dry run and the services in scope.
+    """Describe the environment of a session: time, tier, dry run and the services in scope.
 
-    Each service comes with its declared actions and what `used` leaves of its
-    cooldowns. A handoff follows in a section of its own.
+    Each service is listed with its declared actions and the slots that `used` leaves of its
+    cooldowns. A handoff follows in a separate section.
     """
     lines = [
         "## Environment",

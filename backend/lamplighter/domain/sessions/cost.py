@@ -1,4 +1,4 @@
-"""Price: what a model's tokens cost. What is not known here stays unknown; it is never 0."""
+"""Prices of a model's tokens. An unknown price stays unknown; it is never 0."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ _SNAPSHOT: Final = re.compile(r"[-@](?:\d{8}|latest)$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """Dollars for a million tokens: given, given by a model, read from a cache, written to one.
+    """Dollars per million tokens: input, output, cache read, cache write.
 
-    `beyond` prices a request whose prompt is longer than `long` tokens, caches counted.
+    `beyond` is the price of a request whose prompt is longer than `long` tokens, caches included.
     """
 
     input: float
@@ -29,7 +29,7 @@ class Price:
     beyond: "Price | None" = None
 
     def of(self, usage: Usage) -> float:
-        """Return what one request cost."""
+        """Return the cost of one request in dollars."""
         asked = usage.uncached + usage.cache_read + usage.cache_write
         if self.beyond is not None and asked > self.long:
             return self.beyond.of(usage)
@@ -48,7 +48,7 @@ Prices = Mapping[str, Price]
 def _list_price(
     price: float, *, read: float = 0.1, long: int = 0, beyond: Price | None = None
 ) -> Price:
-    """Return a price as the list has it: five times as much for what a model gives."""
+    """Return a price by the rules of the list: output costs five times as much as input."""
     return Price(
         input=price,
         output=price * 5,
@@ -85,17 +85,17 @@ PRICE_LIST: Final[Prices] = {
     "claude-sonnet-5": _list_price(2.0),
     "claude-sonnet-5-5": _list_price(2.0, read=0.05),
 }
-"""The vendor's published list as of October 2026, with caches that are kept for five minutes.
+"""The vendor's published list as of October 2026, for caches with a lifetime of five minutes.
 
-It is an estimate: discounts, other vendors and later lists differ. `prices.toml`
-in the home goes before it.
+It is an estimate: discounts, other vendors and later lists differ. `prices.toml` in the home
+directory overrides the list.
 """
 
 
 def find_price(model: str, own: Prices | None = None) -> Price | None:
-    """Return the price of a model, a dated snapshot being priced as its family; None: unknown.
+    """Return the price of a model; a dated snapshot costs the same as its family. None: unknown.
 
-    `own` are an operator's prices, which go before the list.
+    `own` are an operator's prices, which override the list.
     """
     family = _SNAPSHOT.sub("", model)
     every = {**PRICE_LIST, **(own or {})}
@@ -103,7 +103,7 @@ def find_price(model: str, own: Prices | None = None) -> Price | None:
 
 
 def request_cost(model: str, usage: Usage) -> float | None:
-    """Return what one request to a model cost in dollars; None where its price is not known."""
+    """Return the cost of one request to a model in dollars; None if the price is unknown."""
     price = find_price(model)
     return None if price is None else price.of(usage)
 
@@ -111,12 +111,12 @@ def request_cost(model: str, usage: Usage) -> float | None:
 DAY: Final = timedelta(hours=24)
 MAX_TURNS: Final = 50
 LEAST_USD: Final = 0.0001
-"""What is left below this is nothing: no model answers for it."""
+"""A remaining budget below this counts as 0: no model answers for less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpendingCaps:
-    """How many dollars may be spent; None is no limit."""
+    """Spending limits in dollars; None means no limit."""
 
     session: float | None = None
     chain: float | None = None
@@ -125,7 +125,7 @@ class SpendingCaps:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one session counts for, and when it began."""
+    """The cost of one session, and when the session began."""
 
     at: datetime
     dollars: float
@@ -133,7 +133,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a session may cost, None without a limit; `why_not` says why it may not begin."""
+    """The maximum cost of a session, None: no limit; `why_not` is why it may not start."""
 
     budget_usd: float | None = None
     why_not: str | None = None
@@ -142,7 +142,7 @@ class Allowance:
 def compute_allowance(
     caps: SpendingCaps, *, chain: float, day: Sequence[Charge], now: datetime
 ) -> Allowance:
-    """Say what is left for a session whose chain has cost `chain`; `day` is oldest first."""
+    """Return the allowance of a session whose chain has cost `chain`; `day` is oldest first."""
     spent = fsum(each.dollars for each in day)
     left = {
         "session": caps.session,
@@ -169,7 +169,7 @@ def _cap_reason(which: str, caps: SpendingCaps, day: Sequence[Charge], *, now: d
 
 
 def next_free_at(cap: float, day: Sequence[Charge]) -> datetime | None:
-    """Return when enough of what was spent is 24 hours old; None when that is never."""
+    """Return when enough of the spending is 24 hours old; None if never."""
     left = fsum(each.dollars for each in day)
     for each in day:
         left -= each.dollars
@@ -183,7 +183,7 @@ def _format_spending(amount: float | None) -> str:
 
 
 def overspend_reason(spent: UsageReport, *, turns: int, dollars: float | None) -> str | None:
-    """Say why a session that has spent so much may not go on; None while it may."""
+    """Return why a session with this spending must stop; None if the session may continue."""
     if spent.turns > turns > 0:
         return f"The session used {spent.turns} turns; the limit is {turns}."
     cost = spent.cost_usd

@@ -1,4 +1,4 @@
-"""Ends: why a session of a model failed, in words that say what an operator can do about it."""
+"""Exit reasons: why a model's session failed, with advice for an operator."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ _ENDS: Final = {
 class EngineFailure:
     """Error of an engine: its text, and the codes for programs.
 
-    `status` is the HTTP status of the API's answer, `kinds` what names the case.
+    `status` is the HTTP status of the API's response, `kinds` are names of the error.
     """
 
     message: str = ""
@@ -67,7 +67,7 @@ class EngineFailure:
 
 
 def explain_failure(end: EngineFailure) -> str:
-    """Say why a session failed and what to do about it; empty for what is not known here."""
+    """Return why a session failed and the next step; empty for an unknown error."""
     said = end.message.lower()
     if "credit balance" in said:
         return _fill(_NO_CREDIT, end)
@@ -79,7 +79,7 @@ def explain_failure(end: EngineFailure) -> str:
 
 
 def is_cut_off(words: str) -> bool:
-    """Whether an engine's own words tell a model to go on where its answer was cut off."""
+    """Whether a message of the engine asks a model to continue a truncated answer."""
     return TOKEN_LIMIT in words.lower()
 
 
@@ -105,7 +105,7 @@ def at_token_limit(kinds: tuple[str, ...]) -> bool:
 
 
 def failure_kinds(message: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the words by which a result's line names its case, the most telling first."""
+    """Return the names that a result line gives its error, the most specific first."""
     names = ("api_error", "terminal_reason", "stop_reason")
     found = (message.get(name) for name in names)
     return tuple(each for each in found if isinstance(each, str))
@@ -129,7 +129,7 @@ _EXIT_MEANINGS: Final = {
 
 
 def describe_exit(status: int | None) -> str:
-    """Say how a program ended: its exit status, and what that means where it is known."""
+    """Describe how a program ended: its exit status, and the meaning if known."""
     if status is None:
         return "exit status unknown"
     meaning = _EXIT_MEANINGS.get(status)

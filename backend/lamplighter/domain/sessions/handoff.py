@@ -1,4 +1,4 @@
-"""The handoff: what a session escalates to the next tier, and how a chain continues or ends."""
+"""The handoff: the escalation of a session to the next tier, and how a chain continues or ends."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from lamplighter.domain.text import join_names
 
 REASON_CHARS: Final = 1_000
 NO_ACTION: Final = "no declared action repairs this"
-"""Why a person was asked at once: trying again would change nothing."""
+"""The reason why a person was asked immediately: another attempt would change nothing."""
 
 
 class EscalationState(StrEnum):
@@ -39,7 +39,7 @@ class CheckedResult(Protocol):
 
     @property
     def at(self) -> datetime | None:
-        """When it was made."""
+        """The time of the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Escalation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What an investigation found: the stage that fails, and the service that failed first."""
+    """Findings of an investigation: the stage that fails, and the service that failed first."""
 
     service: str
     check: str = ""
@@ -74,9 +74,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handoff:
-    """All that the next tier is given: services and reasons, what was seen, found and tried.
+    """The input of the next tier: services and reasons, check results, findings and actions tried.
 
-    `changed` is the last change of the services or of what they depend on.
+    `changed` is the last change of the services or of their dependencies.
     """
 
     session_id: int
@@ -89,16 +89,16 @@ class Handoff:
 
     @property
     def services(self) -> tuple[str, ...]:
-        """The escalated services, in the order they were named."""
+        """The escalated services, in the order of the escalations."""
         return tuple(dict.fromkeys(each.service for each in self.escalations))
 
 
 @dataclass(frozen=True, slots=True)
 class ChainStep:
-    """How a chain continues after a session that ended.
+    """The continuation of a chain after a session ended.
 
-    `state` is what becomes of its escalations, None when it has none; `status`
-    and `reason` are those of the session.
+    `state` is the new state of its escalations, None if there are none; `status` and `reason` are
+    those of the session.
     """
 
     status: Status
@@ -116,8 +116,7 @@ def next_step(
 ) -> ChainStep:
     """Decide how a chain continues: to the next tier, never past the highest, or not at all.
 
-    Only a session that completed hands on; after any other one the next round
-    looks again.
+    Only a completed session escalates; after any other one the next round checks again.
     """
     waiting = [each for each in escalations if each.state is EscalationState.OPEN]
     person_escalations = [each for each in escalations if each.state is EscalationState.PERSON]
@@ -144,9 +143,9 @@ def next_step(
 
 
 def is_new_failure(earlier: Iterable[CheckedResult], start: datetime) -> bool:
-    """Whether a check that fails now had passed when a person was asked, and ever since.
+    """Whether a failing check had passed when a person was asked, and has passed ever since.
 
-    `earlier` are the results of the check before this one, newest first.
+    `earlier` are the results of the check before the current one, newest first.
     """
     results = [(each.ok, each.at) for each in earlier if each.at is not None]
     later = [ok for ok, at in results if at > start]

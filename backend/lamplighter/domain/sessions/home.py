@@ -1,11 +1,11 @@
-"""Which home a session's output is in."""
+"""The home directory that contains a session's output."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The identity of a home, and where a person finds it (`host` is "machine:directory")."""
+    """The identity of a home directory, and its location (`host` is "machine:directory")."""
 
     id: str
     host: str

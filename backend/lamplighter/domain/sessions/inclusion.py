@@ -1,7 +1,7 @@
-"""Inclusion: whether a prompt includes a memory, why, and what would include it.
+"""Inclusion: whether a prompt includes a memory, the reason, and the ways to include it.
 
-Nothing is decided here: a prospect follows the packing of the prompt and asks it, at each
-place that the memory could have, whether there is room for it.
+This module decides nothing: a probe follows the packing of the prompt and tests, at each possible
+position of the memory, whether the memory fits.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ _LONGEST: Final = max(OPERATIONAL, key=len)
 
 
 class InclusionReason(StrEnum):
-    """Why a memory is in a prompt or not."""
+    """The reason why a memory is in a prompt or not."""
 
     INCLUDED = "included"
     KNOWLEDGE = "knowledge"
@@ -55,10 +55,10 @@ INACTIVE: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InclusionOption:
-    """One way to include a memory: everything in it is done together.
+    """One way to include a memory: all of its changes are made together.
 
-    Where the edit has a category any operational one serves; `service` is what a session
-    would have to be about.
+    If the edit has a category, any operational one works; `service` is the service that a session
+    must be about.
     """
 
     edit: Edit = NO_EDIT
@@ -67,7 +67,7 @@ class InclusionOption:
 
     @property
     def description(self) -> str:
-        """Describe it to a person."""
+        """Describe the option to a person."""
         edit, sure = self.edit, self.edit.confidence or 0.0
         parts = {
             f"an operational category ({', '.join(OPERATIONAL)})": edit.category,
@@ -82,7 +82,7 @@ class InclusionOption:
         return " and ".join(words for words, given in parts.items() if given is not None)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what has to be done, with its words."""
+        """Return the changes of the option as JSON, with their description."""
         done = {
             "words": self.description,
             "categories": list(OPERATIONAL) if self.edit.category else None,
@@ -98,9 +98,9 @@ class InclusionOption:
 class InclusionProbe:
     """Follows the packing of a prompt for one memory.
 
-    `memory` is the memory as it would have to be to be chosen among, `required` what that
-    takes of `current`, the memory as it is. `confidence` is the lowest that is enough with any
-    higher one.
+    `memory` is the memory with the changes that make it a candidate, `required` those changes to
+    `current`, the stored memory. `confidence` is the lowest sufficient one: any higher one is
+    sufficient too.
     """
 
     current: Memory
@@ -123,18 +123,18 @@ class InclusionProbe:
 
     @property
     def eligible(self) -> bool:
-        """Whether prompts choose among memories like this one as it is."""
+        """Whether the stored memory is a candidate for prompts without changes."""
         return self.required == NO_EDIT
 
     def before(self, packing: BlockPacker, other: Memory) -> None:
-        """Test every place that the memory could have before another one is offered."""
+        """Test every position that the memory could have before the next one is offered."""
         while self._levels and _precedes(self._levels[-1], other):
             self._test(packing, self._levels.pop())
         if self.fits is None and (other.id == self.memory.id or _precedes(self.memory, other)):
             self._place(packing)
 
     def behind(self, packing: BlockPacker) -> None:
-        """Test the places behind all that were offered."""
+        """Test the positions after all offered memories."""
         while self._levels:
             self._test(packing, self._levels.pop())
         if self.fits is None:
@@ -155,8 +155,8 @@ class InclusionProbe:
 class Inclusion:
     """Whether a prompt includes a memory.
 
-    `rank` counts from 0 in the order of choice, of `total`; None for a memory that prompts
-    do not choose among. `position` and `line` are those in the prompt.
+    `rank` counts from 0 by priority, of `total`; None for a memory that is no candidate for
+    prompts. `position` and `line` are those in the prompt.
     """
 
     memory: Memory
@@ -172,7 +172,7 @@ class Inclusion:
     ways: tuple[InclusionOption, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the inclusion as JSON."""
         return {
             "id": self.memory.id,
             "version": self.memory.version,
@@ -191,7 +191,7 @@ class Inclusion:
 
 
 def find_reason(prospect: InclusionProbe) -> tuple[InclusionReason, str]:
-    """Return why a memory is in the prompt or not, and that in words but for its place."""
+    """Return why a memory is in the prompt or not, with an explanation that omits its position."""
     memory = prospect.current
     if prospect.required.category is not None:
         return InclusionReason.KNOWLEDGE, (
@@ -216,7 +216,7 @@ def find_reason(prospect: InclusionProbe) -> tuple[InclusionReason, str]:
 
 
 def _requirement(memory: Memory, now: datetime) -> Edit:
-    """Return the least edit after which prompts choose among memories like this one."""
+    """Return the smallest edit that makes a memory a candidate for prompts."""
     edit = Edit(confidence=None if memory.confidence >= ACTIVE_THRESHOLD else ACTIVE_THRESHOLD)
     if memory.category not in OPERATIONAL:
         edit = replace(
@@ -230,7 +230,7 @@ def _requirement(memory: Memory, now: datetime) -> Edit:
 
 
 def _precedes(one: Memory, other: Memory) -> bool:
-    """Whether a memory is chosen before another one: the surest first, then the newest."""
+    """Whether a memory has priority over another: higher confidence first, then the newer one."""
     return (-one.confidence, -one.updated_at.timestamp(), one.id) < (
         -other.confidence,
         -other.updated_at.timestamp(),

@@ -1,4 +1,4 @@
-"""What became of each marker of a session, and each look at a service."""
+"""The outcomes of a session's markers, and the results of its checks."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,10 +10,10 @@ from lamplighter.domain.sessions.markers import MarkerKind, MarkerReading
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkerResult:
-    """One marker as it was dealt with.
+    """One processed marker.
 
-    `offset` is the byte at which its line begins in the session's file, `item`
-    which of that line's entries it stood in, `line` the line within the entry.
+    `offset` is the byte at which its line begins in the session's file, `item` the index of the
+    entry in that line, `line` the line within the entry.
     """
 
     id: int
@@ -36,10 +36,10 @@ class MarkerResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """The result of one check in one round; `latency_ms` of the last attempt.
+    """The result of one check in one round; `latency_ms` is of the last attempt.
 
-    `warned` when it passed but not as it should: slowly, after a retry, near a threshold.
-    `answered` says whether the service answered at all; None where the check cannot tell.
+    `warned` if the check passed with a warning: slow, after a retry, near a threshold. `answered`
+    is whether the service answered at all; None if the check cannot tell.
     """
 
     service: str

@@ -1,7 +1,7 @@
-r"""Markers: what an agent writes in its own text for us to keep.
+r"""Markers: structured lines in an agent's text that Lamplighter stores.
 
-The forms are SPEC-0015's and CONFORMANCE's, read line by line: the spec's `\s*`
-would otherwise cross a line end and take the next line for an observation.
+The forms are SPEC-0015's and CONFORMANCE's, read line by line: the spec's `\s*` would otherwise
+cross a line end and read the next line as an observation.
 """
 
 import re
@@ -40,7 +40,7 @@ _OPENED_BY: Final = {'"': '"', "'": "'", "”": "“„", "“": "„", "»": "�
 
 
 class MarkerKind(StrEnum):
-    """Which kind of marker it is."""
+    """The kind of a marker."""
 
     MEMORY = "memory"
     EVENT = "event"
@@ -49,7 +49,7 @@ class MarkerKind(StrEnum):
 
 
 class MarkerReading(StrEnum):
-    """What became of the words: taken, left alone on purpose, or not understood."""
+    """The handling of a marker: accepted, ignored on purpose, or invalid."""
 
     TAKEN = "taken"
     IGNORED = "ignored"
@@ -64,10 +64,9 @@ QUOTED: Final = "quoted"
 class Marker:
     """One marker as it was written.
 
-    `line` counts from 0 in its text block, `text` is the marker's own part of
-    that line. `category` is a memory's category, an event's level word, or a
-    cooldown's action; `body` is what it says; `outcome` a cooldown's success or
-    failure. `reason` tells why it was ignored or refused.
+    `line` counts from 0 in its text block, `text` is the marker's part of that line. `category` is
+    a memory's category, an event's level word, or a cooldown's action; `body` is its text;
+    `outcome` a cooldown's success or failure. `reason` is why the marker was ignored or refused.
     """
 
     what: MarkerKind
@@ -82,7 +81,7 @@ class Marker:
 
 
 def ends_in_marker(text: str) -> bool:
-    """Whether a text ends in a line with a marker: what was cut off there is not what was meant."""
+    """Whether a text ends in a line with a marker, which is incomplete in a truncated text."""
     return MARKER_START.search(text.rpartition("\n")[2]) is not None
 
 
@@ -99,7 +98,7 @@ def read_markers(text: str) -> Iterator[Marker]:
 
 
 def reread_marker(text: str) -> Marker | None:
-    """Read one marker's own text as if it had not been in code, nor quoted."""
+    """Read the text of a single marker, ignoring that it was in code or quoted."""
     found = next(_read_line(0, text.strip().strip("`"), fenced=False), None)
     return found if found and found.reading is MarkerReading.TAKEN else None
 
@@ -132,7 +131,7 @@ def _read_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
 
 
 def _code_spans(line: str) -> Iterator[tuple[int, int]]:
-    """Yield the positions of code: a run of backticks ends with the next one of its length."""
+    """Yield the positions of code: a run of backticks ends with the next run of its length."""
     runs = [found.span() for found in _TICKS.finditer(line)]
     following: dict[int, int] = {}
     closing: list[int | None] = [None] * len(runs)
@@ -148,7 +147,7 @@ def _code_spans(line: str) -> Iterator[tuple[int, int]]:
 
 
 def _quotations(line: str) -> list[tuple[int, int]]:
-    """Return what is between quotation marks, in order; one quotation may contain others."""
+    """Return the positions of quotations, in order; one quotation may contain others."""
     spans: list[tuple[int, int]] = []
     for begin, end in sorted(_between_quotes(line)):
         if spans and begin < spans[-1][1]:
@@ -159,7 +158,7 @@ def _quotations(line: str) -> list[tuple[int, int]]:
 
 
 def _between_quotes(line: str) -> Iterator[tuple[int, int]]:
-    """Yield the text between two quotation marks; an apostrophe is none."""
+    """Yield the positions between two quotation marks; an apostrophe is not one."""
     opened: dict[str, int] = {}
     for found in _QUOTES.finditer(line):
         mark, at = found[0], found.start()
@@ -171,13 +170,13 @@ def _between_quotes(line: str) -> Iterator[tuple[int, int]]:
 
 
 def _end_within(spans: list[tuple[int, int]], at: int) -> int | None:
-    """Return where the span ends that a place is in."""
+    """Return the end of the span that contains a position; None if there is none."""
     place = bisect_right(spans, at, key=itemgetter(0)) - 1
     return spans[place][1] if place >= 0 and at < spans[place][1] else None
 
 
 def _trim_emphasis(segment: str, *, before: str) -> str:
-    """Drop the closing half of emphasis that was opened before the marker."""
+    """Remove the closing half of emphasis that was opened before the marker."""
     segment = segment.strip()
     opened = _OPENED.search(before)
     if opened is None:

@@ -1,4 +1,4 @@
-"""How long what happened is stored, and which rounds fold to one row."""
+"""How long records are stored, and which rounds are folded into one row."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -9,13 +9,14 @@ from lamplighter.domain.sessions.session import OutcomeState, Session, Status, T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """How long each kind of row is stored; None stores it until a person removes it.
+    """How long each kind of row is stored; None stores the row until a person removes it.
 
-    `rounds` is the age at which unchanged healthy rounds fold to one row a day. `sessions` is that
-    of the prompts, output files and results of sessions. `records` is that of sent notifications,
-    used login codes and ended logins. `history` is that of the sessions themselves, with their
-    requests, escalations, approvals and actions: those that a memory, an event or an incident
-    names stay. `journal` is that of acts of people, which can then no more be undone.
+    `rounds` is the age at which unchanged healthy rounds are folded into one row a day. `sessions`
+    applies to the prompts, output files and results of sessions. `records` applies to sent
+    notifications, used login codes and ended logins. `history` applies to the sessions themselves,
+    with their requests, escalations, approvals and actions: those that a memory, an event or an
+    incident references stay. `journal` applies to acts of people, which can then no longer be
+    undone.
     """
 
     changes: timedelta | None = timedelta(days=7)
@@ -31,7 +32,7 @@ class Retention:
 
 
 def is_unchanged(session: Session) -> bool:
-    """Whether a session is a round that found all healthy, and neither learned nor reported."""
+    """Whether a session is a round with all services healthy, without memories or events."""
     return (
         session.tier == 1
         and session.trigger is Trigger.SCHEDULED
@@ -43,6 +44,6 @@ def is_unchanged(session: Session) -> bool:
 
 
 def fold_key(session: Session) -> Hashable:
-    """Return what rounds have in common that fold to one row: the day, the task and its outcome."""
+    """Return the key by which rounds are folded into one row: the day, the task and its outcome."""
     day = session.started_at.date()
     return day, session.engine, session.services, session.dry_run, session.outcome

@@ -1,4 +1,4 @@
-"""The session: one run of an engine at one tier."""
+"""Sessions: each is one run of an engine at one tier."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from lamplighter.domain.limits import INDEX_BYTES, PROFILE_BUDGET
 TIERS: Final = {1: "observe", 2: "investigate", 3: "remediate"}
 
 MANUAL_SAVE_PREFIX: Final = "manual-save-"
-"""So begins what clients call the session of a project for what is said outside of any."""
+"""Prefix of a client's session of a project for knowledge saved outside of any session."""
 
 
 class Status(StrEnum):
@@ -27,7 +27,7 @@ class Status(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What started a session."""
+    """The trigger of a session."""
 
     SCHEDULED = "scheduled"
     MANUAL = "manual"
@@ -40,7 +40,7 @@ class Trigger(StrEnum):
 
 
 class OutcomeState(StrEnum):
-    """What kind of outcome a session has; `unknown` where its status says all there is."""
+    """The kind of a session's outcome; `unknown` if its status is sufficient."""
 
     UNKNOWN = ""
     HEALTHY = "healthy"
@@ -64,10 +64,10 @@ class RequestState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPlan:
-    """What a session is to do: `services` None means all of them.
+    """The task of a session: `services` None means all of them.
 
-    `model` is which one thinks, `budget_usd` what it may cost, None where there is no
-    limit; `tools` are those that it is told of.
+    `model` is the model to use, `budget_usd` the maximum cost, None for no limit; `tools` are those
+    listed in its prompt.
     """
 
     tier: int = 1
@@ -84,18 +84,17 @@ class SessionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One session as it is kept; times in UTC, `log_offset` in bytes of its file.
+    """A stored session; times in UTC, `log_offset` in bytes of its file.
 
-    `input_tokens` are those that no cache held. A `cost_usd` of None is not known;
-    `budget_usd` is what it may cost, None where there is no limit. `resumed` counts
-    how often it went on after a crash, `messages` those of a client's transcript;
-    `token_id` is the token that a client began it with. `home` is the home that its
-    output is in, on `host`; `uid` tells it from others of its number; `output_pending`
-    says that not all of the output was ingested. `log_step` counts the steps
-    of the line at `log_offset` that were ingested. `markers_left` markers stayed in
-    the file because of the limit; the first is step `left_step` of the line at `left_offset`.
-    `rounds` counts the rounds without a change that it stands for, itself included.
-    `outcome` is what it achieved, in words; empty while it runs, and where its status says it all.
+    `input_tokens` are those without cache hits. A `cost_usd` of None is unknown; `budget_usd` is
+    the maximum cost, None for no limit. `resumed` counts the resumptions after a crash, `messages`
+    those of a client's transcript; `token_id` is the token with which a client started the session.
+    `home` is the home directory of its output, on `host`; `uid` distinguishes the session from
+    others of its number; `output_pending` is whether output remains to be ingested. `log_step`
+    counts the ingested steps of the line at `log_offset`. `markers_left` markers were not read
+    because of the limit; the first is step `left_step` of the line at `left_offset`. `rounds`
+    counts the unchanged rounds that the row represents, itself included. `outcome` is the result as
+    text; empty while the session runs, and if its status is sufficient.
     """
 
     id: int
@@ -150,27 +149,27 @@ class Session:
     left_step: Annotated[int, Field(public=False)] = 0
 
     def is_of(self, home: str | None) -> bool:
-        """Return whether its output belongs into a home; unknown for old sessions."""
+        """Return whether its output belongs to a home directory; older sessions match any."""
         return self.home is None or self.home == home
 
     @property
     def output(self) -> str:
-        """The name of its output file, without ending; of old sessions it is the number."""
+        """The name of its output file, without extension; for older sessions it is the number."""
         return f"{self.id}" if self.home is None else f"{self.id}-{self.home}-{self.uid}"
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the session has not ended yet."""
         return self.status is Status.RUNNING
 
     @property
     def next_tier(self) -> int:
-        """The tier that it escalates to: a known fix that does not help is investigated."""
+        """The tier that the session escalates to: tier 2 after a known fix that did not help."""
         return 2 if self.trigger is Trigger.KNOWN_FIX else self.tier + 1
 
     @property
     def plan(self) -> SessionPlan:
-        """Its task."""
+        """The task of the session."""
         return SessionPlan(
             tier=self.tier,
             engine=self.engine,
@@ -188,7 +187,7 @@ class Session:
 class SessionRequest:
     """A request for a session, queued for the supervisor.
 
-    `traceparent` is the span that it was filed in, as W3C writes it.
+    `traceparent` is the span in which the request was filed, in W3C format.
     """
 
     id: int
@@ -206,7 +205,7 @@ class SessionRequest:
     traceparent: Annotated[str | None, Field(public=False)] = None
 
     def plan(self, *, engine: str) -> SessionPlan:
-        """Say what the session it asks for is to do, by `engine` unless it names one."""
+        """Return the task of the requested session, for `engine` unless it names another."""
         return SessionPlan(
             tier=self.tier,
             engine=self.engine or engine,
@@ -219,7 +218,7 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True)
 class ProfileLimits:
-    """How much of each kind a session receives at its start (four-tier-memory-schema)."""
+    """Numbers of memories of each kind at the start of a session (four-tier-memory-schema)."""
 
     procedures: int = 20
     project: int = 15

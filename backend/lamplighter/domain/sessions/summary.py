@@ -1,4 +1,4 @@
-"""Summaries of sessions: made of what was asked and said, by no model (agentops-memory)."""
+"""Summaries of sessions: composed from requests and replies, without a model (agentops-memory)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ class Message:
 
 
 def summarize_messages(messages: Sequence[Message], clean: Callable[[str], str] = str) -> str:
-    """Say how many messages a session had, how it began and how it ended; empty for none.
+    """Summarize a session: the number of messages, the first and the last one; empty for none.
 
-    Messages of the user and of the assistant count; the first and the last of the user
-    are quoted, 200 characters of each, after `clean` took out what nobody may read.
+    Messages of the user and of the assistant count; the first and the last of the user are quoted,
+    up to 200 characters each, after `clean` removed text that must stay secret.
     """
     count = count_messages(messages)
     if not count:
@@ -39,23 +39,23 @@ def summarize_messages(messages: Sequence[Message], clean: Callable[[str], str] 
 
 
 def replace_quote(summary: str, text: str, by: str = REDACTED) -> str:
-    """Return a summary that quotes `by` in the place of a message of the user."""
+    """Return a summary in which `by` replaces the quote of a user's message."""
     old, new = (one_line(each)[:QUOTED_CHARS] for each in (text, by))
     return summary.replace(f'"{old}"', f'"{new}"')
 
 
 def withdrawn_quote(prompt_id: int) -> str:
-    """Return what a summary quotes in the place of a withdrawn prompt."""
+    """Return the replacement for the quote of a withdrawn prompt."""
     return f"[prompt {prompt_id}, withdrawn]"
 
 
 def summarize_session(
     session: Session, texts: Sequence[str], uses: Mapping[str, int], status: Status, reason: str
 ) -> str:
-    """Say what one of our own sessions was asked, what came of it and what is open.
+    """Summarize one of Lamplighter's own sessions: the request, the outcome and the open points.
 
-    `texts` are the assistant's words in order, `uses` how often each tool was used. Marker
-    lines are left out; a session without words tells its tools and how it ended.
+    `texts` are the assistant's texts in order, `uses` the number of uses by tool. Marker lines are
+    omitted; a session without text lists its tools and its end.
     """
     task = quote_line(session.prompt) or f"tier {session.tier}, {session.trigger}"
     answer = next(filter(None, map(quote_line, map(strip_markers, reversed(texts)))), "")
@@ -72,7 +72,7 @@ def summarize_session(
 
 
 def strip_markers(text: str) -> str:
-    """Return a text without its lines that hold markers."""
+    """Return a text without its lines that contain markers."""
     return "\n".join(line for line in text.splitlines() if not ends_in_marker(line))
 
 
@@ -82,7 +82,7 @@ def quote_line(text: str) -> str:
 
 
 def count_messages(messages: Sequence[Message]) -> int:
-    """Return how many messages the user and the assistant wrote."""
+    """Return the number of messages of the user and the assistant."""
     return sum(_role(each) in COUNTED for each in messages)
 
 

@@ -1,4 +1,4 @@
-"""What an engine prints, as items, and how an operator reads each."""
+"""The output of an engine as items, and their display for an operator."""
 
 import json
 from dataclasses import dataclass, field
@@ -9,20 +9,20 @@ TOOL_RESULT_CHARS: Final = 300
 PARTIAL: Final = "partial"
 TURN: Final = "turn"
 WHOLE: Final = frozenset({"text", "tool"})
-"""What takes the place of the partial words before it."""
+"""Kinds of items that replace the partial text before them."""
 TOOL_SUBJECTS: Final = (
     *("command", "file_path", "path", "url", "pattern", "query", "service", "prompt"),
     "description",
 )
-"""What a tool is asked for first: the words for it in one line."""
+"""Names of a tool's main input, by priority, for a description in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line of a session's file: its first and last byte, and its content.
 
-    `problem` says why a line could not be kept; it holds nothing then. `cut` says that the
-    words in it were cut off at the token limit.
+    `problem` is why a line could not be stored; its content is then empty. `cut` is whether its
+    text was truncated at the token limit.
     """
 
     start: int
@@ -44,7 +44,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class EngineStarted:
-    """The engine is up; `missing` names the servers of tools that it could not reach."""
+    """The engine has started; `missing` names the tool servers that it could not reach."""
 
     model: str | None = None
     missing: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class EngineStarted:
 class UsageReport:
     """Usage of a session up to now: reported after each turn by engines that know it.
 
-    A cost of None is not known.
+    A cost of None is unknown.
     """
 
     turns: int
@@ -76,11 +76,10 @@ class TurnUsage:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words of the assistant. Markers count only where `own` is true.
+    """Text of the assistant. Markers count only if `own` is true.
 
-    Words of a helper agent, and what the engine itself puts in the assistant's
-    mouth (an API error), are shown but not believed. Of what was `cut` off while
-    it was said the last line may not be what was meant.
+    Text of a subagent, and text that the engine attributes to the assistant (an API error), are
+    shown but not believed. The last line of a text that was `cut` off may be incomplete.
     """
 
     text: str
@@ -96,21 +95,21 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """Words of an answer that is not whole yet: shown until it is, and never believed."""
+    """Text of an incomplete answer: shown until the answer is complete, and never believed."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerCut:
-    """The assistant's words before this were cut off at their limit; it is asked to go on."""
+    """The assistant's preceding text was cut off at the token limit; the model must continue."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The assistant uses a tool; its result names the same `use`."""
+    """The assistant uses a tool; its result has the same `use`."""
 
     name: str
     input: Any = None
@@ -119,7 +118,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered. Never searched for markers; `structured` is its structured form."""
+    """The result of a tool. Never searched for markers; `structured` is its structured form."""
 
     text: str
     is_error: bool = False
@@ -137,7 +136,7 @@ class Denied:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The engine's model did not answer; it tries again."""
+    """The engine's model did not answer; the engine retries."""
 
     attempt: int
     error: str
@@ -145,10 +144,10 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The engine's own last word about the session.
+    """The engine's final report about the session.
 
-    `why` is its word for a failure, `reason` what that means for an operator, where
-    that is known. `cut` says that its last answer was cut off at the token limit.
+    `why` is its code for a failure, `reason` the explanation for an operator, if known. `cut` is
+    whether its last answer was truncated at the token limit.
     """
 
     is_error: bool
@@ -172,7 +171,7 @@ class RawLine:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableLine:
-    """A line that could not be kept whole; `problem` says why."""
+    """A line that could not be stored completely; `problem` is the reason."""
 
     problem: str
 
@@ -196,7 +195,7 @@ TranscriptItem = (
 
 @dataclass(frozen=True, slots=True)
 class TranscriptEntry:
-    """One entry of a session's log as a person reads it."""
+    """One entry of a session's log, as displayed."""
 
     kind: str
     text: str
@@ -204,7 +203,7 @@ class TranscriptEntry:
 
 
 def transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
-    """Say how an item is shown; None for what has nothing to show."""
+    """Return the log entry of an item; None if there is nothing to show."""
     match item:
         case Text(text):
             return TranscriptEntry("text", text.strip()) if text.strip() else None
@@ -223,7 +222,7 @@ def transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
 
 
 def full_transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
-    """Return an item in full; the first line holds the input of a tool."""
+    """Return the log entry of an item in full; the first line contains the input of a tool."""
     match item:
         case ToolUse(name, given):
             return TranscriptEntry("tool", _tool_call_text(name, given))

@@ -1,4 +1,4 @@
-"""Commands of a session: parsed strictly, judged, never passed to a shell."""
+"""Commands of a session: strictly parsed, judged, never passed to a shell."""
 
 from lamplighter.domain.shell.judge import (
     ActionCommand,

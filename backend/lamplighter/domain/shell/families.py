@@ -1,4 +1,4 @@
-"""Programs that are not read-only, by what they do, for the text of a refusal."""
+"""Programs that are not read-only, by effect, for the text of a refusal."""
 
 import re
 from typing import Final
@@ -46,17 +46,17 @@ FAMILIES: Final = {
 }
 _WHY: Final = {name: why for why, names in FAMILIES.items() for name in names.split()}
 _LIMITED: Final = (_WRITES, _STATE)
-"""The effect of these depends on their arguments; they run no other program."""
+"""Their effect depends on their arguments; they run no other program."""
 
 _VERSION: Final = re.compile(r"(?:-?[0-9][0-9.]*)$")
 
 
 def refusal_reason(program: str) -> str:
-    """Return what a program does; empty for an unknown program."""
+    """Return the effect of a program; empty for an unknown program."""
     return _WHY.get(program) or _WHY.get(_VERSION.sub("", program), "")
 
 
 def full_words_reason(program: str) -> str:
-    """Return why a pattern must list all arguments of a program; empty when it need not."""
+    """Return why a pattern must list all arguments of a program; empty if it need not."""
     why = refusal_reason(program)
     return "" if why in _LIMITED else why

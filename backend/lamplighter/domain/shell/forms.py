@@ -1,4 +1,4 @@
-"""The form of a command that only looks: its options and operands, and what is of it."""
+"""Rules of read-only commands: the options and operands, and the matching of words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,17 +8,17 @@ from lamplighter.domain.shell.kinds import APART, DASHED, KINDS
 from lamplighter.domain.shell.rules import CommandPolicy
 
 MOST: Final = 20
-"""How often an operand may be repeated."""
+"""The maximum number of repetitions of an operand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRule:
     """The options a command may have, with the kind of their values, and its operands.
 
-    An option without a value has the kind "". `whole` options are long ones with
-    a single dash. `optional` ones may do without their value, which is glued on;
-    that of a `nearby` one is the next word if it fits. Of `needs` all must be
-    there (`-D|--detail` is either); `added` words are put in before the rest.
+    An option without a value has the kind "". `whole` options are long ones with a single dash. The
+    value of `optional` ones may be missing, and is joined to the option; that of a `nearby` one is
+    the next word if it fits. All `needs` must be present (`-D|--detail` is either); `added` words
+    are inserted before the rest.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
@@ -33,9 +33,9 @@ class CommandRule:
 def command_rule(
     words: str, *, whole: bool = False, needs: Sequence[str] = (), added: Sequence[str] = ()
 ) -> CommandRule:
-    """Read a rule in short: `command_rule("-lah --all --sort=name path+")`.
+    """Parse the short form of a rule: `command_rule("-lah --all --sort=name path+")`.
 
-    `-n=kind` has a value, `-n?=kind` may have one, `-n??=kind` in the next word.
+    `-n=kind` has a value, `-n?=kind` may have one, `-n??=kind` may have one in the next word.
     Operands are one word each; `?` makes one optional, `+` and `*` repeat the last.
     """
     options: dict[str, str] = {}
@@ -63,19 +63,19 @@ def command_rule(
 
 
 class RuleMismatch(Exception):
-    """A word that is not of the form."""
+    """A word that does not match the rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedWords:
-    """Words that are of a form: `paths` are the places of those that name a file."""
+    """Words that match a rule: `paths` are the positions of file names."""
 
     argv: tuple[str, ...]
     paths: tuple[int, ...] = ()
 
 
 def merge_options(one: CommandRule, other: CommandRule) -> CommandRule:
-    """Return a form that takes the options of another one as well."""
+    """Return a rule that also accepts the options of another one."""
     return replace(
         one,
         options={**other.options, **one.options},
@@ -86,14 +86,14 @@ def merge_options(one: CommandRule, other: CommandRule) -> CommandRule:
 
 
 def match_words(shape: CommandRule, words: Sequence[str], rules: CommandPolicy) -> MatchedWords:
-    """Hold the words after a command to its form; Wrong says which of them is not of it."""
+    """Match the words after a command with its rule; raises RuleMismatch naming a wrong word."""
     taking = _WordMatcher(shape, words, rules)
     taking.walk()
     return MatchedWords(tuple(words), tuple(taking.paths))
 
 
 class _WordMatcher:
-    """Walks along the words, as the option parser of the program will."""
+    """Processes the words like the option parser of the program."""
 
     def __init__(self, shape: CommandRule, words: Sequence[str], rules: CommandPolicy) -> None:
         self._form, self._words, self._rules = shape, words, rules
@@ -156,7 +156,7 @@ class _WordMatcher:
         return kind
 
     def _value(self, name: str, kind: str) -> None:
-        """Take the next word as the value of an option."""
+        """Read the next word as the value of an option."""
         following = self._words[self._at] if self._at < len(self._words) else None
         if name in self._form.optional:
             unfit = following is None or KINDS[kind](following, self._rules)
@@ -186,7 +186,7 @@ class _WordMatcher:
 
 
 def _operand_kinds(operands: Sequence[str], count: int) -> list[str]:
-    """Return the kinds of so many operands; Wrong when some are missing."""
+    """Return the kinds of `count` operands; raises RuleMismatch if any are missing."""
     kinds: list[str] = []
     for each in operands:
         kind, sign = (each[:-1], each[-1]) if each[-1] in "?+*" else (each, "")

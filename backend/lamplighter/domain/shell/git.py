@@ -1,4 +1,4 @@
-"""Which settings of a repository leave it something to be looked at: others run programs."""
+"""Settings of a git repository that are safe to read: others can run programs."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _SETTING: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=.*)?")
 
 
 def settings_problem(text: str) -> str:
-    """Return the setting that could run a program; empty when there is none."""
+    """Return the setting that could run a program; empty if there is none."""
     safe_settings: frozenset[str] = frozenset()
     for line in (each.strip() for each in text.splitlines()):
         if not line or line[0] in "#;":

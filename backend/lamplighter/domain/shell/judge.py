@@ -1,4 +1,4 @@
-"""What becomes of a command: it looks, it is an action of services.yaml, or it is refused."""
+"""Judgment of commands: each is read-only, a declared action of services.yaml, or refused."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,10 +18,11 @@ _MORE: Final = "is not on the list of read-only commands; it can be declared in 
 
 @dataclass(frozen=True, slots=True)
 class PermittedCommand:
-    """A command that only looks, or that a person declared: its words, and which are paths.
+    """A read-only or declared command: its words, and the positions of paths.
 
-    `declared` is the pattern of services.yaml that allows it; `within` are its words whose
-    star is in a path: which word, where the path begins, and the directory it has to stay in.
+    `declared` is the pattern of services.yaml that allows the command; `within` are its words with
+    a star in a path: the position of the word, the start of the path, and the directory that must
+    contain it.
     """
 
     argv: tuple[str, ...]
@@ -32,7 +33,7 @@ class PermittedCommand:
 
 @dataclass(frozen=True, slots=True)
 class ActionCommand:
-    """A command that is a declared action, which goes through the gate by its name."""
+    """A command that is a declared action, which runs by its name under the action policy."""
 
     service: str
     action: str
@@ -40,7 +41,7 @@ class ActionCommand:
 
 @dataclass(frozen=True, slots=True)
 class RefusedCommand:
-    """A command that is not run, and why."""
+    """A command that is not run, and the reason."""
 
     why: str
 
@@ -49,7 +50,7 @@ CommandVerdict = PermittedCommand | ActionCommand | RefusedCommand
 
 
 def judge_line(line: str, rules: CommandPolicy) -> CommandVerdict:
-    """Return what becomes of a line: read into words, then judged."""
+    """Parse a line into words and return the verdict on it."""
     read = parse(line)
     return (
         RefusedCommand(read.why)
@@ -59,7 +60,7 @@ def judge_line(line: str, rules: CommandPolicy) -> CommandVerdict:
 
 
 def judge_command(argv: Sequence[str], rules: CommandPolicy) -> CommandVerdict:
-    """Return what becomes of a command."""
+    """Return the verdict on a command."""
     if found := _declared_action(argv, rules):
         return ActionCommand(found[0].name, found[1].name)
     hint = _hint(argv, rules)
@@ -115,7 +116,7 @@ def _read_command(argv: tuple[str, ...], rules: CommandPolicy) -> PermittedComma
 
 
 def _match_leading(argv: Sequence[str], rules: CommandPolicy) -> tuple[forms.MatchedWords, int]:
-    """Hold the options before the verb to their form, and return where the verb is."""
+    """Match the options before the verb with their rule, and return the position of the verb."""
     listed = read_only_commands()
     shape = listed.leading.get(argv[0]) or listed.common.get(argv[0])
     if shape is None:
@@ -127,7 +128,7 @@ def _match_leading(argv: Sequence[str], rules: CommandPolicy) -> tuple[forms.Mat
 
 
 def _verb_at(shape: CommandRule, argv: Sequence[str]) -> int:
-    """Return where the options before the verb end, going by which of them have a value."""
+    """Return the end of the options before the verb; some of them have a value."""
     at = 1
     while at < len(argv) and argv[at].startswith("-") and argv[at] != "--":
         valued = bool(shape.options.get(argv[at]))

@@ -1,4 +1,4 @@
-"""The kinds of words that the options and operands of a command may be."""
+"""The kinds of words that may be options and operands of a command."""
 
 import ipaddress
 import re
@@ -10,7 +10,7 @@ from lamplighter.domain.services.check import PORTS
 from lamplighter.domain.shell.rules import CommandPolicy
 
 WordKind = Callable[[str, CommandPolicy], str]
-"""Says why a word is not of its kind; empty when it is."""
+"""Returns why a word is not of its kind; empty if it is."""
 
 _TEXT_CHARACTERS: Final = 200
 _NAME_START: Final = r"[A-Za-z0-9_]"
@@ -68,7 +68,7 @@ _URL: Final = re.compile(
 _CURL_FORMAT: Final = re.compile(r"(?:[^%@\\]|\\[nrt\\]|%\{[a-z_]+\})+")
 _RESOURCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,-]*(?:/[A-Za-z0-9][A-Za-z0-9.-]*)?")
 _RUNS_GPG: Final = re.compile(r"%[-+ ]?G")
-"""A placeholder of a signature, with each sign that git takes before it."""
+"""A placeholder of a signature, with each sign that git accepts before it."""
 
 _LOCAL_NETWORKS: Final = tuple(
     ipaddress.ip_network(each)
@@ -77,16 +77,16 @@ _LOCAL_NETWORKS: Final = tuple(
         *("100.64.0.0/10", "::1/128", "fc00::/7", "fe80::/10"),
     )
 )
-"""This machine and the networks that no stranger can be reached in."""
+"""This machine and the private networks."""
 
 _RESOLVERS: Final = frozenset({"1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9"})
-"""Public resolvers whose query logs are closed to others."""
+"""Public resolvers whose query logs are not accessible to others."""
 
 DASHED: Final = frozenset({"moment", "offset", "size"})
-"""Kinds whose words may begin with a dash when separate from their option."""
+"""Kinds whose words may begin with a dash if separate from their option."""
 
 APART: Final = frozenset({"path", "user"})
-"""Kinds whose words have to be separate: joined, the program may parse them otherwise."""
+"""Kinds whose words must be separate: joined, the program may parse them differently."""
 
 _SECRET_RESOURCES: Final = frozenset({"secret", "secrets"})
 
@@ -97,7 +97,7 @@ def path(word: str, rules: CommandPolicy) -> str:
 
 
 def host(word: str, rules: CommandPolicy) -> str:
-    """A host that a check of services.yaml names, or an address; another name could tell much."""
+    """A host in a check of services.yaml, or an address; any other name could leak data."""
     name = word.lower().rstrip(".")
     if name in rules.hosts() or _is_literal_address(name):
         return ""
@@ -105,13 +105,13 @@ def host(word: str, rules: CommandPolicy) -> str:
 
 
 def declared_host(word: str, rules: CommandPolicy) -> str:
-    """A host that a check of services.yaml names."""
+    """A host in a check of services.yaml."""
     named = word.lower().rstrip(".") in rules.hosts()
     return "" if named else f"{word!r} is not a host of services.yaml"
 
 
 def dig_argument(word: str, rules: CommandPolicy) -> str:
-    """What dig is asked: a host, a type of record, the address of a server, or how to answer."""
+    """An argument of dig: a host, a record type, the address of a server, or an output option."""
     if word.startswith("@"):
         server = word[1:].lower()
         fine = server in rules.hosts() or server in _RESOLVERS or _is_local(server)
@@ -126,7 +126,7 @@ def dig_argument(word: str, rules: CommandPolicy) -> str:
 
 
 def url(word: str, rules: CommandPolicy) -> str:
-    """A plain URL of a host and port that a check of services.yaml names."""
+    """A plain URL of a host and port in a check of services.yaml."""
     read = _URL.fullmatch(word)
     if not read:
         return f"{word!r} is not a plain http or https URL"
@@ -137,14 +137,14 @@ def url(word: str, rules: CommandPolicy) -> str:
 
 
 def curl_format(word: str, rules: CommandPolicy) -> str:
-    """What curl says at its end: text and %{variables}; it could write a file."""
+    """The output format of curl: text and %{variables}; other formats could write a file."""
     del rules
     fine = len(word) <= _TEXT_CHARACTERS and _CURL_FORMAT.fullmatch(word)
     return "" if fine else f"{word!r} may contain only text and %{{variables}}"
 
 
 def fields(word: str, rules: CommandPolicy) -> str:
-    """Fields of ps; the environment of a process is none of them."""
+    """Fields of ps, except the environment of a process."""
     del rules
     named = [each.partition("=")[0] for each in re.split("[, ]", word)]
     wrong = next((each for each in named if each not in _PS_FIELDS.split()), None)
@@ -152,7 +152,7 @@ def fields(word: str, rules: CommandPolicy) -> str:
 
 
 def resource(word: str, rules: CommandPolicy) -> str:
-    """What kubectl looks at; secrets are not for a session."""
+    """A resource of kubectl; sessions may not read secrets."""
     del rules
     if not _RESOURCE.fullmatch(word):
         return f"{word!r} is not a resource"
@@ -201,10 +201,11 @@ KINDS: Final[Mapping[str, WordKind]] = {
 
 
 def _is_literal_address(name: str) -> bool:
-    """Whether a word is an address in which no words can be hidden.
+    """Whether a word is an address that cannot carry hidden text.
 
     An address with a scope (`fe80::1%words`) is a name to a resolver. A public IPv6 address has
-    room for eight bytes and more that its owner reads; that of a service is a host of its check.
+    room for eight bytes or more that its owner can read; the address of a service is a host of its
+    check.
     """
     address = _address(name)
     return address is not None and (address.version == 4 or _is_local(name))

@@ -1,7 +1,7 @@
-"""One simple command, read strictly into its words; whatever a shell would act upon is refused.
+"""Strict parsing of one simple command into words; other shell syntax is refused.
 
-Quotes and backslashes are understood. No shell ever sees the line: what is
-unclear here might mean something else to the next reader of it.
+Quotes and backslashes are parsed. No shell ever sees the line: an ambiguous line might mean
+something else to the next parser.
 """
 
 import re
@@ -27,7 +27,7 @@ _WHY: Final = {
 _IN_DOUBLE: Final = frozenset("$`!")
 _ESCAPES_IN_DOUBLE: Final = frozenset('"\\$`')
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and signs that show nothing."""
+"""Invisible letters and signs."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
 _PROGRAM: Final = re.compile(r"/?[A-Za-z0-9_.+/-]+")
 
@@ -41,7 +41,7 @@ class CommandWords:
 
 @dataclass(frozen=True, slots=True)
 class UnclearCommand:
-    """A line that is not taken, and why."""
+    """A line that is not accepted, and the reason."""
 
     why: str
 
@@ -86,7 +86,7 @@ def _is_visible(char: str) -> bool:
 
 
 class _Reader:
-    """Walks along a line, from word to word."""
+    """Splits a line into words."""
 
     def __init__(self, line: str) -> None:
         self._line = line

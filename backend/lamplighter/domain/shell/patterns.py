@@ -12,13 +12,13 @@ ANY: Final = "*"
 REST: Final = "**"
 
 Pattern = tuple[str, ...]
-"""A program and its words: `*` is some characters of a word, `**` at the end the rest of them."""
+"""A program and its words: `*` matches characters of a word, a final `**` the remaining words."""
 
 
 def matches(pattern: Pattern, argv: Sequence[str]) -> bool:
-    """Whether a command is one that a pattern allows.
+    """Whether a pattern allows a command.
 
-    No `*` takes what begins with a dash, or leads out of a directory.
+    No `*` matches a word that begins with a dash, or a path that leaves a directory.
     """
     if spelling.program_name(argv[0]) != spelling.program_name(pattern[0]):
         return False
@@ -31,9 +31,9 @@ def matches(pattern: Pattern, argv: Sequence[str]) -> bool:
 
 
 def star_paths(pattern: Pattern, argv: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
-    """Return which words have a star in a path, where it begins, and the directory before it.
+    """Return the words with a star in a path: position, start of the path, fixed directory.
 
-    A word that is a star alone may be a path too: it may lead anywhere.
+    A word that is only a star may also be a path, which may lead anywhere.
     """
     paths = []
     for index, (word, argument) in enumerate(zip(pattern, argv, strict=False)):
@@ -53,7 +53,7 @@ def is_wide(pattern: Pattern) -> bool:
 
 
 def pattern_problem(pattern: Pattern) -> str:
-    """Say why a pattern is not taken; empty when it is."""
+    """Return why a pattern is not accepted; empty if it is."""
     program = pattern[0]
     if ANY in program:
         return "the program name may not contain *"
@@ -77,6 +77,6 @@ def _matches_word(pattern: str, word: str) -> bool:
 
 @lru_cache(maxsize=1000)
 def _compile(pattern: str) -> re.Pattern[str]:
-    """A star among other characters stays within one part of a path."""
+    """Compile the pattern of a word; a star among others stays within one part of a path."""
     one = ".+" if pattern == ANY else "[^/]*"
     return re.compile(one.join(map(re.escape, pattern.split(ANY))), re.DOTALL)

@@ -15,8 +15,8 @@ from lamplighter.domain.shell.forms import CommandRule, command_rule
 class ReadOnlyCommands:
     """The rules of all read-only commands, by the words of each.
 
-    `leading` options may precede the subcommand, `common` ones may also follow it;
-    both by program. `files` are the programs that open the files they are given.
+    `leading` options may precede the subcommand, `common` ones may also follow it; both by program.
+    `files` are the programs that open the files in their arguments.
     """
 
     rules: Mapping[str, CommandRule]
@@ -27,7 +27,7 @@ class ReadOnlyCommands:
 
 @cache
 def read_only_commands() -> ReadOnlyCommands:
-    """Return the read-only commands; the file is read once, when a command is first judged."""
+    """Return the read-only commands; the file is read once, when the first command is judged."""
     text = files(__package__).joinpath("read_only.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
     leading, common = read_rules(tables.pop("leading")), read_rules(tables.pop("common"))
@@ -48,6 +48,6 @@ def read_rules(*tables: Mapping[str, Any]) -> dict[str, CommandRule]:
 
 
 def _commands(key: str) -> Iterator[str]:
-    """Write out a key: `docker|podman ps, docker top` means three commands."""
+    """Yield the commands of a key: `docker|podman ps, docker top` means three commands."""
     for each in key.split(","):
         yield from map(" ".join, product(*(word.split("|") for word in each.split())))

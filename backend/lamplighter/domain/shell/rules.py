@@ -1,4 +1,4 @@
-"""What commands are judged by: the services that are declared, and what may be read."""
+"""The policy for commands: the declared services, and the readable paths."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -36,10 +36,9 @@ SAFE_FILES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CommandPolicy:
-    """What a command may look at, and what it may become.
+    """The services, directories and actions that a command may use.
 
-    `roots` are the directories whose files may be read, `hidden` what may not
-    be read although it lies under one.
+    `roots` are the directories whose files may be read, `hidden` the exceptions below them.
     """
 
     services: Services = field(default_factory=Services)
@@ -47,16 +46,16 @@ class CommandPolicy:
     hidden: tuple[str, ...] = ()
 
     def hosts(self) -> frozenset[str]:
-        """Return the names and addresses that the services are looked at by."""
+        """Return the names and addresses in the checks of services."""
         return LOCAL | {host for host, _ in self.places()}
 
     def places(self) -> frozenset[tuple[str, int]]:
-        """Return the hosts and ports that the services are looked at by."""
+        """Return the hosts and ports in the checks of services."""
         checks = (check for service in self.services for check in service.checks)
         return frozenset(place for check in checks for place in _endpoints(check))
 
     def path_problem(self, path: str) -> str:
-        """Say why a path may not be read; empty when it may, as far as its words tell."""
+        """Return why a path may not be read; empty if it may, judged by the text alone."""
         if path in SAFE_FILES:
             return ""
         if not path.startswith("/"):

@@ -1,16 +1,16 @@
-"""How commands are spelled: when two of them are one action, however each is written."""
+"""Normalized spelling of commands, to compare two spellings of one action."""
 
 from collections.abc import Sequence
 from typing import Final
 
 TRUSTED: Final = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
-"""Where programs are looked for, and nowhere else."""
+"""The only directories in which programs are searched."""
 
 _VERBS: Final = frozenset({"start", "stop", "restart", "reload", "kill", "rm"})
 
 
 def normalize_command(words: Sequence[str]) -> tuple[str, ...]:
-    """Return a command in the one spelling that commands are compared in."""
+    """Return a command in normalized spelling for comparison."""
     rest = list(words)
     if rest[0] == "sudo" and len(rest) > 1:
         rest = _without_sudo(rest)
@@ -25,13 +25,13 @@ def normalize_command(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def program_name(word: str) -> str:
-    """Return a program's name without the directory, where that is one of the trusted."""
+    """Return a program's name, without a trusted directory."""
     directory, _, name = word.rpartition("/")
     return name if directory in TRUSTED else word
 
 
 def contains_words(words: Sequence[str], expected: Sequence[str]) -> bool:
-    """Whether a command holds another one's words in their order, in whatever wrapping."""
+    """Whether a command contains all words of another one, inside any wrapper."""
     parts = (program_name(part) for word in words for part in word.split())
     return all(any(part == each for part in parts) for each in expected)
 
@@ -44,7 +44,7 @@ def _without_sudo(words: list[str]) -> list[str]:
 
 
 def _normalize_unit(argv: list[str]) -> tuple[str, ...]:
-    """Return a request for a unit in systemctl's form: `service x restart` counts too."""
+    """Return a command for a unit in systemctl's form: `service x restart` counts too."""
     if argv[0] == "service" and len(argv) == 3:
         argv = ["systemctl", argv[2], argv[1]]
     if argv[0] == "systemctl" and len(argv) > 2 and argv[1] in _VERBS:

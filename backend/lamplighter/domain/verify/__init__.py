@@ -1,1 +1,1 @@
-"""Verification: which claims a text makes, and what the answers of the sources mean."""
+"""Verification: the claims of a text, and the meaning of the sources' answers."""

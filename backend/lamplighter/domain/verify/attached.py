@@ -18,8 +18,8 @@ COMMAND_CHARS: Final = 1_000
 class MemoryCheck:
     """One attached check; `cadence` is in seconds, `next_at` is when it is due.
 
-    It has a service and a check, or a command. `state` is passed, failed, unknown or, before
-    the first time, waiting; `detail` says what it showed.
+    It has a service and a check, or a command. `state` is passed, failed, unknown or, before the
+    first run, waiting; `detail` is the last result as text.
     """
 
     id: Annotated[int, Field(constant=True)]
@@ -36,7 +36,7 @@ class MemoryCheck:
 
     @property
     def source(self) -> str:
-        """Return what it asks, in words."""
+        """Return the source of its result, as text."""
         if self.command is not None:
             return f"command {self.command}"
         return f"check {self.check} of {self.service}"
@@ -45,7 +45,7 @@ class MemoryCheck:
 def validate_attachment(
     service: str | None, check: str | None, command: str | None, cadence: float
 ) -> None:
-    """Raise Invalid unless this is one check or one command with a possible cadence."""
+    """Raise Invalid unless there is exactly one check or command, with a valid cadence."""
     wrong: list[InvalidField] = []
     if bool(command) == bool(service or check):
         wrong.append(InvalidField("check", "needs a service and a check, or a command"))

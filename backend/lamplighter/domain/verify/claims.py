@@ -1,7 +1,7 @@
-"""Claims: what a text states about the present that a source can confirm or refute.
+"""Claims: statements of a text about the present that a source can confirm or refute.
 
-Rules of words, no model. A sentence that is negated, past, hypothetical or a question makes no
-claim; a rule that is in doubt stays silent, so that nothing is tested which was not stated.
+Keyword rules, no model. A sentence that is negated, past, hypothetical or a question makes no
+claim; a doubtful rule does not match, which avoids tests of claims that the text does not make.
 """
 
 import re
@@ -18,7 +18,7 @@ MAX_PORT: Final = 65_535
 
 
 class ClaimKind(StrEnum):
-    """What a claim is about."""
+    """The subject of a claim."""
 
     PATH = "path"
     DIRECTORY = "directory"
@@ -39,9 +39,9 @@ class ClaimKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextClaim:
-    """One claim: `subject` is what it is about, `value` what it states; `text` quotes it.
+    """One claim about `subject`: `value` is the stated value; `text` quotes the claim.
 
-    `firm` states that the value is the only one, so that another one refutes the claim.
+    `firm` marks the value as the only one: any other value refutes the claim.
     """
 
     kind: ClaimKind
@@ -52,13 +52,13 @@ class TextClaim:
 
     @property
     def name(self) -> str:
-        """Return the claim in words, the same for the same claim."""
+        """Return the claim as text; equal for equal claims."""
         return f"{self.kind}: {' '.join(filter(None, (self.subject, self.value)))}"
 
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A part of a text with the claims in it; `rest` says that it states more than these."""
+    """A part of a text with its claims; `rest` is whether the part states more than these."""
 
     text: str
     claims: tuple[TextClaim, ...] = ()
@@ -81,7 +81,7 @@ _DOUBT: Final = re.compile(
     r"|n['\u2019]t\b|\?|<[a-z][\w-]*>|\$\{?\w+\}?/|\*",
     re.IGNORECASE,
 )
-"""Words that make a sentence no plain statement about the present."""
+"""Words after which a sentence is no plain statement about the present."""
 _WEB: Final = re.compile(
     r"\b(?:endpoint|route|url|uri|GET|POST|PUT|PATCH|DELETE|HEAD|request|api|proxy|proxies)\b"
 )
@@ -188,7 +188,7 @@ _NO_NAMES: Final = frozenset(("version", "python", "the", "a", "an", "is", "at",
 
 
 def clauses(text: str, *, service: str | None = None) -> tuple[TextPart, ...]:
-    """Return the parts of a text with their claims; `service` is what the text is about."""
+    """Return the parts of a text with their claims; `service` is the subject of the text."""
     body = _FENCE.sub(" ", text[:SCANNED_CHARS])
     parts: list[TextPart] = []
     left = MAX_CLAIMS
@@ -297,14 +297,14 @@ _RULES: Final[tuple[Callable[[str, str | None], Iterator[TextClaim]], ...]] = (
 
 
 def _subject(word: str | None, service: str | None) -> str:
-    """Return the service that a sentence is about; a pronoun means that of the memory."""
+    """Return the service that a sentence is about; a pronoun means the memory's service."""
     if word is None or word.lower() in _SUBJECTS:
         return service or ""
     return word
 
 
 def _states_more(part: str, claims: tuple[TextClaim, ...]) -> bool:
-    """Whether a part has figures that none of its claims contains: these are not tested."""
+    """Whether a part has figures that none of its claims contains, which are not tested."""
     covered = " ".join(f"{each.subject} {each.value}" for each in claims)
     return any(
         match[0].strip(" .,").rstrip(".,") not in covered

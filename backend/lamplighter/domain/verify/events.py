@@ -1,4 +1,4 @@
-"""Events that make memories worth another test: a deployment, or a changed configuration."""
+"""Events after which memories are tested again: a deployment, or a configuration change."""
 
 import re
 from typing import Final
@@ -14,9 +14,9 @@ _PACKAGES: Final = re.compile(
 
 
 def changed_names(text: str) -> tuple[str, ...] | None:
-    """Return the files and packages that a deployment or change of configuration names.
+    """Return the files and packages that a report of a deployment or configuration change names.
 
-    None for any other event; empty where it names nothing but its service.
+    None for any other event; empty if the text names only its service.
     """
     text = text[:SCANNED_CHARS]
     if not reports_change(text):

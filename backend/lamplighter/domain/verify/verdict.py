@@ -1,4 +1,4 @@
-"""Verdicts: what the answers of the sources mean for a memory."""
+"""Verdicts: the effect of the sources' answers on a memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +11,14 @@ from lamplighter.domain.text import one_line, shorten
 from lamplighter.domain.verify.claims import TextClaim, TextPart
 
 VERIFIED_CONFIDENCE: Final = 0.9
-"""The least confidence of verified knowledge (four-tier-memory-schema)."""
+"""The minimum confidence of verified knowledge (four-tier-memory-schema)."""
 VERIFIED: Final = "verified"
-"""The cause in the history of a memory that passed."""
+"""The cause of a passed verification in a memory's history."""
 EVIDENCE_CHARS: Final = 300
 
 
 class AnswerState(StrEnum):
-    """What a source says of a claim."""
+    """The answer of a source about a claim."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
@@ -28,7 +28,7 @@ class AnswerState(StrEnum):
 class VerdictState(StrEnum):
     """The outcome for a memory.
 
-    `partial`: what could be tested is confirmed, but the text states more than that.
+    `partial`: all tested claims are confirmed, but the text states more.
     """
 
     PASSED = "passed"
@@ -39,7 +39,7 @@ class VerdictState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a source says of one claim: the source, and its evidence in words."""
+    """The answer of a source about one claim: the source, and its evidence as text."""
 
     state: AnswerState
     source: str
@@ -54,7 +54,7 @@ class ClaimFinding:
     answer: Answer
 
     def as_json(self) -> dict[str, str]:
-        """Return the claim, what the source says of it, and the evidence, as texts."""
+        """Return the claim, the answer of the source, and the evidence, as texts."""
         return {
             "claim": self.claim.name,
             "state": self.answer.state.value,
@@ -73,7 +73,7 @@ class Verdict:
 
     @property
     def evidence(self) -> str:
-        """Return what was confirmed, in one line."""
+        """Return the confirmed evidence, on one line."""
         return "; ".join(
             evidence(each) for each in self.findings if each.answer.state is AnswerState.CONFIRMED
         )
@@ -83,7 +83,7 @@ NO_ANSWER: Final = Answer(AnswerState.UNKNOWN, "", "no source answers this")
 
 
 def evidence(finding: ClaimFinding) -> str:
-    """Return the evidence of a claim in one line: the source, and what it shows."""
+    """Return the evidence of a claim on one line: the source, and its result."""
     text = f"{finding.answer.source}: {finding.answer.detail}"
     return shorten(one_line(text), EVIDENCE_CHARS)
 
@@ -91,7 +91,7 @@ def evidence(finding: ClaimFinding) -> str:
 def evaluate(parts: Sequence[TextPart], answers: Mapping[TextClaim, Answer]) -> Verdict:
     """Judge a text by the answers to its claims.
 
-    One refuted claim fails it. It passes when each of its parts has a confirmed claim, no claim
+    One refuted claim fails it. The text passes if each of its parts has a confirmed claim, no claim
     is unanswered, and no part states a figure that was not tested.
     """
     claims = dict.fromkeys(claim for part in parts for claim in part.claims)
@@ -111,10 +111,10 @@ def evaluate(parts: Sequence[TextPart], answers: Mapping[TextClaim, Answer]) -> 
 
 
 def mark_verified(memory: Memory, *, now: datetime) -> Memory:
-    """Return a memory that passed.
+    """Return a memory that passed verification.
 
-    Knowledge is trusted, at least at 0.9, and distilled where it was extracted. The confidence
-    of an operational memory moves by SPEC-0015 alone: its age is counted from now.
+    Knowledge is trusted, at least at 0.9, and distilled if it was extracted. The confidence of an
+    operational memory changes by SPEC-0015 alone: its age restarts now.
     """
     refreshed = replace(
         memory, verified_at=now, updated_at=now, decayed_weeks=0, version=memory.version + 1

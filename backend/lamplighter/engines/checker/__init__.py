@@ -29,10 +29,10 @@ class CheckOrder(msgspec.Struct, frozen=True):
 class CheckReport(msgspec.Struct, frozen=True):
     """The outcome of a check.
 
-    `began` is by the same clock as `due`. `failed` are attempts, `answered` says whether the
-    service answered at all; None where the check cannot tell. `starved` says that the process
-    itself had no processor time for so long that a failure says nothing of the service. `error`
-    says why the check could not run at all.
+    `began` is by the same clock as `due`. `failed` are attempts, `answered` states whether the
+    service answered at all; None if the check cannot tell. `starved` states that the process itself
+    had no processor time for too long to blame the service for a failure. `error` is the reason why
+    the check could not run at all.
     """
 
     id: int

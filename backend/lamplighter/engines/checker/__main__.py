@@ -49,9 +49,9 @@ class StallWatch:
 
 
 class HttpLoading:
-    """Loads what HTTP checks need with the first of them; many homes on small machines have none.
+    """Loads the modules of HTTP checks at the first one; many homes on small machines have none.
 
-    In a thread: a check of another kind meanwhile must not take longer for that.
+    Loading runs in a thread: it must not delay a check of another kind.
     """
 
     def __init__(self) -> None:

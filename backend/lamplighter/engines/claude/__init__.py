@@ -1,4 +1,4 @@
-"""The `claude` engine: the Claude Code CLI, with our tools and none of its own."""
+"""The `claude` engine: the Claude Code CLI, with Lamplighter's tools and none of its own."""
 
 import json
 import os
@@ -15,10 +15,10 @@ SERVER: Final = "lamplighter"
 ARGUMENT_BYTES: Final = 100 * 1024
 SESSIONS: Final = uuid.UUID("6c616d70-6c69-5768-8465-722073657373")
 TASK_HEADING: Final = "This session's task:\n\n"
-"""What every message begins with: the CLI takes one that begins with `/` for a command."""
+"""The first line of every message: the CLI takes a message that begins with `/` for a command."""
 
 TOOL_MS: Final = 24 * 3_600_000
-"""How long the CLI waits for a tool: by itself one minute, less than a person takes to say yes."""
+"""How long the CLI waits for a tool. Its default of one minute is too short for an approval."""
 
 SYSTEM: Final = "system.md"
 APPENDED: Final = "appended.md"
@@ -30,30 +30,30 @@ NO_KEY: Final = (
 
 
 class ClaudeEngine:
-    """Runs each session in a Claude CLI of its own, in an environment of its own."""
+    """Runs each session in a separate Claude CLI with a separate environment."""
 
     name = NAME
     traits: frozenset[Trait] = frozenset({Trait.MODEL, Trait.TOOLS, Trait.MCP})
 
     def __init__(self, path: str = "", environ: Mapping[str, str] = os.environ) -> None:
-        """`path` is the CLI's, where it is not to be looked for."""
+        """`path` is the path of the CLI, if it is configured."""
         self._path = path
         self._environ = environ
 
     def probe(self) -> str | None:
-        """Say why the CLI cannot run: not found, too old, does not start, has no key."""
+        """Return why the CLI cannot run: not found, too old, does not start, or has no key."""
         found = binary.find_binary(self._path, self._environ)
         if isinstance(found, str):
             return found
         return None if environment.has_key(self._environ) else NO_KEY
 
     def installed(self) -> InstalledProgram | None:
-        """Return where the CLI is and which version, where there is one that can be run."""
+        """Return the path and version of the CLI, if a usable one exists."""
         found = binary.find_binary(self._path, self._environ)
         return None if isinstance(found, str) else found
 
     def command(self, task: EngineInput) -> Command:
-        """Return the CLI's command for a session: no tool but ours, nothing left behind."""
+        """Return the CLI's command for a session: only Lamplighter's tools, no remaining files."""
         found = self.installed()
         files = {SYSTEM: task.system.encode(), SERVERS: _servers(task)}
         argv = [
@@ -96,7 +96,7 @@ def _limit_arguments(task: EngineInput) -> list[str]:
 
 
 def _fits_argument(text: str) -> bool:
-    """Whether a text may be one word of a command: Linux takes 128 KiB, and no NUL."""
+    """Whether a text fits into an argument of a command: Linux takes 128 KiB, and no NUL."""
     return 0 < len(text.encode()) <= ARGUMENT_BYTES and "\0" not in text
 
 

@@ -1,4 +1,4 @@
-"""The Claude CLI on this machine: where it is, which version, and what is wrong with it."""
+"""The Claude CLI on this machine: its path, its version, and its problems."""
 
 import importlib.util
 import os
@@ -26,7 +26,7 @@ _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 def find_binary(path: str, environ: Mapping[str, str]) -> InstalledProgram | str:
-    """Return the CLI that is set, on PATH or brought by the extra; else why there is none."""
+    """Return the CLI that is configured, on PATH or part of the extra; else why there is none."""
     place = _configured(path, environ) if path else _anywhere(environ)
     if place is None:
         if path:
@@ -64,7 +64,7 @@ class _VersionCache:
         self._told: dict[str, tuple[tuple[int, int], float, InstalledProgram | str]] = {}
 
     def once(self, place: str, stamp: tuple[int, int]) -> InstalledProgram | str:
-        """Return what a CLI tells, and ask it only where that is not known."""
+        """Return the version of a CLI; the CLI is run only if its version is not cached."""
         kept = self._told.get(place)
         if kept is not None and kept[0] == stamp:
             _, at, version = kept

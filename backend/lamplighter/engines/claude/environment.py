@@ -1,4 +1,4 @@
-"""The environment of a Claude CLI: what it needs to reach its model, and nothing else of ours."""
+"""The environment of a Claude CLI: the access to its model, and no other setting of Lamplighter."""
 
 import os
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _FOUNDRY: Final = (
     *("ANTHROPIC_FOUNDRY_BASE_URL", "ANTHROPIC_FOUNDRY_API_KEY"),
 )
 PASSED_ON: Final = (*_MACHINE, *_NETWORK, *_MODEL, *_BEDROCK, *_VERTEX, *_FOUNDRY)
-"""What of our environment a session gets. All else, our own settings too, it does not see."""
+"""The variables that a session inherits. It sees no others, and no settings of Lamplighter."""
 
 KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 PROVIDERS: Final = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
@@ -58,8 +58,8 @@ def has_key(environ: Mapping[str, str]) -> bool:
 def session_environment(environ: Mapping[str, str], scratch: str, *, tier: int) -> dict[str, str]:
     """Return the environment of a session whose home is its scratch directory.
 
-    A round of tier 1 does not think unless MAX_THINKING_TOKENS says otherwise: by itself the
-    CLI lets it think with 31,999 tokens.
+    A round of tier 1 does not think unless MAX_THINKING_TOKENS is set: the CLI's default is 31,999
+    tokens.
     """
     passed = {name: environ[name] for name in PASSED_ON if environ.get(name, "")}
     return {
@@ -77,12 +77,12 @@ def session_environment(environ: Mapping[str, str], scratch: str, *, tier: int) 
 
 
 def version_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what is enough to ask the CLI for its version."""
+    """Return the minimal environment for reading the CLI's version."""
     return {name: environ[name] for name in _MACHINE if name in environ} | SWITCHES
 
 
 def _home_files(environ: Mapping[str, str]) -> dict[str, str]:
-    """Name the files that a provider looks for in the home, which is another in a session."""
+    """Return the files that a provider reads from the home directory, which a session replaces."""
     home = environ.get("HOME", "")
     files = {
         "AWS_SHARED_CREDENTIALS_FILE": (".aws", "credentials"),

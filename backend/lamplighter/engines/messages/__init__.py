@@ -28,10 +28,10 @@ NO_KEY: Final = (
 
 
 class MessagesEngine:
-    """Lets a model think, turn by turn, in a process of its own.
+    """Runs a model turn by turn, in a process of its own.
 
-    `own` are an operator's prices, which go before the published ones; `answers` bound one
-    answer at each tier.
+    `own` are an operator's prices, which override the published ones; `answers` limit an answer at
+    each tier.
     """
 
     name = NAME
@@ -49,7 +49,7 @@ class MessagesEngine:
         self._answers = answers
 
     def probe(self) -> str | None:
-        """Say that there is no way to a model."""
+        """Return why the model cannot be reached: no key and no endpoint."""
         return None if any(self._environ.get(name, "").strip() for name in KEYS) else NO_KEY
 
     def command(self, task: EngineInput) -> Command:

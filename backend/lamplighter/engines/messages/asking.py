@@ -14,7 +14,7 @@ INPUT_TOO_LONG: Final = "The tool's input is too long. The tool was not used."
 
 @dataclass(frozen=True, slots=True)
 class GateClient:
-    """The socket by which a session asks."""
+    """The client for the gate's socket of a session."""
 
     path: str
 
@@ -38,7 +38,7 @@ class GateClient:
         return await self._answer({"context": {"query": query}})
 
     async def use(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Use a tool; an answer that does not come is an error in words."""
+        """Use a tool; a missing answer becomes an error text."""
         return await self._answer({"tool": name, "input": dict(arguments)})
 
     async def _answer(self, question: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""An answer as it is put together from the events of a stream. Pure: events in, an answer out.
+"""An answer, assembled from the events of a stream. Pure: events in, an answer out.
 
-What is no such event raises ValueError, TypeError, KeyError or AttributeError.
+Invalid events raise ValueError, TypeError, KeyError or AttributeError.
 """
 
 import json
@@ -28,7 +28,7 @@ DELTA_FIELDS: Final = {
 
 @dataclass(slots=True)
 class Assembly:
-    """One answer: its blocks as far as they came, why it stopped, and what it used."""
+    """An answer: its blocks as far as received, the reason of its end, and its token usage."""
 
     ended: bool = False
     stop: str = ""
@@ -38,12 +38,12 @@ class Assembly:
 
     @property
     def received(self) -> bool:
-        """Whether anything of the answer itself came, not only its frame."""
+        """Whether any content of the answer was received, not only its frame."""
         begun = (each.get("text") or each.get("data") for each in self._blocks.values())
         return bool(self._pieces) or any(begun)
 
     def take(self, event: Mapping[str, Any]) -> str:
-        """Take the next event in; return the text that came with it."""
+        """Add the next event; return its text."""
         match event["type"]:
             case "message_start":
                 self._used.update(event["message"].get("usage") or {})
@@ -72,7 +72,7 @@ class Assembly:
 
     @property
     def blocks(self) -> list[dict[str, Any]]:
-        """The blocks that may be sent back; raises ValueError for what a tool cannot be given."""
+        """The blocks that may be sent back; raises ValueError for an invalid tool input."""
         return [
             self._whole(index, block)
             for index, block in sorted(self._blocks.items())
@@ -91,7 +91,7 @@ class Assembly:
         return result
 
     def _input(self, index: int, value: Any) -> dict[str, Any]:
-        """Return what a tool is given; of an answer that was cut off it is not used at all."""
+        """Return the input of a tool; an empty input if the answer was cut off."""
         written = "".join(self._pieces.get((index, "partial_json"), ()))
         try:
             arguments = json.loads(written) if written.strip() else value or {}

@@ -27,11 +27,11 @@ class Checkpoint(
 ):
     """The progress of a session.
 
-    `answers` are those of tools that its last message uses, as far as they came, and
-    `under_way` is the use that was begun and has none yet. `printed` counts the lines
-    that were printed before `unprinted`, which are the ones to print next. `injected` is
-    what was injected last, `scale` corrects our estimate of tokens. `chain`,
-    `handoffs` and `approvals` say what it stands in and what waits because of it.
+    `answers` are the received answers to the tool uses of its last message, and `under_way` is the
+    use that was begun and has no answer yet. `printed` counts the lines that were printed before
+    `unprinted`, the next lines to print. `injected` is the last injected text, `scale` corrects the
+    estimate of tokens. `chain`, `handoffs` and `approvals` are its chain and the sessions and
+    requests that wait.
     """
 
     session: int

@@ -1,4 +1,4 @@
-"""An answer cut off at its limit: the part that is kept, and how it continues. Pure."""
+"""An answer cut off at its limit: the part that is used, and how it continues. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _PARTIAL_MARKER: Final = re.compile(r"\[[A-Z]*$|" + _MARKER.pattern)
 
 
 def complete_part(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return of an answer that was cut off what is whole: no half marker, no half tool use."""
+    """Return the complete part of an answer that was cut off: no half marker, no half tool use."""
     if not blocks:
         return []
     *before, last = blocks

@@ -11,7 +11,7 @@ Line = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionUsage:
-    """What a session has used up to now; a cost of None is not known."""
+    """The usage of a session up to now; a cost of None is unknown."""
 
     turns: int
     usage: Usage
@@ -20,7 +20,7 @@ class SessionUsage:
 
 
 def init_line(model: str, tools: Sequence[str], *, reached: bool) -> Line:
-    """Return the first line of a session; `reached` says whether its tools are."""
+    """Return the first line of a session; `reached` states whether its tools are available."""
     return {
         "type": "system",
         "subtype": "init",
@@ -37,7 +37,7 @@ def resume_line(times: int, turns: int) -> Line:
 
 
 def retry_line(attempt: int, most: int, seconds: float, status: int | None, kind: str) -> Line:
-    """Return the line that says that the model did not answer and is asked again."""
+    """Return the line for a repeated request to a model that did not answer."""
     return {
         "type": "system",
         "subtype": "api_retry",
@@ -50,12 +50,12 @@ def retry_line(attempt: int, most: int, seconds: float, status: int | None, kind
 
 
 def cut_line(words: str) -> Line:
-    """Return the line that says that a marker was cut off at the token limit, and is not kept."""
+    """Return the line for a marker that was cut off at the token limit, and is dropped."""
     return {"type": "system", "subtype": "cut_off", "text": words}
 
 
 def usage_line(used: SessionUsage) -> Line:
-    """Return what the session has used up to now."""
+    """Return the line with the usage of the session up to now."""
     return {"type": "system", "subtype": "spent", **_usage_fields(used)}
 
 
@@ -72,13 +72,13 @@ def block_line(content: Mapping[str, Any], model: str) -> Line:
 
 
 def partial_line(text: str) -> Line:
-    """Return the line of text that came of an answer that is not whole yet."""
+    """Return the line for the text of an incomplete answer."""
     delta = {"type": "text_delta", "text": text}
     return {"type": "stream_event", "event": {"type": "content_block_delta", "delta": delta}}
 
 
 def tool_result_line(answer: Mapping[str, Any], values: Mapping[str, Any] | None) -> Line:
-    """Return the line that says what a tool answered, in words and as values."""
+    """Return the line for the answer of a tool, as text and as values."""
     return {
         "type": "user",
         "message": {"role": "user", "content": [answer]},
@@ -88,7 +88,7 @@ def tool_result_line(answer: Mapping[str, Any], values: Mapping[str, Any] | None
 
 
 def result_line(text: str, stop: str, used: SessionUsage) -> Line:
-    """Return the last line of a session that came to its end by itself."""
+    """Return the last line of a session that ended by itself."""
     return {
         "type": "result",
         "subtype": "success",
@@ -110,7 +110,7 @@ def error_line(
     status: int | None = None,
     api_error: str | None = None,
 ) -> Line:
-    """Return the last line of a session that could not come to its end."""
+    """Return the last line of a session that failed."""
     return {
         "type": "result",
         "subtype": subtype,

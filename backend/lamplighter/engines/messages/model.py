@@ -41,7 +41,7 @@ STATUS: Final = {
     "api_error": 500,
     "overloaded_error": 529,
 }
-"""What an error in the midst of a stream would have been as an answer."""
+"""The status of an error in the middle of a stream, as if it had been the answer."""
 EVENTS: Final = "text/event-stream"
 CACHE_MARK: Final = {"type": "ephemeral"}
 
@@ -51,7 +51,7 @@ OnText = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered: its blocks, why it stopped, and what that used."""
+    """A model's answer: its blocks, the reason of its end, and its usage."""
 
     blocks: list[dict[str, Any]]
     stop: str
@@ -60,9 +60,9 @@ class Reply:
 
 @dataclass(slots=True)
 class Model:
-    """One model behind an endpoint of the Messages API.
+    """A model behind an endpoint of the Messages API.
 
-    `environ` says where that is and what lets us in.
+    `environ` has the address of the endpoint and the credentials.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Model:
         messages: Sequence[Mapping[str, Any]],
         on_text: OnText = lambda _: None,
     ) -> Reply:
-        """Send one request and read its answer as it comes; raises Failed."""
+        """Send a request and read its answer as a stream; raises Failed."""
         import anthropic
         import httpx2
 
@@ -111,7 +111,7 @@ class Model:
             raise RequestFailed(None, message, answer=assembly) from error
 
     async def _read(self, body: dict[str, Any], assembly: Assembly, on_text: OnText) -> None:
-        """Take the events of one answer in, and let their text be heard."""
+        """Read the events of an answer, and pass on their text."""
         import anthropic
 
         streaming = self._connected().messages.with_streaming_response
@@ -138,12 +138,12 @@ class Model:
         await asyncio.to_thread(self._connected)
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._client is not None:
             await self._client.close()
 
     def _connected(self) -> "AsyncAnthropic":
-        """Return the client; it takes a second to load, so it comes with the first request."""
+        """Return the client; it is loaded at the first request, because that takes a second."""
         if self._client is None:
             import anthropic
             import httpx2
@@ -166,7 +166,7 @@ class Model:
 
 
 async def _limit_response(response: "Response") -> None:
-    """Let no answer fill our memory, as it comes or unpacked."""
+    """Limit the size of an answer, compressed and decompressed."""
     import httpx2
 
     if response.headers.get("content-encoding", "identity") != "identity":
@@ -199,7 +199,7 @@ def with_cache_mark(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 @contextmanager
 def _reject_invalid() -> Iterator[None]:
-    """Raise Failed for what is no answer of the API, whatever else it is."""
+    """Raise Failed for a response that is not an answer of the API."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:

@@ -8,12 +8,12 @@ import msgspec
 from lamplighter.domain.sessions.cost import Price
 
 MIN_THINKING: Final = 1_024
-"""The API takes no smaller number of tokens to think with."""
+"""The API's minimum of tokens for thinking."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerLimits:
-    """How long one answer may be and may take, and with how many tokens the model may think."""
+    """The limits of an answer: its length, its time, and the model's tokens for thinking."""
 
     tokens: int = 4_096
     seconds: float = 240.0
@@ -21,7 +21,7 @@ class AnswerLimits:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What of it goes into a request; what is thought comes on top of the answer."""
+        """Return the parameters of a request; thinking tokens are added to those of the answer."""
         if not self.thinking:
             return {"max_tokens": self.tokens}
         budget = max(MIN_THINKING, self.thinking)
@@ -31,10 +31,10 @@ class AnswerLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagesRequest:
-    """What a session is asked, by which model, and how far it may go.
+    """The request of a session, its model, and its limits.
 
-    `max_turns` 0 and a budget of None are no limits. `resumed` says how often it
-    went on after a crash, `printed` how many lines it had printed until then.
+    `max_turns` 0 and a budget of None are no limits. `resumed` counts how often the session was
+    resumed after a crash, `printed` the lines that it had printed by then.
     """
 
     session: int
@@ -53,5 +53,5 @@ class MessagesRequest:
 
 
 def read(raw: bytes) -> MessagesRequest:
-    """Return the request that these bytes are; ValueError says what is wrong with them."""
+    """Parse a request; ValueError describes the error."""
     return msgspec.json.decode(raw, type=MessagesRequest)

@@ -1,4 +1,4 @@
-"""When a model does not answer: whether it is asked again, and after how long. Pure."""
+"""When a model does not answer: whether and when to repeat the request. Pure."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -23,10 +23,10 @@ KINDS: Final = {
 
 @dataclass(eq=False)
 class RequestFailed(Exception):
-    """A request that has no answer: its HTTP status (None: none came), and what was said.
+    """A request without an answer: its HTTP status (None: no response), and the error text.
 
-    `after` is how many seconds the server asked us to wait, `answer` what came of an answer
-    before it broke off.
+    `after` is the delay in seconds that the server requested, `answer` the part of an answer that
+    was received.
     """
 
     status: int | None
@@ -36,7 +36,7 @@ class RequestFailed(Exception):
 
     @property
     def kind(self) -> str:
-        """The word for it in the stream."""
+        """The kind of the failure in the stream."""
         usual = "server_error" if (self.status or 0) >= SERVER_ERROR else "invalid_request"
         return KINDS.get(self.status, usual)
 
@@ -49,16 +49,16 @@ class RequestFailed(Exception):
 
     @property
     def too_long(self) -> bool:
-        """Whether it was refused because more was sent than the model takes."""
+        """Whether the request was refused because it exceeds the model's window."""
         said = self.message.lower()
         return self.status == 413 or (self.status == 400 and "too long" in said)
 
 
 def pause(attempt: int, failed: RequestFailed, chance: float) -> float | None:
-    """Return how long to wait before asking again; None: never.
+    """Return the delay before the next attempt; None: no further attempt.
 
-    It doubles each time, shortened by `chance` (0 to 1), so that many that failed
-    together do not ask together. What the server asks for goes before, within reason.
+    The delay doubles each time, reduced by `chance` (0 to 1) to spread many clients that failed
+    together. The server's requested delay has priority, within limits.
     """
     most = MAX_INCOMPLETE if failed.answer.received else MAX_RETRIES
     if attempt > most or not failed.passes:

@@ -1,4 +1,4 @@
-"""The turns of a session: ask the model, use its tools, until it has nothing more to do."""
+"""The turns of a session: query the model, use its tools, until it is done."""
 
 import asyncio
 import random
@@ -26,10 +26,10 @@ _KEY_ENDS: Final = "-----END "
 
 @dataclass(slots=True)
 class Live:
-    """Passes on whole lines of an answer while it comes, a few times a second at most.
+    """Passes on complete lines of an answer while it arrives, at most a few times a second.
 
-    A secret is masked line by line, so no line is written in two parts, and no private key
-    before its end.
+    Secrets are masked line by line: no line is written in two parts, and a private key only after
+    its end.
     """
 
     write: Callable[[str], None]
@@ -38,7 +38,7 @@ class Live:
     _last: float = field(default=float("-inf"))
 
     def take(self, text: str) -> None:
-        """Take more text in, and pass on what is whole of it."""
+        """Add text, and pass on its complete lines."""
         self._text += text
         if "\n" not in text or self.clock() - self._last < PAUSE_SECONDS:
             return
@@ -103,7 +103,7 @@ class TurnLoop:
         )
 
     async def _open(self) -> None:
-        """Begin, or go on where the checkpoint says: first with what was not yet printed."""
+        """Begin, or resume from the checkpoint: first print the unprinted lines."""
         state = self.state
         if self.request.resumed:
             self.began = monotonic() - state.duration_ms / 1000
@@ -124,7 +124,7 @@ class TurnLoop:
         self._emit([lines.init_line(self.request.model, names, reached=tools is not None)])
 
     def _enough(self) -> dict[str, Any] | None:
-        """Say which limit is reached; a turn is never begun beyond one."""
+        """Return the limit that is reached; no turn begins beyond a limit."""
         state, request = self.state, self.request
         if request.max_turns and state.turns >= request.max_turns:
             return {
@@ -145,7 +145,7 @@ class TurnLoop:
         }
 
     async def _turn(self) -> None:
-        """Ask the model once, with the current prompt in place of the previous one."""
+        """Query the model once, with the current prompt in place of the previous one."""
         state = self.state
         context = await self.gate.context(self.request.prompt[:QUERY_CHARS])
         if not context.get("is_error"):
@@ -157,7 +157,7 @@ class TurnLoop:
         self._take(await self._answer())
 
     async def _answer(self) -> Reply:
-        """Return the model's answer; raises Failed when there is none to be had."""
+        """Return the model's answer; raises Failed if there is none."""
         state = self.state
         for attempt in count(1):
             system = [each for each in (self.request.system, state.injected) if each]
@@ -235,10 +235,10 @@ class TurnLoop:
         return [self._last(lines.result_line(words, stop, self._used()))]
 
     async def _use_tools(self) -> None:
-        """Use the tools that the last message wants, one after another.
+        """Run the tool uses of the last message, one after another.
 
-        Which is under way is in the checkpoint before it begins: what it does may
-        not be done again after a crash.
+        The checkpoint stores each use before it begins: after a crash its effect may not be
+        repeated.
         """
         state = self.state
         answered = {each["tool_use_id"] for each in state.answers}
@@ -313,7 +313,7 @@ class TurnLoop:
         self._emit([self._last(line)])
 
     def _emit(self, printed: list[Line]) -> None:
-        """Print lines, each once: a checkpoint knows of them before they are printed."""
+        """Print lines, each once: the checkpoint stores them before they are printed."""
         self.state.unprinted = printed
         self.state.duration_ms = round((monotonic() - self.began) * 1000)
         checkpoint.save(self.state, self.directory)

@@ -1,7 +1,7 @@
-"""The working window: the messages that a model is sent, within its number of tokens.
+"""The working window: the messages that a model receives, within its token limit.
 
-Pure: messages in, messages out. They are cut only between exchanges: a message
-that uses tools and the answers of those tools stay or go together.
+Pure: messages in, messages out. They are trimmed only between exchanges: a message with tool uses
+and the answers of those tools are kept or dropped together.
 """
 
 import json
@@ -27,25 +27,25 @@ Message = Mapping[str, Any]
 
 
 def window_tokens(model: str) -> int:
-    """Return how many tokens a model may be sent; of a model we do not know, few."""
+    """Return the token limit of a model's input; a low one for an unknown model."""
     found = (size for name, size in WINDOWS.items() if model.startswith(name))
     return next(found, SMALL_WINDOW)
 
 
 def estimate(what: Any) -> int:
-    """Estimate the tokens of messages, or of whatever else goes into a request."""
+    """Estimate the tokens of messages, or of other parts of a request."""
     return ceil(len(json.dumps(what, ensure_ascii=False)) / CHARS_PER_TOKEN)
 
 
 def scale(requested: int, estimated: int) -> float:
-    """Return what an estimate has to be multiplied by, as the model's own count says."""
+    """Return the factor that corrects an estimate, by the model's own count."""
     return min(MAX_SCALE, max(MIN_SCALE, requested / max(1, estimated)))
 
 
 def trim_messages(messages: Sequence[Message], room: float) -> list[Message]:
-    """Leave the oldest out until the rest fits into `room` estimated tokens.
+    """Drop the oldest messages until the rest fits into `room` estimated tokens.
 
-    The last exchange is always kept, the first message where it fits.
+    The last exchange is always kept, the first message if it fits.
     """
     exchanges = _exchanges(messages)
     if not exchanges or estimate(list(messages)) <= room:
@@ -69,9 +69,9 @@ def trim_messages(messages: Sequence[Message], room: float) -> list[Message]:
 
 
 def _tool_digest(exchanges: Sequence[Sequence[Message]]) -> list[str]:
-    """Return a line for each used tool: its input, and how its answer begins.
+    """Return a line for each used tool: its input, and the beginning of its answer.
 
-    What an earlier digest told stays.
+    The text of an earlier digest is kept.
     """
     digest: list[str] = []
     for block in (

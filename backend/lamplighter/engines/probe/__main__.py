@@ -10,7 +10,7 @@ from lamplighter.engines.probe.lines import Output
 from lamplighter.engines.probe.text import harmless
 
 THREADS: Final = 64
-"""For name servers that do not answer: each holds its thread until the system gives up."""
+"""For unresponsive name servers: each occupies a thread until the system's timeout."""
 
 BAD_REQUEST: Final = 2
 INTERRUPTED: Final = 130

@@ -1,4 +1,4 @@
-"""A check in a round: attempts, retries, and a second look where we want to learn."""
+"""A check in a round: attempts, retries, and a second attempt to learn."""
 
 import asyncio
 import ipaddress
@@ -51,20 +51,20 @@ if TYPE_CHECKING:
 
 
 async def probe_http(check: HttpCheck) -> ProbeAnswer:
-    """Ask once, and judge the answer."""
+    """Send one request, and judge the answer."""
     from lamplighter.engines.probe import http  # late: a tenth of a second
 
     return await http.probe_http(check)
 
 
 async def probe_tcp(check: TcpCheck) -> ProbeAnswer:
-    """Connect and hang up; the first address that takes the connection will do."""
+    """Connect and disconnect; any address that accepts the connection is sufficient."""
     async with network.open_connection(check.host, check.port, within=check.timeout):
         return ProbeAnswer(ok=True, answered=True)
 
 
 async def probe_disk(check: DiskCheck) -> ProbeAnswer:
-    """Look how much room is left where the path lies."""
+    """Measure the free space of the disk that contains the path."""
     # in a thread: a mount whose server is gone never answers
     try:
         usage = await asyncio.to_thread(os.statvfs, check.path)
@@ -81,7 +81,7 @@ async def probe_disk(check: DiskCheck) -> ProbeAnswer:
 
 
 def _describe_lack(required: DiskSpace, usage: os.statvfs_result) -> str:
-    """Say what there is too little of: bytes, or entries for files where they are counted."""
+    """Describe the shortage: of bytes, or of entries for files if they are counted."""
     left = usage.f_bavail * usage.f_frsize
     if required.size is not None:
         return f"{size(left)} of {size(required.size)}" if left < required.size else ""
@@ -103,7 +103,7 @@ def _percent(share: float) -> str:
 
 
 async def probe_processes(check: ProcessCheck) -> ProbeAnswer:
-    """Count the processes of a name, and what memory they take all together."""
+    """Count the processes with a name, and sum up their memory."""
     # in a thread: the system is read file by file
     return await asyncio.to_thread(_count_processes, check)
 
@@ -121,7 +121,7 @@ def _count_processes(check: ProcessCheck) -> ProbeAnswer:
 
 
 def _is_match(check: ProcessCheck, process: psutil.Process) -> bool:
-    """Say whether it is one of those; what has just ended or may not be read is not."""
+    """Whether a process matches; one that has just ended or cannot be read does not."""
     with suppress(psutil.Error, OSError):
         if process.name() != check.process or process.status() == psutil.STATUS_ZOMBIE:
             return False
@@ -157,7 +157,7 @@ _PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
 
 
 async def probe_command(check: CommandCheck) -> ProbeAnswer:
-    """Run the program, and judge how it ended and what it printed."""
+    """Run the program, and judge its exit status and output."""
     ended = await run_bounded(
         check.argv,
         directory=check.directory,
@@ -186,7 +186,7 @@ def _problem(check: CommandCheck, ended: ProgramResult) -> str:
 
 
 def _failure(problem: str, ended: ProgramResult) -> ProbeAnswer:
-    """Return a failure with the beginning and the end of what the program printed.
+    """Return a failure with the beginning and the end of the program's output.
 
     The line that names the cause is seldom the last one.
     """
@@ -229,7 +229,7 @@ _FAMILIES: Final = {"A": socket.AF_INET, "AAAA": socket.AF_INET6, None: socket.A
 
 
 async def probe_dns(check: DnsCheck) -> ProbeAnswer:
-    """Ask for the addresses of a name, and hold them against those it should have."""
+    """Resolve the addresses of a name, and compare them with the expected ones."""
     if check.server:
         records = (check.record,) if check.record else RECORDS
         replies = await asyncio.gather(*(_query_dns(check, check.server, each) for each in records))
@@ -272,7 +272,7 @@ async def _query_dns(check: DnsCheck, server: str, record: DnsRecord) -> list[st
 
 
 async def _exchange_query(query: "Message", server: str, port: int) -> "Message":
-    """Ask over UDP, and over TCP when the answer was too long for that."""
+    """Query over UDP, and over TCP if the answer was too long."""
     import dns.asyncbackend
     import dns.asyncquery
     import dns.inet
@@ -335,7 +335,7 @@ async def run(check: Check, *, look_again: bool, retry: bool = True) -> CheckOut
 
 
 def _merge_retry(before: CheckOutcome, again: CheckOutcome) -> CheckOutcome:
-    """Return the newer attempt; one that passed still tells why the first one failed."""
+    """Return the newer attempt; if it passed, with the reason why the first one failed."""
     return replace(
         again,
         attempts=before.attempts + 1,
@@ -401,7 +401,7 @@ _PROBES: Final[Mapping[type[Any], Callable[[Any], Awaitable[ProbeAnswer]]]] = {
 
 
 def _slow(check: Check, latency_ms: float) -> str:
-    """Say how much slower than its threshold it was; of HTTP the findings tell."""
+    """Describe the excess over the latency threshold; findings describe that of HTTP."""
     if isinstance(check, HttpCheck) or not isinstance(check, TimedCheck):
         return ""
     limit = check.latency_ms

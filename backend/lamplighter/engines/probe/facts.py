@@ -26,12 +26,12 @@ _FIGURES: Final = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeAnswer:
-    """What one attempt came to.
+    """The outcome of an attempt.
 
-    `excerpt` is how the answer's body began, where that explains it; `printed` are
-    the lines of a program that failed. `warning` says which threshold it came too
-    near, though it passed. `answered` says whether the service answered at all;
-    None where the check cannot tell.
+    `excerpt` is the beginning of the answer's body, if that explains the outcome; `printed` are the
+    lines of a program that failed. `warning` names a threshold that is nearly reached, though the
+    attempt passed. `answered` states whether the service answered at all; None if the check cannot
+    tell.
     """
 
     ok: bool
@@ -45,11 +45,10 @@ class ProbeAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOutcome:
-    """What a check came to in this round.
+    """The outcome of a check in this round.
 
-    `detail` is why it failed, or why an attempt failed before one passed.
-    `statuses` are the statuses of a healthy answer, more than one when it was
-    looked at again to learn what is usual.
+    `detail` is why it failed, or why an attempt failed before one passed. `statuses` are the
+    statuses of a healthy answer, several if it was repeated to learn the usual one.
     """
 
     check: Check
@@ -67,7 +66,7 @@ class CheckOutcome:
 
     @property
     def flapped(self) -> bool:
-        """Say whether it failed and passed in the same round."""
+        """Whether a check failed and passed in the same round."""
         return self.ok and self.failed > 0
 
 
@@ -91,7 +90,7 @@ async def repeat_passed(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastResult:
-    """What a check came to in an earlier round; `detail` is why it failed."""
+    """The outcome of a check in an earlier round; `detail` is why it failed."""
 
     ok: bool
     at: datetime
@@ -117,12 +116,12 @@ class MemoryFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundFacts:
-    """What is known before the round, by service; the newest comes first.
+    """Facts from before the round, by service; the newest comes first.
 
-    `history` is by "service/check". `waiting` tells since when a person was asked
-    for a service, `known_fix` which action repairs it now, `failed` which checks failed a moment
-    ago, `passed` when checks that fail by the schedule passed last, `parked` since when a session
-    waits for approval to act on it, `needs` all that a service depends on, by whatever way.
+    `history` is by "service/check". `waiting` is the time since when a service waits for a person,
+    `known_fix` the action that repairs it now, `failed` the checks that failed a moment ago,
+    `passed` when checks that fail by the schedule passed last, `parked` since when a session waits
+    for approval to act on it, `needs` all direct and indirect dependencies of a service.
     """
 
     now: datetime
@@ -142,13 +141,13 @@ class RoundFacts:
         return f"{service.name}/{check.name}" in self.failed
 
     def history_of(self, service: Service, check: Check) -> Sequence[PastResult]:
-        """Return what a check came to in earlier rounds, the newest first."""
+        """Return the results of a check in earlier rounds, newest first."""
         return self.history.get(f"{service.name}/{check.name}", ())
 
     def unchanged(
         self, service: Service, outcomes: Sequence[CheckOutcome], *, after: datetime
     ) -> bool:
-        """Whether each check came to the same in a round that was made since `after`."""
+        """Whether each check had the same outcome in a round after `after`."""
         return all(
             past and past[0].at > after and _fact(past[0]) == _fact(outcome)
             for outcome in outcomes
@@ -165,7 +164,7 @@ class RoundFacts:
         )
 
     def find_memory(self, service: Service, words: str) -> MemoryFact | None:
-        """Return the memory of a service that says these words."""
+        """Return the memory of a service with this text."""
         same = comparison_key(words)
         return next(
             (each for each in self.told_of(service) if comparison_key(each.observation) == same),
@@ -173,13 +172,13 @@ class RoundFacts:
         )
 
     def worth_saying(self, service: Service, words: str) -> bool:
-        """Say whether it is new, or saying it again would make it stronger."""
+        """Whether an observation is new, or would reinforce a memory."""
         held = self.find_memory(service, words)
         return held is None or held.confidence < 1.0 or self.now - held.updated_at > STALE
 
 
 def _fact(found: CheckOutcome | PastResult) -> tuple[object, ...]:
-    """Return what a check result states; why one passed, and figures such as times, may differ."""
+    """Return the fact of a check result; reasons of success, and figures like times, may differ."""
     why = "" if found.ok else _FIGURES.sub("#", found.detail)
     return found.ok, found.flapped, found.status, why
 
@@ -205,14 +204,14 @@ _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True, slots=True)
 class DurationClaim:
-    """What a memory says: so many seconds."""
+    """A memory's claim of a duration in seconds."""
 
     seconds: float
     memory: MemoryFact
 
 
 def startup_claim(service: Service, facts: RoundFacts) -> DurationClaim | None:
-    """Return what memory says of how long a service takes to start; the surest wins."""
+    """Return how long a service takes to start by memory; the highest confidence wins."""
     claims = [
         DurationClaim(seconds, held)
         for held in facts.told_of(service)
@@ -227,17 +226,17 @@ def startup_claim(service: Service, facts: RoundFacts) -> DurationClaim | None:
 def startup_timeout(claim: DurationClaim | None, action: Action) -> float:
     """Return for how many seconds a service may take to be healthy before it counts as failed.
 
-    What memory says makes the wait longer, never shorter than the action's own:
-    a wrong memory must not lead to the next, heavier action.
+    A memory extends the wait beyond the action's own, and never shortens it: a wrong memory must
+    not lead to the next, heavier action.
     """
     remembered = claim.seconds * TIMEOUT_FACTOR if claim else 0.0
     return max(action.wait, min(MAX_STARTUP_SECONDS, remembered))
 
 
 def startup_lesson(seconds: float, claim: DurationClaim | None) -> str | None:
-    """Return what memory says and was just confirmed, to be said again in its own words.
+    """Return the memory that was just confirmed, to report it again verbatim.
 
-    What is derived from outcomes is confirmed by the next outcome.
+    A memory that is derived from outcomes is confirmed by the next outcome.
     """
     if claim is None or not confirms_claim(seconds, claim.seconds):
         return None

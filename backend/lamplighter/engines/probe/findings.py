@@ -37,7 +37,7 @@ _NOT_HEALTHY: Final = re.compile(r"\bnot healthy\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is to be said of one check."""
+    """The remarks on a check."""
 
     level: Level
     text: str
@@ -45,7 +45,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class PendingPerson:
-    """A person who was asked: since when, and in words."""
+    """A pending request to a person: its time and its text."""
 
     requested_at: datetime
     text: str
@@ -76,7 +76,7 @@ def is_warning(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> bo
 
 
 def describe(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> str:
-    """Return what is to be said of one check."""
+    """Return the remarks on a check."""
     return _remark(service, outcome, facts).text
 
 
@@ -105,7 +105,7 @@ def summary(results: Sequence[tuple[Service, Sequence[CheckOutcome], Level]]) ->
 def _event(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts) -> Iterator[str]:
     """Yield the event of a service that is not healthy, or is healthy again.
 
-    What waits for a person is stated once until it changes.
+    A pending request to a person is reported once until it changes.
     """
     remarks = [_remark(service, outcome, facts) for outcome in outcomes]
     worst = level(service, outcomes, facts)
@@ -210,9 +210,9 @@ def _lessons(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Iter
 
 
 def _usual_answer(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> str | None:
-    """Return what this healthy service answers, once it has answered alike often enough.
+    """Return the usual answer of this healthy service, after enough equal answers.
 
-    A 2xx is what any healthy service answers: it is worth a memory only against another claim.
+    Every healthy service answers 2xx: that is worth a memory only against another claim.
     """
     check, status = outcome.check, outcome.status
     if not outcome.ok or status is None or not isinstance(check, HttpCheck) or check.statuses:
@@ -256,7 +256,7 @@ def _claimed_statuses(
 
 
 def _place(service: Service, check: HttpCheck) -> str:
-    """Return the path, and the check's name where another check asks for the same path."""
+    """Return the path, and the check's name if another check requests the same path."""
     path = harmless(check.place, 80)
     twins = [each for each in service.checks if isinstance(each, HttpCheck)]
     alone = sum(each.place == check.place for each in twins) == 1

@@ -14,8 +14,8 @@ ANSWER_BYTES: Final = 1024 * 1024
 class GateAnswer(msgspec.Struct, frozen=True):
     """Answer of the gate: the outcome of the request as text, and the number of its use.
 
-    Where a person was asked, `asked` is what that came to. `repairs` are the failing checks that
-    the action is declared to repair, `others` those that it is not.
+    `asked` is the outcome of an approval request, if there was one. `repairs` are the failing
+    checks that the action is declared to repair, `others` those that it is not.
     """
 
     outcome: UseOutcome
@@ -29,17 +29,17 @@ class GateAnswer(msgspec.Struct, frozen=True):
 
     @property
     def turned_down(self) -> bool:
-        """Whether a person was asked and did not agree."""
+        """Whether an approval request was not approved."""
         return self.asked not in (None, ApprovalState.APPROVED)
 
 
 async def run_action(
     gate: str, service: str, action: str, *, again: int | None = None, reason: str = ""
 ) -> GateAnswer:
-    """Ask the gate to run a declared action; a gate that cannot be reached is a refusal.
+    """Request a declared action from the gate; an unreachable gate is a refusal.
 
-    It may take as long as a person takes to agree. A gate that ends meanwhile ends with its
-    supervisor: that says nothing about the action, so BrokenPipeError ends the session.
+    An approval may take as long as a person takes. A gate that ends meanwhile ends with its
+    supervisor: that is no statement about the action, so BrokenPipeError ends the session.
     """
     if not gate:
         return GateAnswer(UseOutcome.REFUSED, "this session has no gate")

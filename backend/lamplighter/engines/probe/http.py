@@ -36,7 +36,7 @@ class _Reply:
 
 
 async def preload(*, tls: bool = True) -> None:
-    """Load what is loaded at a first request, so that no latency includes it.
+    """Load the modules of a first request, to keep that time out of every latency.
 
     `tls`: load the certificate authorities too, which takes longest.
     """
@@ -49,12 +49,12 @@ async def preload(*, tls: bool = True) -> None:
 
 
 def may_verify_tls(check: HttpCheck) -> bool:
-    """Return whether a check may verify a certificate, where it leads to at first or later."""
+    """Return whether a check may verify a certificate, directly or after a redirect."""
     return check.verify_tls and (check.redirects or check.url[:6].lower() == "https:")
 
 
 async def probe_http(check: HttpCheck) -> ProbeAnswer:
-    """Ask once, following redirects where the check says so, and judge the answer."""
+    """Send one request, following redirects if the check permits it, and judge the answer."""
     url = httpx2.URL(check.url)
     for hop in range(REDIRECTS + 1):
         reply = await (_follow_redirect(check, url) if hop else _reply(check, url))
@@ -77,7 +77,7 @@ def _redirected(url: httpx2.URL, location: str) -> httpx2.URL:
 
 @contextmanager
 def http_only() -> Iterator[None]:
-    """Raise what is wrong with an answer that is not HTTP."""
+    """Raise an error for an answer that is not HTTP."""
     try:
         yield
     except httpx2.RemoteProtocolError as error:
@@ -107,7 +107,7 @@ async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
 
 
 def _body_problem(check: HttpCheck, body: bytes) -> str:
-    """Say what is wrong with a body; empty when it is as the check expects."""
+    """Return the problem of a body; empty if it meets the check."""
     if check.body is not None and not text.pattern_matches(check.body, body):
         return inline(f"body does not match {check.body}")
     if check.json is None:
@@ -118,7 +118,7 @@ def _body_problem(check: HttpCheck, body: bytes) -> str:
 
 
 async def _follow_redirect(check: HttpCheck, url: httpx2.URL) -> _Reply:
-    """Ask where a redirect leads; what fails there is not the fault of the first host."""
+    """Follow a redirect; a failure there is not blamed on the first host."""
     try:
         return await _reply(check, url)
     except Exception as error:
@@ -139,9 +139,9 @@ async def _reply(check: HttpCheck, url: httpx2.URL) -> _Reply:
 
 
 async def _exchange(check: HttpCheck, url: httpx2.URL, address: str, *, connect: float) -> _Reply:
-    """Ask this address, under the name that the URL has.
+    """Send a request to this address, under the host name of the URL.
 
-    The client is told nothing by the environment: a proxy would answer for the service.
+    The client ignores the environment: a proxy would answer for the service.
     """
     limits = httpx2.Timeout(check.timeout, connect=connect)
     context = _context(url.scheme, verify=check.verify_tls)
@@ -166,7 +166,7 @@ def _reads_body(check: HttpCheck) -> bool:
 
 
 def _headers(check: HttpCheck, url: httpx2.URL) -> dict[str, str]:
-    """Return what to send; the check's own headers go only to the host it names."""
+    """Return the request headers; the check's own headers go only to the host it names."""
     asked = httpx2.URL(check.url)
     same = (asked.scheme, asked.netloc) == (url.scheme, url.netloc)
     return {

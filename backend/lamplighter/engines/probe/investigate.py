@@ -41,7 +41,7 @@ class FailedStage:
 async def isolate(outcome: CheckOutcome) -> FailedStage:
     """Try each stage that a failed check passes through, until one fails by itself.
 
-    Where none does, the check's own last stage fails.
+    If none does, the check's own last stage fails.
     """
     check = outcome.check
     passed: list[str] = []
@@ -54,7 +54,7 @@ async def isolate(outcome: CheckOutcome) -> FailedStage:
 
 
 def _parts(check: Check) -> Iterator[tuple[str, Check]]:
-    """Yield what a check does before its own last stage, each as a check of its own."""
+    """Yield the stages of a check before its last one, each as a check of its own."""
     if check.endpoint is None:
         return
     host, port = check.endpoint
@@ -87,11 +87,11 @@ class ServiceDiagnosis:
     isolated: FailedStage
     case: FailureCause
     evidence: Sequence[str] = ()
-    """What else is true now: of the service, or of the one that caused its failure."""
+    """Return further evidence: about the service, or about the one that caused its failure."""
 
 
 async def run(watch: ProbeSession) -> str:
-    """Check the dependencies first, then the services; report what fails and why."""
+    """Check the dependencies first, then the services; report the failures and their causes."""
     results = dict[str, Sequence[CheckOutcome]]()
     for circle in _dependency_order(watch):
         for service, outcomes in await watch.look_at(circle):

@@ -1,4 +1,4 @@
-"""Where a name leads, and why a connection failed, in words."""
+"""Name resolution, and the reasons of failed connections as text."""
 
 import asyncio
 import socket
@@ -41,9 +41,9 @@ _ERRNO: Final = {
 
 
 class RefusedError(Exception):
-    """An attempt ends here; the message says why.
+    """An attempt ends here; the message has the reason.
 
-    `answered` says whether the service answered; None where it was not asked at all.
+    `answered` states whether the service answered; None if it was not contacted at all.
     """
 
     def __init__(self, why: str, *, answered: bool | None = None) -> None:
@@ -54,8 +54,8 @@ class RefusedError(Exception):
 async def addresses(host: str, port: int) -> list[str]:
     """Return the addresses of a host that a check may connect to.
 
-    The check then connects to the very address that was looked at, so that a
-    name cannot lead elsewhere the second time it is asked for.
+    The check then connects to the address that was checked: a second resolution could return
+    another.
     """
     ips = await resolve_host(host, port)
     allowed = [ip for ip in ips if not address_problem(ip)]
@@ -67,7 +67,7 @@ async def addresses(host: str, port: int) -> list[str]:
 async def resolve_host(
     host: str, port: int = 0, *, family: socket.AddressFamily = socket.AF_UNSPEC
 ) -> list[str]:
-    """Return the addresses that the system knows of a host, each once."""
+    """Return the addresses of a host from the system's resolver, without duplicates."""
     loop = asyncio.get_running_loop()
     with suppress(OSError, ValueError):  # an address needs no name server, and so no thread
         return _hosts(socket.getaddrinfo(host, port, family, _STREAM, flags=_NUMERIC))
@@ -89,7 +89,7 @@ def _hosts(found: Iterable[tuple[Any, ...]]) -> list[str]:
 
 @asynccontextmanager
 async def open_connection(host: str, port: int, *, within: float) -> AsyncIterator[socket.socket]:
-    """Connect to the first address of a host that takes the connection; hang up at the end."""
+    """Connect to the first address of a host that accepts the connection; disconnect at the end."""
     found = await addresses(host, port)
     for left, ip in enumerate(found, 1 - len(found)):
         with socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET) as plug:
@@ -106,7 +106,7 @@ async def open_connection(host: str, port: int, *, within: float) -> AsyncIterat
 
 
 def target_of(check: Check) -> str:
-    """Return what a check asks as a finding names it: host and port where there are any."""
+    """Return the target of a check for findings: host and port if it has them."""
     match check:
         case HttpCheck():
             from httpx2 import URL
@@ -123,7 +123,7 @@ def host_and_port(url: "URL") -> str:
 
 
 def error_reason(error: Exception, *, target: str, timeout: float) -> str:
-    """Say in a few words why an attempt failed."""
+    """Return in a few words why an attempt failed."""
     chain = list(_chain(error))
     if any(isinstance(each, TimeoutError) for each in chain):
         return f"timed out after {seconds(timeout)}"
@@ -136,8 +136,7 @@ def error_reason(error: Exception, *, target: str, timeout: float) -> str:
 def has_answered(error: Exception) -> bool | None:
     """Return whether a service answered although the attempt failed.
 
-    A certificate that is not valid is an answer, and a name that is not known says
-    nothing of the service.
+    An invalid certificate is an answer; an unknown name is no statement about the service.
     """
     for each in _chain(error):
         match each:
@@ -162,7 +161,7 @@ def _reason(error: BaseException, target: str) -> str | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and what it came from, the first cause last."""
+    """Yield the error and its causes, the first cause last."""
     seen: set[int] = set()
     following: BaseException | None = error
     while following is not None and id(following) not in seen:
@@ -184,7 +183,7 @@ _NOT_TLS: Final = frozenset(
 
 
 async def probe_tls(check: TlsCheck) -> ProbeAnswer:
-    """Shake hands, and look how long the certificate is valid."""
+    """Perform a TLS handshake, and check how long the certificate is valid."""
     context = await asyncio.to_thread(_context, check.ca, verify=check.verify)
     try:
         certificate = await _certificate(check, context)
@@ -233,7 +232,7 @@ async def _certificate(check: TlsCheck, context: ssl.SSLContext) -> "Certificate
 
 
 async def _handshake(connection: socket.socket, context: ssl.SSLContext, name: str) -> bytes | None:
-    """Return the certificate that a server shows; it carries the bytes, to hang up at once."""
+    """Return the server's certificate as bytes, to disconnect at once."""
     loop = asyncio.get_running_loop()
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     session = context.wrap_bio(incoming, outgoing, server_hostname=name)
@@ -304,6 +303,6 @@ def _names(certificate: "Certificate") -> str:
 
 
 def _format_span(span: timedelta) -> str:
-    """Return a span as one says it: in days, and within the last one in hours."""
+    """Format a span: in days, and below one day in hours."""
     count, unit = (span.days, "day") if span.days else (span.seconds // 3600, "hour")
     return f"{count} {unit}{'' if count == 1 else 's'}"

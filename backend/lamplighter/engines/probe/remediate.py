@@ -64,7 +64,7 @@ class Repair:
 
 
 async def run(watch: ProbeSession) -> str:
-    """Repair the services, dependencies first; escalate to a person where needed."""
+    """Repair the services, dependencies first; escalate to a person if needed."""
     done: list[Repair] = []
     for layer in _layers(watch):
         done += await asyncio.gather(*(_repair(watch, service) for service in layer))
@@ -117,7 +117,7 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
 async def _look(
     watch: ProbeSession, service: Service
 ) -> tuple[Sequence[CheckOutcome], list[ServiceOutcomes]]:
-    """Return the outcomes of a service, and those of what it depends on."""
+    """Return the outcomes of a service, and those of its dependencies."""
     needed = [each for each in watch.request.needs(service) if each not in watch.request.services]
     if outcomes := _just_failed(watch, service):
         return outcomes, await watch.look_at(needed)
@@ -291,7 +291,7 @@ def _needs_second_attempt(watch: ProbeSession, service: Service, kind: ActionKin
 def _record_lesson(
     watch: ProbeSession, service: Service, action: Action, verdict: GateAnswer, seconds: float
 ) -> None:
-    """Report the outcome, and what is worth remembering."""
+    """Report the outcome, and the lesson to remember."""
     name, facts = service.name, watch.request.facts
     claim = timing.startup_claim(service, facts)
     how = ", at the second attempt" if verdict.attempts > 1 else ""

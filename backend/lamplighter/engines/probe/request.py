@@ -114,10 +114,10 @@ def _span(expected: type, value: Any) -> range:
 
 @dataclass(frozen=True, slots=True)
 class ProbeRequest:
-    """Which services to look at, and the facts about them; `declared` are all services.
+    """The services to check, and the facts about them; `declared` are all services.
 
-    `logs` says whether the session may read the logs of units and containers, `fix_only` that
-    it tries nothing but the known fix.
+    `logs` permits reading the logs of units and containers, `fix_only` limits the session to the
+    known fix.
     """
 
     session: str
@@ -180,7 +180,7 @@ _FACTS: Final = tuple(each.name for each in fields(RoundFacts) if each.name != "
 
 
 def read(raw: bytes) -> ProbeRequest:
-    """Return the request that these bytes are; ValueError says what is wrong with them."""
+    """Parse a request; ValueError describes the error."""
     try:
         wire = msgspec.json.decode(raw, type=_Wire)
     except RecursionError as error:

@@ -1,4 +1,4 @@
-"""Words of others, made harmless."""
+"""Text of services, made harmless."""
 
 import re
 import unicodedata
@@ -21,9 +21,9 @@ _BREAK: Final = re.compile(r"""[\s"'{}\[\](),;<>|]""")
 
 
 def harmless(text: str, limit: int = CHARACTERS) -> str:
-    """Return what a service said as one short line in which nothing can be a marker.
+    """Return a service's text as one short line that cannot contain a marker.
 
-    Masked secrets stay as they are: the supervisor, which masks again, must recognize them.
+    Masked secrets stay unchanged: the supervisor, which masks again, must recognize them.
     """
     plain = unicodedata.normalize("NFKC", mask(text[:READ_CHARACTERS], longer_than=limit))
     parts = _MASKED.split(one_line(plain))
@@ -32,15 +32,15 @@ def harmless(text: str, limit: int = CHARACTERS) -> str:
 
 
 def inline(text: str, limit: int = CHARACTERS) -> str:
-    """Return an operator's own words, a pattern say, as one line; only a marker is undone."""
+    """Return an operator's own text, such as a pattern, as one line; only markers are disarmed."""
     plain = one_line(mask(text, longer_than=limit))
     return _cut(_MARKER.sub("(", plain).replace("`", "'"), limit)
 
 
 def mask(text: str, *, longer_than: int) -> str:
-    """Mask the secrets of a text that will be cut: half a secret is recognized by nothing.
+    """Mask the secrets of a text before it is cut: half a secret cannot be recognized.
 
-    What is not cut is masked by the supervisor, which knows more of them.
+    Text that is not cut is masked by the supervisor, which knows more secrets.
     """
     if len(text) <= longer_than:
         return text
@@ -50,7 +50,7 @@ def mask(text: str, *, longer_than: int) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
-    """Cut a text before a word that does not fit: a value that only the supervisor knows, say."""
+    """Cut a text before a word that does not fit: it may be a secret of the supervisor."""
     if len(text) <= limit:
         return text
     breaks = [found.start() for found in _BREAK.finditer(text, 0, limit)]
@@ -59,12 +59,12 @@ def _cut(text: str, limit: int) -> str:
 
 
 def seconds(count: float) -> str:
-    """Return a time as one says it."""
+    """Format a duration."""
     return f"{count:g} s"
 
 
 def size(count: float) -> str:
-    """Return so many bytes as one says it."""
+    """Format a number of bytes."""
     units = iter(("bytes", "kB", "MB", "GB", "TB"))
     unit = next(units)
     while count >= 999.5 and unit != "TB":
@@ -77,5 +77,5 @@ _QUIET.log_errors = False
 
 
 def pattern_matches(pattern: str, text: bytes) -> bool:
-    """Say whether a text contains what the pattern finds; time grows with the text alone."""
+    """Whether a pattern matches within a text; the time grows only with the text."""
     return bool(re2.search(pattern, text, _QUIET))

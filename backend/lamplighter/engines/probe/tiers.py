@@ -1,4 +1,4 @@
-"""What the probe does at each tier: it observes, it investigates, it remediates."""
+"""The probe's task at each tier: observe, investigate, remediate."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from lamplighter.engines.probe.watch import PrintLine, ProbeSession, RunCheck, S
 
 
 async def observe(watch: ProbeSession) -> str:
-    """Look at all services and return the round in one sentence."""
+    """Check all services and return the round in one sentence."""
 
     async def look(service: Service) -> tuple[*ServiceOutcomes, Level]:
         _, outcomes = await watch.look(service)
@@ -30,7 +30,7 @@ _TIERS = {1: observe, 2: investigate.run, 3: remediate.run}
 async def run(
     request: ProbeRequest, print_line: PrintLine, run_check: RunCheck | None = None
 ) -> str:
-    """Do what the request's tier is for, and return it in one sentence.
+    """Run the task of the request's tier, and return its result in one sentence.
 
     Checks run in this process unless `run_check` runs them elsewhere.
     """

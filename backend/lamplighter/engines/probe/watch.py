@@ -1,4 +1,4 @@
-"""A session in progress: what it says, and looking at services."""
+"""A session in progress: its output, and its checks of services."""
 
 import asyncio
 import itertools
@@ -17,7 +17,7 @@ AT_ONCE: Final = 8
 PrintLine = Callable[[Line], None]
 ServiceOutcomes = tuple[Service, Sequence[CheckOutcome]]
 RunCheck = Callable[..., Awaitable[CheckOutcome]]
-"""Runs a check: `checks.run`, or what runs it in another process."""
+"""Runs a check: `checks.run`, or a function that runs it in another process."""
 
 
 @dataclass(slots=True)
@@ -35,12 +35,12 @@ class ProbeSession:
         return f"use-{self.request.session}-{next(self._uses)}"
 
     def emit_text(self, *words: str) -> None:
-        """Say some lines of the probe's own words."""
+        """Print lines of the probe's own text."""
         for text in words:
             self.emit(lines.text_line(text))
 
     async def look(self, service: Service) -> ServiceOutcomes:
-        """Make a service's checks, at most eight services at once; say nothing yet."""
+        """Run a service's checks, at most eight services at once; print nothing yet."""
         facts = self.request.facts
         async with self._gate:
             outcomes = await asyncio.gather(
@@ -56,14 +56,14 @@ class ProbeSession:
         return service, outcomes
 
     async def look_at(self, services: Iterable[Service]) -> list[ServiceOutcomes]:
-        """Make the checks of several services and say what each came to, in their order."""
+        """Run the checks of several services and print their outcomes, in their order."""
         seen = await asyncio.gather(*map(self.look, services))
         for each in seen:
             self.show(*each)
         return seen
 
     def show(self, service: Service, outcomes: Sequence[CheckOutcome]) -> None:
-        """Say what was asked and answered."""
+        """Print a request and its answer."""
         facts = self.request.facts
         for outcome in outcomes:
             use = self.use()
@@ -73,5 +73,5 @@ class ProbeSession:
 
 
 def failing(outcomes: Sequence[CheckOutcome]) -> list[CheckOutcome]:
-    """Return what did not pass."""
+    """Return the failed outcomes."""
     return [each for each in outcomes if not each.ok]

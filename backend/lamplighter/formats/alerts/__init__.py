@@ -1,4 +1,4 @@
-"""Alerts: what a monitor outside tells us, whatever its form, as one value."""
+"""Alerts: messages of external monitors, in any form, as one value."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -20,15 +20,15 @@ PARSERS: Final[Mapping[str, Parse]] = {
 
 
 def parse_source(word: str) -> str:
-    """Return the name of a source; raises NotFound for what is none."""
+    """Return the name of a source; raises NotFound for an unknown one."""
     if not SOURCE.fullmatch(word):
         raise NotFound("The name of a source has at most 40 lowercase letters, digits, - and _.")
     return word
 
 
 def parse(source: str, payload: Mapping[str, Any]) -> list[Alert]:
-    """Return the alerts of a delivery; none where it only says that it works.
+    """Parse the alerts of a delivery; none for a test delivery.
 
-    Raises Invalid naming what is missing.
+    Raises Invalid naming the missing fields.
     """
     return PARSERS.get(source, generic.parse)(payload)[:MAX_ALERTS]

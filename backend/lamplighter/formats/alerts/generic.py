@@ -22,7 +22,7 @@ _MAPPED_FIELDS: Final = (*MARKS, *STATES, *SEVERITIES, *TIMES, *INCIDENTS, "serv
 
 
 def parse(payload: Mapping[str, Any]) -> list[Alert]:
-    """Return the alert of a payload, or those of one that has Alertmanager's form."""
+    """Parse the alert of a payload, or the alerts of one in Alertmanager's form."""
     given = payload.get("alerts")
     if isinstance(given, list) and any("labels" in words.mapping(each) for each in given):
         return alertmanager.parse(payload)

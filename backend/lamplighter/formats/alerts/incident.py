@@ -1,4 +1,4 @@
-"""Which incident a delivery belongs to, whatever the order that deliveries come in."""
+"""The incident that a delivery belongs to, whatever the order of deliveries."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,9 +11,9 @@ def find_incident(
 ) -> AlertIncident | None:
     """Return the stored incident of an alert; None for a new one.
 
-    `incidents` are the incidents of its fingerprint. Where the sender names an incident,
-    that decides; else the times do: an outage ends at the first end after it, so
-    that one which is told of after its end is not taken for another one.
+    `incidents` are the incidents of its fingerprint. An incident that the sender names decides;
+    else the times do: an outage ends at the first end after it, so a late report of an outage is
+    not taken for another outage.
     """
     if alert.incident is not None:
         return next((each for each in incidents if each.incident == alert.incident), None)
@@ -34,5 +34,5 @@ def find_incident(
 
 
 def incident_name(alert: Alert, *, now: datetime) -> str:
-    """Return what a new incident is known by."""
+    """Return the identifier of a new incident."""
     return alert.incident if alert.incident is not None else (alert.at or now).isoformat()

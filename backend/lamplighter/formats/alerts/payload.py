@@ -1,4 +1,4 @@
-"""What a payload holds, read without trust: one line each, not of any length."""
+"""Fields of an untrusted payload, each one line of limited length."""
 
 import hashlib
 import re
@@ -10,7 +10,7 @@ from lamplighter.domain.text import one_line
 
 MAX_CHARS: Final = 300
 READ_CHARS: Final = 4_000
-"""More than is kept: a secret that begins within it is masked before the rest is cut off."""
+"""More than is stored: a secret that begins within it is masked before the rest is cut off."""
 MAX_DETAILS: Final = 20
 MAX_KEY_CHARS: Final = 200
 _NOT_A_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -21,24 +21,24 @@ LAST_SECOND: Final = 32_503_680_000  # the year 3000
 
 
 def text(value: Any) -> str:
-    """Return a word or number as one line, not cut yet; empty for what is neither."""
+    """Return a text or number as one line, not cut yet; empty for other types."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return one_line(str(value)[:READ_CHARS])
 
 
 def first_text(found: Mapping[str, Any], *names: str) -> str:
-    """Return the first of these fields that says something."""
+    """Return the first of these fields that is not empty."""
     return next((said for name in names if (said := text(found.get(name)))), "")
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """Return an object; an empty one for what is none."""
+    """Return an object; an empty one for other types."""
     return value if isinstance(value, Mapping) else {}
 
 
 def names(found: Iterable[str]) -> tuple[str, ...]:
-    """Return what a service may be called, each once."""
+    """Return the candidate names of a service, without duplicates."""
     return tuple(dict.fromkeys(each for each in found if each))
 
 
@@ -55,7 +55,7 @@ def details(found: Mapping[str, Any], *, without: Iterable[str] = ()) -> dict[st
 
 
 def join_key(*parts: str) -> str:
-    """Return what identifies something, not of any length."""
+    """Return an identifier of limited length."""
     whole = "\x1f".join(parts)
     if len(whole) <= MAX_KEY_CHARS and "\x1f" not in whole:
         return whole
@@ -68,19 +68,19 @@ def hash_name(name: str) -> str:
 
 
 def severity(value: Any) -> str:
-    """Return how bad it is, in a word; empty for what is no word."""
+    """Return the severity as a word; empty for other types."""
     word = text(value).lower()
     return word if _WORD.fullmatch(word) else ""
 
 
 def tier(value: Any) -> int | None:
-    """Return the tier that is asked for."""
+    """Return the requested tier."""
     said = text(value)
     return int(said) if said.isascii() and said.isdecimal() and len(said) == 1 else None
 
 
 def moment(value: Any) -> datetime | None:
-    """Return a moment, in UTC where no zone is said; None for what is none, or Go's zero."""
+    """Return a moment, in UTC without a zone; None for an invalid one, or Go's zero time."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
             seconds = value / 1000 if value > LAST_SECOND else value

@@ -1,4 +1,4 @@
-"""The prompt of an alert: a form of ours, in which what others wrote is quoted."""
+"""The prompt of an alert: a fixed form that quotes the texts of the sender."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -35,6 +35,6 @@ def build_prompt(
 
 
 def quote_text(words: str) -> str:
-    """Return what others wrote in quotes that it cannot leave: one line, not of any length."""
+    """Quote an external text safely: one line of limited length that cannot end its quotation."""
     quoted = shorten(one_line(escape_markers(words)), MAX_CHARS).translate(_QUOTES)
     return f'"{quoted}"'

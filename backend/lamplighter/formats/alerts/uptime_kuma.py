@@ -1,6 +1,6 @@
 """Uptime Kuma's webhook: the monitor, its heartbeat, and a sentence.
 
-It names no outage: a reminder and the end of one are told from its times alone.
+It does not identify an outage: a reminder and the end of an outage are recognized by their times.
 """
 
 import re

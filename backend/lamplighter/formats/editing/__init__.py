@@ -1,1 +1,1 @@
-"""Files that people write, edited in place: what is not edited keeps its bytes."""
+"""Files that people write, edited in place: the rest keeps its bytes."""

@@ -6,7 +6,7 @@ from typing import Final
 
 CONTEXT_LINES: Final = 2
 MAX_EXACT: Final = 1_000
-"""Above so many lines, those that are repeated often no longer lead: that would be quadratic."""
+"""Above this number of lines, frequent lines are not matched first: that would be quadratic."""
 
 Change = tuple[int, int, list[str]]
 
@@ -45,7 +45,7 @@ def _span(start: int, length: int) -> str:
 
 
 def merge(base: str, ours: str, theirs: str) -> str | None:
-    """Return a text with both changes of it; None where they touch the same lines."""
+    """Merge two changes of a text; None if they touch the same lines."""
     lines = base.splitlines(keepends=True)
     one, other = (_changes(lines, each.splitlines(keepends=True)) for each in (ours, theirs))
     if any(_touch(a, b) for a in one for b in other):

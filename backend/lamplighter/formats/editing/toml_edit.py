@@ -1,4 +1,4 @@
-"""Edits of the settings file: the line of a setting, every other byte kept."""
+"""Edits of the settings file: the line of a setting; every other byte stays."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ _VALUE: Final = r"""("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^#\r\n]*?)"""
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """Return the values of the file; raises Conflict where it cannot be read."""
+    """Return the values of the file; raises Conflict if it cannot be read."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -21,9 +21,9 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def edit_toml(text: str, lines: Mapping[str, str | None]) -> str:
-    """Return the file with other lines of some keys; None removes one.
+    """Return the file with new lines for some keys; None removes one.
 
-    Raises Conflict where the edit would have another effect.
+    Raises Conflict if the edit would have another effect.
     """
     target = read_toml(text)
     edited = text

@@ -1,8 +1,8 @@
 """Edits of a YAML file by the places of its values: every other byte stays.
 
-The file is composed into nodes with their places. The wanted value is compared with each node,
-and only the text of what differs is replaced. The result is composed again and compared, so an
-edit either has exactly the wanted effect or is refused.
+The file is composed into nodes with their places. The new value is compared with each node, and
+only the text of differing nodes is replaced. The result is composed again and compared: an edit
+either has exactly the intended effect or is refused.
 """
 
 import json
@@ -44,7 +44,7 @@ def read_yaml(text: str) -> Any:
 
 
 def edit_yaml(text: str, target: dict[str, Any]) -> str:
-    """Return the file with another value; raises Conflict where that is not possible in place."""
+    """Return the file with another value; raises Conflict if that is not possible in place."""
     root = yaml.compose(text, LOADER)
     if root is None or not isinstance(root, yaml.MappingNode):
         if root is not None and value_of(root) is not None:
@@ -123,11 +123,11 @@ class _Places:
         return at - self.line_start(at)
 
     def is_first(self, at: int) -> bool:
-        """Whether only blanks come before a place in its line."""
+        """Whether only blanks precede a place in its line."""
         return not self.text[self.line_start(at) : at].strip()
 
     def end(self, node: yaml.Node) -> int:
-        """Return where the text of a node ends; the marks of a block end at the next token."""
+        """Return the end of a node's text; the marks of a block end at the next token."""
         start, end = node.start_mark.index, node.end_mark.index
         if isinstance(node, yaml.ScalarNode) and node.style not in ("|", ">"):
             return int(end)
@@ -161,7 +161,7 @@ class _Places:
             self.replace(node, target, flow=flow)
 
     def replace(self, node: yaml.Node, target: Any, *, flow: bool) -> None:
-        """Write another value in the place of a node; its anchor stays."""
+        """Replace a node by another value; its anchor stays."""
         start, end = int(node.start_mark.index), self.end(node)
         if anchor := _ANCHOR.match(self.text, start, end):
             start = anchor.end()
@@ -254,7 +254,7 @@ class _Places:
         return not self.text[self.line_start(start - 1) : start].strip()
 
     def _step(self, pairs: list[Pair]) -> int:
-        """Return by how much the file indents what is inside of its neighbors."""
+        """Return the indentation that the file uses near this place."""
         for key, value in pairs:
             if isinstance(value, yaml.MappingNode) and value.value and not value.flow_style:
                 inner = int(value.value[0][0].start_mark.index)
@@ -354,14 +354,14 @@ class _Places:
 
 
 class _Gone:
-    """An item that is not wanted any more."""
+    """An item to remove."""
 
 
 _GONE: Final = _Gone()
 
 
 def _steps(items: Sequence[yaml.Node], target: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    """Return what becomes of the items: (node, value), (node, gone) or (place, new value)."""
+    """Return the edits of the items: (node, value), (node, gone) or (place, new value)."""
     before = [_identity(value_of(each)) for each in items]
     after = [_identity(each) for each in target]
     matcher = SequenceMatcher(None, before, after, autojunk=False)
@@ -375,7 +375,7 @@ def _steps(items: Sequence[yaml.Node], target: Sequence[Any]) -> Iterator[tuple[
 
 
 def _identity(value: Any) -> str:
-    """Return by what an item is known again: its name, or its first key."""
+    """Return the identity of an item: its name, or its first key."""
     if isinstance(value, dict):
         value = value.get("name") or next(iter(value.items()), None)
     return json.dumps(value)

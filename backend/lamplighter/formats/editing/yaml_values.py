@@ -22,7 +22,7 @@ _RESOLVER: Final = yaml.SafeLoader("")
 
 
 def value_of(node: yaml.Node) -> Any:
-    """Return a node as a JSON value; what JSON has no type for is its text."""
+    """Return a node as a JSON value; a type that JSON lacks is returned as its text."""
     if isinstance(node, yaml.MappingNode):
         return {str(key.value): value_of(value) for key, value in node.value}
     if isinstance(node, yaml.SequenceNode):
@@ -41,7 +41,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def render_scalar(value: Any, *, flow: bool = False, style: str | None = None) -> str:
-    """Return a scalar as YAML text, quoted as before or where it needs quotes."""
+    """Return a scalar as YAML text, quoted as before or if it needs quotes."""
     if value is None:
         return "null"
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Who has which of the tools in the table."""
+"""The tools of each audience."""
 
 from dataclasses import replace
 from typing import Final
@@ -62,9 +62,9 @@ def _permits(identity: ClientIdentity, offer: ToolDefinition) -> bool:
 
 
 def _restrict(identity: ClientIdentity, offer: ToolDefinition) -> ToolDefinition:
-    """Return an offer with the arguments of this speaker.
+    """Return an offer with the arguments of this caller.
 
-    An agent may name its own project and no other; a session of ours names none.
+    An agent may name its own project and no other; a session of Lamplighter names none.
     """
     schema, properties = dict(offer.schema), dict(offer.schema["properties"])
     if identity.session is not None:

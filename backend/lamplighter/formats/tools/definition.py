@@ -1,4 +1,4 @@
-"""What declares a tool: a class for its input, and all the rest in one decorator of this class."""
+"""The declaration of a tool: a class for its input, and one decorator for the rest."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -22,18 +22,18 @@ _KEYS: Final = (
     *("type", "description", "minLength", "maxLength", "minimum", "maximum"),
     *("items", "maxItems", "enum"),
 )
-"""The words that we use of JSON Schema, in their order."""
+"""The keywords of JSON Schema that are used, in their order."""
 
 
 class Audience(Enum):
-    """Who uses a tool: a session of the supervisor, or a client over the MCP server."""
+    """The users of a tool: sessions of the supervisor, or clients of the MCP server."""
 
     SESSION = "session"
     CLIENT = "client"
 
 
 class ToolInput(Struct):
-    """What a tool takes. The docstring of each class describes its tool to people and models."""
+    """The input of a tool. The docstring of each class describes its tool to people and models."""
 
     audience: ClassVar[Audience]
     example: ClassVar[Mapping[str, Any]] = {}
@@ -45,11 +45,11 @@ Input = TypeVar("Input", bound=ToolInput)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolHints:
-    """What a client may know of a tool before it calls the tool.
+    """Hints for a client before it calls the tool.
 
-    `read_only`: no call writes a row, not even that something was read. `destructive`: a call
-    can put an end to something, or replace a text that no history has. `idempotent`: the same
-    call again writes nothing more. `open_world`: it reaches systems outside of Lamplighter.
+    `read_only`: no call writes a row, not even a record of the read. `destructive`: a call can end
+    something, or replace a text without history. `idempotent`: the same call again writes nothing
+    more. `open_world`: it reaches systems outside of Lamplighter.
     """
 
     read_only: bool = False
@@ -64,13 +64,12 @@ RECORDS: Final = ToolHints()
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """One tool of one audience; it is ended after `seconds`, None if it bounds itself.
+    """A tool of one audience; it is ended after `seconds`, None if it limits itself.
 
-    For sessions: `tiers` have it, with `reads` only where files may be read, with `commands`
-    only where commands may run; `names_service` if it names a service without checking it.
-    For clients: `scope` is what their token needs, `switch` the setting of an agent that has
-    to be on; `remote` if a memory service elsewhere has it too, `opens_session` if it manages
-    the session of the client.
+    For sessions: `tiers` have it, with `reads` only if files may be read, with `commands` only if
+    commands may run; `names_service` if it names a service without checking it. For clients:
+    `scope` is the scope of the token, `switch` the setting of an agent that has to be on; `remote`
+    if a remote memory service has it too, `opens_session` if it manages the session of the client.
     """
 
     name: str
@@ -91,7 +90,7 @@ class ToolDefinition:
     schema: Schema = field(default_factory=dict)
 
     def __call__(self, input_type: type[Input]) -> type[Input]:
-        """Declare the tool that takes this input."""
+        """Declare the tool with this input."""
         about = " ".join(cleandoc(input_type.__doc__ or "").split())
         schema = {
             "type": "object",
@@ -118,7 +117,7 @@ def _property(each: Schema) -> Schema:
 
 
 def text(about: str, most: int, *, of: Iterable[str] | None = None) -> Meta:
-    """Describe a text that says something, or is one `of` some words."""
+    """Describe a text that may not be empty, or must be one `of` some words."""
     more = None if of is None else {"enum": [str(each) for each in of]}
     return Meta(description=about, min_length=1, max_length=most, extra_json_schema=more)
 

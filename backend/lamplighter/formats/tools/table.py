@@ -52,7 +52,7 @@ _Offset = number(
 
 
 class SessionInput(definition.ToolInput):
-    """What a tool of the supervisor's sessions takes."""
+    """The input of a tool of the supervisor's sessions."""
 
     audience: ClassVar = definition.Audience.SESSION
 
@@ -186,7 +186,7 @@ _AboutFact = Annotated[str, text("The service, if the fact is about a service.",
 
 
 class ClientInput(definition.ToolInput, kw_only=True):
-    """What a tool of clients takes, with the project if the client chooses it."""
+    """The input of a tool of clients, with the project if the client chooses it."""
 
     audience: ClassVar = definition.Audience.CLIENT
     project: _Project | None = None
@@ -266,7 +266,7 @@ class SaveKnowledge(ClientInput):
 
 
 class SaveFromSession(SaveKnowledge, kw_only=True):
-    """What a session of the supervisor saves: operational facts too, which have no title."""
+    """Knowledge saved by a session of the supervisor; operational facts have no title."""
 
     type: _AnyType
     title: _Title = ""

@@ -18,7 +18,7 @@ def run(each: OrganizerRun, undone_by: int | None = None) -> dict[str, Any]:
 def diff(
     each: OrganizerRun, undone_by: int | None, replacements: Sequence[MemorySubstitute]
 ) -> dict[str, Any]:
-    """Return a run as JSON with what it changed."""
+    """Return a run with its changes as JSON."""
     changed = [
         {
             "id": some.id,

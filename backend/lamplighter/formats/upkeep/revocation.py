@@ -15,7 +15,7 @@ MAX_LISTED: Final = 200
 def revocation(
     origin: TeachingOrigin, plan: RevocationPlan, derived: Sequence[Memory], act: int | None
 ) -> dict[str, Any]:
-    """Return what a revocation does as JSON."""
+    """Return the effect of a revocation as JSON."""
     return {
         "origin": {"kind": origin.kind, "name": origin.name},
         "counts": counts(plan),

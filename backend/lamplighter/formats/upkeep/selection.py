@@ -37,7 +37,7 @@ class RelationshipAnswer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SelectionAnswer(msgspec.Struct, forbid_unknown_fields=True):
-    """What a model has selected."""
+    """A model's selection."""
 
     facts: Annotated[list[SelectedFact], msgspec.Meta(max_length=BATCH)]
     summary: list[_Number]
@@ -47,7 +47,7 @@ class SelectionAnswer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_selection(text: str, offered: list[OfferedSentence]) -> Selection:
-    """Return what an answer selects; raises ValueError where it is anything else."""
+    """Parse a selection; raises ValueError for any other answer."""
     fenced = _FENCE.fullmatch(text)
     answer = msgspec.json.decode(fenced[1] if fenced else text, type=SelectionAnswer)
     facts = {each.sentence: Category(each.category) for each in answer.facts}

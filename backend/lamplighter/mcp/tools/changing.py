@@ -1,4 +1,4 @@
-"""The tools that correct knowledge and take it back."""
+"""The tools that correct and withdraw knowledge."""
 
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound, Unavailable
 from lamplighter.domain.memory.memory import Category, Edit, Source
@@ -55,7 +55,7 @@ async def mem_update(place: SpeakerContext, arguments: CorrectKnowledge) -> Tool
 
 @implements(ConfirmKnowledge)
 async def mem_confirm(place: SpeakerContext, arguments: ConfirmKnowledge) -> ToolOutput:
-    """Confirm a memory that a user typed. Only a person confirms what a tool or a page printed."""
+    """Confirm a memory that a user typed. Only a person confirms the output of a tool or a page."""
     here = place.context
     async with writing(here.db):
         project = place.project(arguments)
@@ -72,7 +72,7 @@ async def mem_confirm(place: SpeakerContext, arguments: ConfirmKnowledge) -> Too
 
 @implements(VerifyKnowledge)
 async def mem_verify(place: SpeakerContext, arguments: VerifyKnowledge) -> ToolOutput:
-    """Verify a memory. What the sources show is for people: the answer names claims and sources."""
+    """Verify a memory. The contents of sources are for people: the answer only names them."""
     here = place.context
     if here.verification is None:
         raise Unavailable("This process cannot verify memories.")

@@ -1,4 +1,4 @@
-"""The tools that show how memories hang together: in time, and by what was recorded of them."""
+"""The tools that show relations of memories: in time, and by recorded links."""
 
 from dataclasses import replace
 from typing import Any
@@ -50,7 +50,7 @@ RECORDED_ONLY = (
 
 @implements(ShowTimeline)
 async def mem_timeline(place: SpeakerContext, arguments: ShowTimeline) -> ToolOutput:
-    """Tell which memories stand before and after one."""
+    """Return the memories before and after a memory."""
     here = place.context
     project = place.project(arguments)
     async with reading(here.db):
@@ -77,7 +77,7 @@ async def mem_timeline(place: SpeakerContext, arguments: ShowTimeline) -> ToolOu
 
 @implements(ShowGraph)
 async def mem_graph(place: SpeakerContext, arguments: ShowGraph) -> ToolOutput:
-    """Tell how things hang together."""
+    """Return the relationships of entities."""
     here = place.context
     with_services = place.speaker.caller.may("services:read")
     project = place.project(arguments)
@@ -102,7 +102,7 @@ async def mem_graph(place: SpeakerContext, arguments: ShowGraph) -> ToolOutput:
 
 @implements(ExplainDecision)
 async def mem_why(place: SpeakerContext, arguments: ExplainDecision) -> ToolOutput:
-    """Tell why something was decided."""
+    """Return the reasons of a decision."""
     reach = Reach(place.project(arguments))
     cases = await why(place.context.db, arguments.question, reach=reach)
     lines = [line for case in cases for line in _decision_lines(case)]
@@ -132,9 +132,9 @@ def _decision_lines(case: DecisionCase) -> list[str]:
 async def _stated(
     db: Database, project: str, arguments: ShowGraph, *, declared: bool
 ) -> GraphView | None:
-    """Return the entities around a name; None where no entity has it.
+    """Return the entities around a name; None without an entity of this name.
 
-    Without `declared` relationships of the services file are left out.
+    Without `declared`, relationships of the services file are left out.
     """
     if not arguments.about.strip():
         return None
@@ -156,7 +156,7 @@ async def _stated(
 
 
 def _joined(graph: Graph, stated: GraphView) -> Graph:
-    """Return recorded relations with what memories state."""
+    """Combine recorded relations with statements of memories."""
     nodes = {each.id: Node(each.kind.value, each.name) for each in stated.nodes}
     edges = [
         Edge(nodes[each.source_id], each.kind.value.replace("_", " "), nodes[each.target_id])

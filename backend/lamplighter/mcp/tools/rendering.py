@@ -1,4 +1,4 @@
-"""How the tools of clients show what they found: in words for a model, in values for a program."""
+"""Results of the client tools: text for a model, values for a program."""
 
 import json
 from typing import Any, Final

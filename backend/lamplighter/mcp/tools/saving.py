@@ -1,4 +1,4 @@
-"""The tool that keeps knowledge; of a session of ours also what a marker would say."""
+"""The tool that saves knowledge; for a session of Lamplighter also operational memories."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ _MESSAGES: Final = {
 
 @implements(SaveKnowledge)
 async def mem_save(place: SpeakerContext, arguments: SaveKnowledge) -> ToolOutput:
-    """Keep one piece of knowledge."""
+    """Save knowledge."""
     category, session = Category(arguments.type), place.speaker.session
     if session is not None and category in OPERATIONAL:
         return await _save_by_marker(place.context, session, arguments)
@@ -68,13 +68,13 @@ def _save_answer(saved: SavedKnowledge) -> ToolOutput:
 async def _save_by_marker(
     here: ClientContext, session: Session, arguments: SaveKnowledge
 ) -> ToolOutput:
-    """Remember what a session of ours says as if it had printed a marker."""
+    """Save the input of a session of Lamplighter like a printed marker."""
     ingest = await _ingest_context(here, session)
     return await tool_reports.save(ingest, arguments.type, arguments.service, arguments.content)
 
 
 async def _ingest_context(here: ClientContext, session: Session) -> IngestContext:
-    """Return how a session's words are taken in; raises Conflict when it has said all it may."""
+    """Return the ingest context of a session; raises Conflict at its limit of markers."""
     existing = await sessions.get(here.db, session.id)
     assert existing is not None
     if existing.learned + existing.reinforced + existing.events >= here.active.max_markers:

@@ -1,4 +1,4 @@
-"""The tools that find what is known: by words, by what one is about to do, by number."""
+"""The tools that find knowledge: by keywords, by task, by number."""
 
 from typing import Any, Final
 
@@ -59,7 +59,7 @@ async def mem_search(place: SpeakerContext, arguments: SearchKnowledge) -> ToolO
 
 
 def _completeness(results: SearchResults | ContextBlock) -> dict[str, Any]:
-    """Return whether all was searched, and what was not."""
+    """Return whether the search was complete, and the missing parts."""
     return {"partial": results.partial, "missing": list(results.missing)}
 
 
@@ -96,7 +96,7 @@ def _values(result: SearchResult) -> dict[str, Any]:
 
 @implements(GetContext)
 async def mem_context(place: SpeakerContext, arguments: GetContext) -> ToolOutput:
-    """Tell the context of what one is about to do."""
+    """Return the context for a task."""
     agent = place.speaker.agent
     usual = agent.context_limit if agent else CONTEXT_LIMIT
     limit = min(usual if arguments.limit is None else arguments.limit, MOST_CONTEXT) if usual else 0

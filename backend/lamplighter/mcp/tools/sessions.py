@@ -27,7 +27,7 @@ async def mem_session_start(place: SpeakerContext, arguments: StartClientSession
 async def mem_session_summary(
     place: SpeakerContext, arguments: SummarizeClientSession
 ) -> ToolOutput:
-    """Write down what a session did."""
+    """Store the summary of a session."""
     session = await place.knowledge.summarize(
         place.project(arguments), arguments.session_id, arguments.summary
     )

@@ -1,4 +1,4 @@
-"""The tools that tell how things stand, and ask others to see to them."""
+"""The tools that report the status, and request work of others."""
 
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ MAX_OPEN: Final = 20
 
 @implements(ListReviews)
 async def mem_review(place: SpeakerContext, arguments: ListReviews) -> ToolOutput:
-    """List the reviews that wait, and take a note for who decides them."""
+    """List the open reviews, and add a note for the person who decides them."""
     here = place.context
     project = place.project(arguments)
     if arguments.note is not None or arguments.id is not None:
@@ -46,7 +46,7 @@ async def mem_review(place: SpeakerContext, arguments: ListReviews) -> ToolOutpu
 
 
 async def _open_reviews(here: ClientContext, project: str) -> list[tuple[Review, Memory, Memory]]:
-    """Return the open reviews of memories that a project finds, those that wait longest first."""
+    """Return the open reviews of memories that a project can read, the oldest first."""
     chosen = reviews.ReviewFilter(state=ReviewState.OPEN, finds=project)
     page = await reviews.page(here.db, chosen, limit=MAX_OPEN)
     existing = await memories.by_ids(
@@ -115,7 +115,7 @@ async def mem_stats(place: SpeakerContext, arguments: CountKnowledge) -> ToolOut
 
 @implements(RequestInvestigation)
 async def handoff(place: SpeakerContext, arguments: RequestInvestigation) -> ToolOutput:
-    """Ask for a service to be looked into, by a session of ours or by a client."""
+    """Request an investigation of a service by a session of Lamplighter or a client."""
     here, speaker = place.context, place.speaker
     if speaker.session is not None:
         return await _escalate(here, speaker.session, arguments)

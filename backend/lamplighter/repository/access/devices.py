@@ -11,7 +11,7 @@ from lamplighter.repository.store.tables import devices, reader
 
 
 async def insert(db: Database, *, now: datetime, **values: Any) -> Device:
-    """Keep a device; an earlier one with the same endpoint is replaced."""
+    """Store a device; an earlier device with the same endpoint is replaced."""
     await db.execute(sa.delete(devices).where(devices.c.endpoint == values["endpoint"]))
     statement = sa.insert(devices).values(**values, created_at=now, problem="").returning(devices)
     return _device(await db.fetch_one(statement))
@@ -29,7 +29,7 @@ async def get(db: Database, device_id: int) -> Device | None:
 
 
 async def update(db: Database, device_id: int, **values: Any) -> None:
-    """Keep what became of the last message."""
+    """Store the result of the last message to a device."""
     await db.execute(sa.update(devices).where(devices.c.id == device_id).values(**values))
 
 

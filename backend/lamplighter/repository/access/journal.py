@@ -1,4 +1,4 @@
-"""The journal: what operators did, each act by its number, and which act undid which."""
+"""The journal of operator acts, with the act that undid each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ _STEP: Final = history.alias("step")
 
 
 def is_in_effect(later: Any) -> sa.ColumnElement[bool]:
-    """Whether a change of a memory is in effect: it is no undo, and was not undone."""
+    """Whether a change of a memory is in effect: neither an undo nor undone itself."""
     act, again, undone = acts.alias("act"), acts.alias("again"), history.alias("undone")
     is_undo = sa.exists().where(act.c.id == later.c.act_id, act.c.action == UNDO)
     was_undone = (
@@ -59,7 +59,7 @@ _CHANGED_SINCE: Final = Statement(
 
 @dataclass(slots=True)
 class ActChanges:
-    """What an act made of one memory: its first change, and the causes of the first and last."""
+    """The changes of one memory by an act: the first entry, and the first and last cause."""
 
     memory_id: int
     first: int
@@ -71,9 +71,9 @@ class ActChanges:
 class JournalEntry:
     """One act of an operator.
 
-    `undoes` is the act that it undid. `changed` is how many rows it changed, None
-    while it is running, or where its process ended first. `subject` names what an act
-    was about that cannot be undone.
+    `undoes` is the act that this act undid. `changed` is the number of changed rows, None while the
+    act is running or if its process ended first. `subject` names the subject of an act that cannot
+    be undone.
     """
 
     id: int
@@ -91,16 +91,16 @@ class JournalEntry:
 
 
 async def insert(db: Database, action: str, *, now: datetime, **about: Any) -> int:
-    """Record an act and return its number; call it within `writing`, before what it does.
+    """Record an act and return its ID; call it within `writing`, before the act's changes.
 
-    `about` are further columns: actor, value, undoes, memory_id, review_id, service, subject.
+    `about` holds further columns: actor, value, undoes, memory_id, review_id, service, subject.
     """
     given = {**dict.fromkeys(_ABOUT), "actor": OPERATOR, **about}
     return int(await db.fetch_val(_INSERT(action=action, created_at=now, **given)))
 
 
 async def finish(db: Database, act_id: int, changed: int, *, memory_id: int | None = None) -> None:
-    """Record how many rows an act changed, and of which memory it is: it is complete."""
+    """Complete an act: record the number of changed rows, and the memory that it concerns."""
     await db.execute(_FINISH(act=act_id, count=changed, memory=memory_id))
 
 
@@ -110,7 +110,7 @@ async def withdraw(db: Database, act_id: int) -> None:
 
 
 async def get(db: Database, act_id: int) -> JournalEntry | None:
-    """Return one act, with what undid it."""
+    """Return one act, with the act that undid it."""
     row = await db.fetch_one(_query().where(acts.c.id == act_id))
     return None if row is None else _entry(row)
 
@@ -118,13 +118,13 @@ async def get(db: Database, act_id: int) -> JournalEntry | None:
 async def page(
     db: Database, *, limit: int, position: Sequence[Any] | None = None, action: str | None = None
 ) -> Page[JournalEntry]:
-    """Return one page of the journal, newest first; of one action, where it is given."""
+    """Return one page of the journal, newest first, optionally of one action only."""
     query = _query() if action is None else _query().where(acts.c.action == action)
     return await newest_first(db, query, acts.c.id, _entry, limit=limit, position=position)
 
 
 async def later(db: Database, act: JournalEntry, subject: str) -> list[JournalEntry]:
-    """Return later acts like one that were not undone, whose subject begins with some words."""
+    """Return later acts of the same action, not undone, whose subject starts with `subject`."""
     query = (
         _query()
         .where(acts.c.id > act.id, acts.c.action == act.action)
@@ -143,7 +143,7 @@ async def resolution(db: Database, review_id: int) -> JournalEntry | None:
 
 
 async def changes_of_act(db: Database, act_id: int) -> list[ActChanges]:
-    """Return what an act made of each memory, by the numbers of the memories."""
+    """Return the changes of each memory by an act, ordered by memory ID."""
     found: dict[int, ActChanges] = {}
     for row in await db.fetch_all(_CHANGES_OF_ACT(act=act_id)):
         number, cause = row["memory_id"], row["cause"]
@@ -153,14 +153,14 @@ async def changes_of_act(db: Database, act_id: int) -> list[ActChanges]:
 
 
 async def changed_since(db: Database, act_id: int) -> dict[int, int]:
-    """Return the memories that changed since an act, each with its newest change in effect."""
+    """Return the memories that changed after an act, each with its newest change in effect."""
     return {
         row["memory_id"]: row["entry"] for row in await db.fetch_all(_CHANGED_SINCE(act=act_id))
     }
 
 
 async def unlink(db: Database, act_id: int) -> None:
-    """Remove the links that an act made."""
+    """Remove the links that an act created."""
     await db.execute(sa.delete(links).where(links.c.act_id == act_id))
 
 

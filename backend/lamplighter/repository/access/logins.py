@@ -1,4 +1,4 @@
-"""Queries on logins, and on the one-time codes that they begin with."""
+"""Queries on logins, and on the one-time codes that start them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ _BY_ID: Final = Statement(sa.select(logins).where(logins.c.id == sa.bindparam("l
 async def insert(
     db: Database, secret_hash: str, agent: str, *, expires_at: datetime, now: datetime
 ) -> Login:
-    """Keep a login."""
+    """Store a login."""
     statement = (
         sa.insert(logins)
         .values(
@@ -58,7 +58,7 @@ async def any_active(db: Database, *, now: datetime) -> bool:
 
 
 async def end(db: Database, login_id: int, *, now: datetime) -> None:
-    """Let a login in no more, and remove the devices that were subscribed under it."""
+    """End a login, and remove the devices that were subscribed under it."""
     statement = (
         sa.update(logins)
         .where(logins.c.id == login_id)
@@ -71,14 +71,14 @@ async def end(db: Database, login_id: int, *, now: datetime) -> None:
 
 
 async def record_use(db: Database, login_ids: Sequence[int], *, now: datetime) -> None:
-    """Note that logins have been used."""
+    """Record that logins have been used."""
     await db.execute(sa.update(logins).where(logins.c.id.in_(login_ids)).values(seen_at=now))
 
 
 async def insert_code(
     db: Database, secret_hash: str, *, expires_at: datetime, now: datetime
 ) -> None:
-    """Keep a one-time code."""
+    """Store a one-time code."""
     values = {"secret_hash": secret_hash, "created_at": now, "expires_at": expires_at}
     await db.execute(sa.insert(codes).values(**values))
 
@@ -95,7 +95,7 @@ async def expire_codes(db: Database, *, now: datetime) -> None:
 
 
 async def is_usable(db: Database, secret_hash: str, *, now: datetime) -> bool:
-    """Whether a code exists that was neither used nor has expired."""
+    """Whether a code exists that is neither used nor expired."""
     query = (
         sa.select(codes.c.id)
         .where(codes.c.secret_hash == secret_hash)
@@ -106,7 +106,7 @@ async def is_usable(db: Database, secret_hash: str, *, now: datetime) -> bool:
 
 
 async def use_code(db: Database, secret_hash: str, *, now: datetime) -> bool:
-    """Use a code up; False when it is none, was used before, or has expired."""
+    """Use a one-time code; return False if the code is unknown, used or expired."""
     statement = (
         sa.update(codes)
         .where(codes.c.secret_hash == secret_hash)

@@ -1,6 +1,7 @@
 """Queries on tokens.
 
-The change feed tells only the number of one that was revoked: callers with fewer scopes read it.
+The change feed contains only the ID of a revoked token, because callers with fewer scopes read the
+feed.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ async def insert(
     agent: str | None = None,
     now: datetime,
 ) -> Token:
-    """Keep a token."""
+    """Store a token."""
     statement = (
         sa.insert(tokens)
         .values(
@@ -59,13 +60,13 @@ async def get_with_hash(db: Database, token_id: int) -> tuple[Token, str] | None
 
 
 async def page(db: Database, *, limit: int, position: Sequence[Any] | None = None) -> Page[Token]:
-    """Return one page of the tokens that were made for programs, newest first."""
+    """Return one page of the tokens that were issued to programs, newest first."""
     query = sa.select(*_COLUMNS).where(tokens.c.session_id.is_(None))
     return await newest_first(db, query, tokens.c.id, _token, limit=limit, position=position)
 
 
 async def revoke(db: Database, token_id: int, *, now: datetime) -> Token | None:
-    """Let a token in no more; None when it is not there or was revoked before."""
+    """Revoke a token; return None if the token does not exist or is already revoked."""
     statement = (
         sa.update(tokens)
         .where(tokens.c.id == token_id)
@@ -81,12 +82,12 @@ async def revoke(db: Database, token_id: int, *, now: datetime) -> Token | None:
 
 
 async def revoke_named(db: Database, name: str, *, now: datetime) -> None:
-    """Let the tokens of a name in no more."""
+    """Revoke the tokens with a name."""
     await _revoke_each(db, tokens.c.name == name, now=now)
 
 
 async def revoke_for_session(db: Database, session_id: int, *, now: datetime) -> None:
-    """Let the token of a session in no more."""
+    """Revoke the token of a session."""
     await _revoke_each(db, tokens.c.session_id == session_id, now=now)
 
 
@@ -104,7 +105,7 @@ async def _revoke_each(db: Database, which: sa.ColumnElement[bool], *, now: date
 
 
 async def record_use(db: Database, token_ids: Sequence[int], *, now: datetime) -> None:
-    """Note that tokens have been used."""
+    """Record that tokens have been used."""
     await db.execute(sa.update(tokens).where(tokens.c.id.in_(token_ids)).values(used_at=now))
 
 

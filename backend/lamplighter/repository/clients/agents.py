@@ -1,4 +1,4 @@
-"""What agents did here: when each was last seen, its sessions, and what these saved."""
+"""Activity of agents: last contact, sessions and saved memories."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from lamplighter.repository.store.tables import memories, sessions, tokens
 
 @dataclass(slots=True)
 class AgentActivity:
-    """What one agent did here."""
+    """The activity of one agent."""
 
     last: datetime | None = None
     sessions: int = 0
@@ -19,13 +19,13 @@ class AgentActivity:
     saved: int = 0
 
     def at(self, moment: datetime | None) -> None:
-        """Note a moment at which it was here."""
+        """Record a contact of the agent, if it is the latest."""
         if moment is not None and (self.last is None or moment > self.last):
             self.last = moment
 
 
 async def activity_by_agent(db: Database) -> dict[str, AgentActivity]:
-    """Return by name every agent that a session or a token is of, and what it did."""
+    """Return the activity of every agent that has a session or a token, by name."""
     activities: dict[str, AgentActivity] = {}
     for row in await db.fetch_all(_SESSIONS):
         each = activities.setdefault(row["agent"], AgentActivity())

@@ -19,7 +19,7 @@ _NOT_WITHDRAWN: Final = _COLUMNS.deleted_at.is_(None)
 async def insert(
     db: Database, session_id: int, project: str, content: str, *, now: datetime
 ) -> ClientPrompt:
-    """Keep a prompt."""
+    """Store a prompt."""
     statement = (
         sa.insert(client_prompts)
         .values(session_id=session_id, project=project, content=content, created_at=now)
@@ -29,19 +29,19 @@ async def insert(
 
 
 async def get(db: Database, prompt_id: int) -> ClientPrompt | None:
-    """Return one prompt, even a withdrawn one."""
+    """Return one prompt, including a withdrawn one."""
     row = await db.fetch_one(sa.select(client_prompts).where(_COLUMNS.id == prompt_id))
     return None if row is None else _prompt(row)
 
 
 async def of_session(db: Database, session_id: int) -> list[ClientPrompt]:
-    """Return what was asked in a session, oldest first."""
+    """Return the prompts of a session that are not withdrawn, oldest first."""
     query = _of_project(None).where(_COLUMNS.session_id == session_id).order_by(_COLUMNS.id)
     return [_prompt(row) for row in await db.fetch_all(query)]
 
 
 async def all_of_session(db: Database, session_id: int) -> set[tuple[str, datetime]]:
-    """Return all prompts of a session with their times, withdrawn ones too."""
+    """Return all prompts of a session with their times, including withdrawn prompts."""
     query = sa.select(_COLUMNS.content, _COLUMNS.created_at).where(
         _COLUMNS.session_id == session_id
     )
@@ -49,26 +49,26 @@ async def all_of_session(db: Database, session_id: int) -> set[tuple[str, dateti
 
 
 async def withdraw(db: Database, prompt_id: int, *, now: datetime) -> None:
-    """Withdraw a prompt: no context includes it any more."""
+    """Withdraw a prompt: contexts no longer include it."""
     await db.execute(
         sa.update(client_prompts).where(_COLUMNS.id == prompt_id).values(deleted_at=now)
     )
 
 
 async def restore(db: Database, prompt_id: int) -> ClientPrompt | None:
-    """Bring back a withdrawn prompt; None where it was deleted permanently since."""
+    """Restore a withdrawn prompt; return None if the prompt has been permanently deleted since."""
     statement = sa.update(client_prompts).where(_COLUMNS.id == prompt_id).values(deleted_at=None)
     row = await db.fetch_one(statement.returning(client_prompts))
     return None if row is None else _prompt(row)
 
 
 async def delete(db: Database, prompt_id: int) -> None:
-    """Remove a prompt for good."""
+    """Delete a prompt permanently."""
     await db.execute(sa.delete(client_prompts).where(_COLUMNS.id == prompt_id))
 
 
 async def newest(db: Database, project: str | None, *, limit: int) -> list[ClientPrompt]:
-    """Return the last prompts, of one project or of all, newest first."""
+    """Return the newest prompts of one project or of all projects, newest first."""
     query = _of_project(project).order_by(_COLUMNS.id.desc()).limit(limit)
     return [_prompt(row) for row in await db.fetch_all(query)]
 
@@ -76,7 +76,7 @@ async def newest(db: Database, project: str | None, *, limit: int) -> list[Clien
 async def matching(
     db: Database, words: Sequence[str], project: str | None, *, limit: int
 ) -> list[ClientPrompt]:
-    """Return the prompts that hold any of some words: those with most of them first."""
+    """Return the prompts that contain any of `words`, those with the most matches first."""
     held = [text_contains(_COLUMNS.content, word) for word in words[:MAX_KEYWORDS]]
     score = sum((sa.case((each, 1), else_=0) for each in held), sa.literal(0))
     query = _of_project(project).where(sa.or_(sa.false(), *held))
@@ -85,7 +85,7 @@ async def matching(
 
 
 async def count(db: Database, project: str | None) -> int:
-    """Return how many prompts there are."""
+    """Return the number of prompts."""
     query = sa.select(sa.func.count()).select_from(client_prompts).where(_NOT_WITHDRAWN)
     if project is not None:
         query = query.where(_COLUMNS.project == project)
@@ -93,7 +93,7 @@ async def count(db: Database, project: str | None) -> int:
 
 
 async def move(db: Database, old: str, new: str) -> int:
-    """Let the prompts of one project be another's, and return how many they are."""
+    """Move the prompts of one project to another project, and return their number."""
     statement = (
         sa.update(client_prompts)
         .where(_COLUMNS.project == old)

@@ -1,4 +1,4 @@
-"""Queries on the sessions of clients, which are known by their own names."""
+"""Queries on the sessions of clients, which are identified by external IDs."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -37,7 +37,7 @@ _BY_PROJECT_AND_ID: Final = Statement(
 async def by_external_id(
     db: Database, external_id: str, project: str | None = None
 ) -> Session | None:
-    """Return the session that some client calls so, of one project or of any: the newest."""
+    """Return the newest client session with an external ID, in one project or in any project."""
     prepared = _BY_EXTERNAL_ID if project is None else _BY_PROJECT_AND_ID
     values = {} if project is None else {"project": project}
     row = await db.fetch_one(prepared(external_id=external_id, **values))
@@ -45,7 +45,7 @@ async def by_external_id(
 
 
 async def by_agent(db: Database, external_id: str, agent: str | None) -> Session | None:
-    """Return the session that an agent calls so, or for None a program of no agent."""
+    """Return the newest session with an external ID of an agent, or of no agent for None."""
     query = (
         sa.select(sessions)
         .where(sessions.c.external_id == external_id)
@@ -96,7 +96,7 @@ async def end(
     messages: int = 0,
     now: datetime,
 ) -> Session:
-    """End a session, for the first time or again; what it brings no words for stays."""
+    """End a session, even again; an empty summary or message count keeps the stored value."""
     values: dict[str, Any] = {"status": status, "ended_at": now, "reason": reason}
     if summary:
         values["summary"] = summary
@@ -115,7 +115,7 @@ async def end(
 
 
 async def recent(db: Database, project: str, *, limit: int) -> list[Session]:
-    """Return the last sessions of a project that have a summary, newest first."""
+    """Return the newest sessions of a project that have a summary, newest first."""
     query = (
         sa.select(sessions)
         .where(sessions.c.project == project)
@@ -128,7 +128,7 @@ async def recent(db: Database, project: str, *, limit: int) -> list[Session]:
 
 
 async def newest(db: Database, project: str | None, *, limit: int) -> list[Session]:
-    """Return the last sessions of clients, of one project or of all, newest first."""
+    """Return the newest client sessions of one project or of all projects, newest first."""
     query = sa.select(sessions).where(_OF_CLIENTS)
     if project is not None:
         query = query.where(sessions.c.project == project)
@@ -137,7 +137,7 @@ async def newest(db: Database, project: str | None, *, limit: int) -> list[Sessi
 
 
 async def external_ids(db: Database, ids: Sequence[int]) -> dict[int, str]:
-    """Return what clients call some sessions; those of ours have no such name."""
+    """Return the external IDs of those of some sessions that are client sessions."""
     if not ids:
         return {}
     query = (
@@ -149,7 +149,7 @@ async def external_ids(db: Database, ids: Sequence[int]) -> dict[int, str]:
 
 
 async def count_knowledge(db: Database, ids: Sequence[int]) -> dict[int, int]:
-    """Return how many active memories each of some sessions left."""
+    """Return the number of active knowledge memories of each of some sessions."""
     if not ids:
         return {}
     query = (
@@ -163,7 +163,7 @@ async def count_knowledge(db: Database, ids: Sequence[int]) -> dict[int, int]:
 
 
 async def list_inactive(db: Database, *, cutoff: datetime, limit: int) -> list[int]:
-    """Return sessions that have not ended and brought nothing since a moment, oldest first."""
+    """Return open sessions without a new memory or prompt since `cutoff`, oldest first."""
     saved = sa.exists().where(sessions.c.id == _SESSION).where(memories.c.created_at > cutoff)
     prompted = (
         sa.exists()
@@ -184,12 +184,12 @@ async def list_inactive(db: Database, *, cutoff: datetime, limit: int) -> list[i
 
 
 async def count(db: Database, project: str) -> int:
-    """Return how many sessions clients had in a project."""
+    """Return the number of client sessions in a project."""
     query = sa.select(sa.func.count()).select_from(sessions).where(_OF_CLIENTS)
     return int(await db.fetch_val(query.where(sessions.c.project == project)))
 
 
 async def move(db: Database, old: str, new: str, *, now: datetime) -> int:
-    """Let the sessions of one project be another's, and return how many they are."""
+    """Move the sessions of one project to another project, and return their number."""
     owned = [_OF_CLIENTS, sessions.c.project == old]
     return len(await session_rows.update(db, owned, {"project": new}, now=now))

@@ -1,4 +1,4 @@
-"""What an export tells: memories and the sessions of clients, in the order of their numbers."""
+"""The content of an export: memories and client sessions, ordered by ID."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
@@ -20,9 +20,9 @@ BATCH_SIZE: Final = 500
 async def all_memories(
     db: Database, *, project: str | None = None, active: bool = False
 ) -> AsyncIterator[list[Memory]]:
-    """Yield every memory in batches; with `told` only active knowledge.
+    """Yield every memory in batches; with `active` only active knowledge.
 
-    Rows that nothing can be read from are passed over.
+    Unreadable rows are skipped.
     """
     query = sa.select(memories).order_by(memories.c.id).limit(BATCH_SIZE)
     if project is not None:
@@ -34,7 +34,7 @@ async def all_memories(
 
 
 async def count(db: Database, *, project: str | None = None, active: bool = False) -> int:
-    """Return how many memories that are."""
+    """Return the number of rows that `all_memories` reads."""
     query = sa.select(sa.func.count()).select_from(memories)
     if project is not None:
         query = query.where(memories.c.project == project)
@@ -44,7 +44,7 @@ async def count(db: Database, *, project: str | None = None, active: bool = Fals
 async def client_sessions(
     db: Database, *, project: str | None = None
 ) -> AsyncIterator[list[Session]]:
-    """Give every session of a client, some at a time."""
+    """Yield every client session, in batches."""
     query = (
         sa.select(sessions)
         .where(sessions.c.trigger == Trigger.CLIENT)
@@ -59,7 +59,7 @@ async def client_sessions(
 
 
 async def external_ids_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
-    """Return what clients call those of these sessions that are theirs."""
+    """Return the external IDs of those of some sessions that are client sessions."""
     query = (
         sa.select(sessions.c.id, sessions.c.external_id)
         .where(sessions.c.id.in_(ids))

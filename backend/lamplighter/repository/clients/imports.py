@@ -1,4 +1,4 @@
-"""Imports: which external row each memory came from, and its text then."""
+"""Imports: the external row that each memory came from, and the text of that row."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -33,18 +33,18 @@ _NATIVE: Final = Statement(
 
 _ALL_IDS: Final = sa.union_all(sa.select(memories.c.id), sa.select(trash.c.id)).subquery()
 _HIGHEST_ID: Final = sa.func.max(_ALL_IDS.c.id)
-"""The highest number of a memory, those in the trash too: each keeps its own."""
+"""The highest ID of a memory, including the trash: a trashed memory keeps its ID."""
 
 
 async def find_imported(db: Database, refs: Sequence[str]) -> dict[str, tuple[MemoryId, str]]:
-    """Return which memories came of these rows, and what each row said when it came last."""
+    """Return the memory of each imported row, and the row's text at its last import."""
     query = sa.select(imports).where(imports.c.ref.in_(refs))
     rows = await db.fetch_all(query)
     return {row["ref"]: (MemoryId(row["memory_id"]), row["said"]) for row in rows}
 
 
 async def refs_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
-    """Return what those of some memories that were imported are called where they come from."""
+    """Return the external references of those of some memories that were imported."""
     query = sa.select(imports).where(imports.c.memory_id.in_(ids))
     rows = await db.fetch_all(query.order_by(imports.c.at.desc(), imports.c.ref.desc()))
     return {row["memory_id"]: row["ref"] for row in rows}
@@ -57,9 +57,9 @@ async def record(
     existing: Collection[str],
     now: datetime,
 ) -> None:
-    """Keep which memory came of each of some rows, and what the row says now.
+    """Store the memory of each imported row, with the row's current text.
 
-    `existing` are the rows of which something is kept already.
+    `existing` names the rows that already have an entry.
     """
     if existing:
         await db.execute(sa.delete(imports).where(imports.c.ref.in_(list(existing))))
@@ -71,9 +71,9 @@ async def record(
 
 
 async def find_native(db: Database, memory_id: int, created_at: datetime) -> Memory | None:
-    """Return the memory of a number, where it is the one that was made here at that moment.
+    """Return the memory with an ID if it was created here at `created_at`.
 
-    One that was imported is not: it may have the moment of another one, and its number.
+    An imported memory does not count: its ID and time may equal those of another memory.
     """
     row = await db.fetch_one(_NATIVE(id=memory_id, created_at=created_at))
     return None if row is None else from_row(row)
@@ -82,7 +82,7 @@ async def find_native(db: Database, memory_id: int, created_at: datetime) -> Mem
 async def by_content_hash(
     db: Database, hashes: Collection[str]
 ) -> dict[tuple[str, str], list[MemoryId]]:
-    """Return the active memories of some words, by these and their project."""
+    """Return the active memories with some content hashes, by hash and project."""
     query = (
         sa.select(
             *(memories.c.id, memories.c.content_hash, memories.c.project, memories.c.observation)
@@ -101,21 +101,21 @@ async def by_content_hash(
 
 
 async def highest_id(db: Database) -> int | None:
-    """Return the highest number of a memory: 0 when there never was one, None when all are gone."""
+    """Return the highest memory ID: 0 if there never was a memory, None if all are deleted."""
     found = await db.fetch_val(sa.select(_HIGHEST_ID))
     gone = None if found else await db.fetch_val(sa.select(history.c.id).limit(1))
     return None if gone is not None else int(found or 0)
 
 
 async def insert(db: Database, memory: Memory, *, number: int | None) -> Memory:
-    """Keep a memory as it is, under a number that is free or the next; who calls tells the feed."""
+    """Insert a memory unchanged, with a free ID or the next ID; the caller updates the feed."""
     values = row_values(memory, STORED)
     given = _INSERT(**values) if number is None else _INSERT_AS(id=number, **values)
     return replace(memory, id=MemoryId(await db.fetch_val(given)))
 
 
 async def advance_sequence(db: Database) -> None:
-    """Let the numbers of new memories follow those that were given; SQLite does so by itself."""
+    """Advance the ID sequence past the imported IDs; SQLite does this by itself."""
     if db.notifies:
         highest = sa.select(_HIGHEST_ID).scalar_subquery()
         sequence = sa.func.pg_get_serial_sequence("memories", "id")
@@ -123,7 +123,7 @@ async def advance_sequence(db: Database) -> None:
 
 
 async def insert_session(db: Database, record: SessionRecord, *, now: datetime) -> Session:
-    """Store a client's session; one without an end stays open, or is closed as silent."""
+    """Store a client's session; without an end it stays open, or is closed as inactive."""
     began = record.started_at or now
     values = {
         "external_id": record.external_id,

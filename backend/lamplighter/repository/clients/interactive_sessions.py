@@ -1,4 +1,4 @@
-"""Sessions of interactive agents, which tell us by hooks what happens in them."""
+"""Sessions of interactive agents, which report events by hooks."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -19,14 +19,14 @@ BEGINNING_CHARS: Final = 1_000
 
 
 async def reopen(db: Database, session_id: int, *, now: datetime) -> Session:
-    """Let a session that has ended run again: it was resumed."""
+    """Reopen an ended session that was resumed."""
     resumed = sessions.c.resumed + 1
     values = {"status": Status.RUNNING, "ended_at": None, "resumed": resumed}
     return await _update(db, session_id, values, now=now)
 
 
 async def record_response(db: Database, session_id: int, text: str, *, now: datetime) -> Session:
-    """Count an answer of the agent and keep its words in the place of those before."""
+    """Count a response of the agent, and store its text in place of the previous response."""
     turns = sa.func.coalesce(sessions.c.turns, 0) + 1
     return await _update(db, session_id, {"turns": turns, "response": text}, now=now)
 
@@ -34,7 +34,7 @@ async def record_response(db: Database, session_id: int, text: str, *, now: date
 async def summarize(
     db: Database, session_id: int, summary: str, *, messages: int, now: datetime
 ) -> Session:
-    """Keep a session's summary as it is now, so that it can be found."""
+    """Store the current summary of a session, and index the summary."""
     values = {"summary": summary, "messages": messages}
     session = await _update(db, session_id, values, now=now)
     await indexing.index_changed_session(db, session)
@@ -44,9 +44,9 @@ async def summarize(
 async def replace_quote(
     db: Database, session_id: int, text: str, by: str = REDACTED, *, now: datetime
 ) -> None:
-    """Let the summary of a session quote something else than a message, also for the search.
+    """Replace the quote of a message in a session's summary, also in the search index.
 
-    The feed no longer has the summaries before. Call it within `writing`.
+    The earlier summaries are blanked in the feed. Call it within `writing`.
     """
     row = await db.fetch_one(sa.select(sessions).where(sessions.c.id == session_id))
     session = from_row(row) if row else None
@@ -57,7 +57,7 @@ async def replace_quote(
 
 
 async def prompt_beginnings(db: Database, session_id: int) -> list[str]:
-    """Return how what a person asked in a session begins, oldest first."""
+    """Return the beginnings of the prompts of a session, oldest first."""
     query = (
         sa.select(sa.func.substr(client_prompts.c.content, 1, BEGINNING_CHARS).label("words"))
         .where(client_prompts.c.session_id == session_id)
@@ -68,7 +68,7 @@ async def prompt_beginnings(db: Database, session_id: int) -> list[str]:
 
 
 async def count_captured(db: Database, session_id: int) -> int:
-    """Count what rules caught of a session, from tools and from what its user typed."""
+    """Count the memories that rules captured in a session, from tools and from user prompts."""
     query = (
         sa.select(sa.func.count())
         .select_from(memories)
@@ -79,7 +79,7 @@ async def count_captured(db: Database, session_id: int) -> int:
 
 
 async def captured_texts(db: Database, session_id: int) -> list[str]:
-    """Return what tools and pages printed in a session, as far as rules kept it."""
+    """Return the output of tools and pages that rules captured in a session."""
     query = (
         sa.select(memories.c.observation)
         .where(memories.c.session_id == session_id)
@@ -99,7 +99,7 @@ async def _update(
 async def newest(
     db: Database, project: str, agent: str | None, *, token_id: int | None
 ) -> Session | None:
-    """Return the newest session that a token of an agent, or of none, has open in a project."""
+    """Return the newest open session in a project for an agent and a token; both may be None."""
     query = (
         sa.select(sessions)
         .where(sessions.c.project == project)
@@ -115,5 +115,5 @@ async def newest(
 
 
 async def set_summary(db: Database, session_id: int, summary: str, *, now: datetime) -> Session:
-    """Give a session the summary that its client wrote."""
+    """Store the summary that the client of a session wrote."""
     return await _update(db, session_id, {"summary": summary}, now=now)

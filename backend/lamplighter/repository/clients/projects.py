@@ -18,7 +18,7 @@ from lamplighter.repository.store.unreadable import fetch_readable
 
 
 async def procedural(db: Database, project: str, *, limit: int, now: datetime) -> list[Memory]:
-    """Return how things are done: what was used most often first."""
+    """Return the procedural memories of a project, the most often used first."""
     query = (
         _eligible(project, now)
         .where(memories.c.kind == MemoryKind.PROCEDURAL)
@@ -28,7 +28,7 @@ async def procedural(db: Database, project: str, *, limit: int, now: datetime) -
 
 
 async def of_project(db: Database, project: str, *, limit: int, now: datetime) -> list[Memory]:
-    """Return what the project is like, newest first."""
+    """Return the memories of kind `project`, newest first."""
     query = (
         _eligible(project, now)
         .where(memories.c.kind == MemoryKind.PROJECT)
@@ -40,7 +40,7 @@ async def of_project(db: Database, project: str, *, limit: int, now: datetime) -
 async def decisions(
     db: Database, project: str, *, start: datetime, limit: int, now: datetime
 ) -> list[Memory]:
-    """Return what was decided since a moment, newest first."""
+    """Return the decisions since `start`, newest first."""
     query = (
         _eligible(project, now)
         .where(memories.c.category == Category.DECISION)
@@ -51,7 +51,7 @@ async def decisions(
 
 
 async def count_by_kind(db: Database, project: str, *, now: datetime) -> dict[str, int]:
-    """Count the active memories of a project, and those for every one, by kind."""
+    """Count the active memories of a project and the global memories, by kind."""
     query = (
         sa.select(memories.c.kind, sa.func.count().label("number"))
         .where(memories.c.active == 1)
@@ -87,7 +87,7 @@ def _eligible(project: str, now: datetime) -> Any:
 
 
 async def count_by_category(db: Database, project: str) -> dict[str, int]:
-    """Return how many active memories a project has of each category, most first."""
+    """Return the number of active memories of a project by category, the highest first."""
     count = sa.func.count().label("count")
     query = (
         sa.select(memories.c.category, count)
@@ -100,7 +100,7 @@ async def count_by_category(db: Database, project: str) -> dict[str, int]:
 
 
 async def count_client_sessions(db: Database, project: str) -> int:
-    """Return how many sessions clients had in a project."""
+    """Return the number of client sessions in a project."""
     query = (
         sa.select(sa.func.count())
         .select_from(sessions)
@@ -111,7 +111,7 @@ async def count_client_sessions(db: Database, project: str) -> int:
 
 
 async def stats(db: Database) -> KnowledgeStats:
-    """Count active knowledge by category and project, and the sessions of clients."""
+    """Count active knowledge by category and project, and client sessions."""
     async with reading(db):
         by_category = await _count_by(db, memories.c.category, memories, sa.text(ACTIVE_KNOWLEDGE))
         by_project = await _count_by(db, memories.c.project, memories, sa.text(ACTIVE_KNOWLEDGE))

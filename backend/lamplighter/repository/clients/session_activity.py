@@ -14,7 +14,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import memories, reader, session_activity, sessions
 
 MAX_ROWS: Final = 200
-"""The most rows of one session; later files and tasks are left out."""
+"""The maximum number of rows per session; later files and tasks are left out."""
 
 _COLUMNS: Final = session_activity.c
 
@@ -52,7 +52,7 @@ async def delete_kind(db: Database, session_id: int, kind: ActivityKind) -> None
 
 
 async def of_sessions(db: Database, ids: Sequence[int]) -> list[SessionActivity]:
-    """Return the activity of sessions, what was touched last first."""
+    """Return the activity of sessions, the most recent first."""
     query = (
         sa.select(session_activity)
         .where(_COLUMNS.session_id.in_(ids))
@@ -93,7 +93,7 @@ async def latest_sessions(
 
 
 async def has(db: Database, session_id: int, kind: ActivityKind, key: str) -> bool:
-    """Whether a session has a row."""
+    """Whether a session has a row of this kind and key."""
     query = sa.select(_COLUMNS.id).where(*_of(session_id, ActivityReport(kind, key, "")))
     return await db.fetch_one(query) is not None
 

@@ -1,4 +1,4 @@
-"""Queries on the transcripts that users of interactive sessions hand over."""
+"""Queries on the transcripts that interactive sessions submit."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -26,10 +26,10 @@ async def keep(
     *,
     now: datetime,
 ) -> int:
-    """Keep the messages of a session that are not kept yet; return how many.
+    """Store the new messages of a session, and return their number.
 
-    Of one session at most 1,000 are kept. A prompt that was deleted is kept as deleted, without
-    its text where that was permanent. Call it within `writing`.
+    At most 1,000 messages are stored per session. A deleted prompt is stored as deleted, without
+    its text if the deletion was permanent. Call it within `writing`.
     """
     query = sa.select(_ROW.key).where(_ROW.session_id == session_id)
     stored_keys = {row["key"] for row in await db.fetch_all(query)}
@@ -49,20 +49,20 @@ async def keep(
 
 
 async def withdraw(db: Database, prompt: ClientPrompt, *, now: datetime) -> None:
-    """Withdraw the messages that repeat a prompt; nothing reads them any more."""
+    """Withdraw the messages that repeat a prompt, which are then no longer read."""
     await _set(db, await _repeating(db, prompt), deleted_at=now)
 
 
 async def restore(db: Database, prompt: ClientPrompt) -> None:
-    """Bring back the messages that repeat a prompt."""
+    """Restore the messages that repeat a prompt."""
     await _set(db, await _repeating(db, prompt), deleted_at=None)
 
 
 async def blank(db: Database, prompt: ClientPrompt, *, now: datetime) -> None:
-    """Remove the text of a prompt for good, also from messages that arrive later.
+    """Permanently remove the text of a prompt, also from messages that arrive later.
 
-    The keys of its messages stay: a session hands over the same lines again. So does a mark,
-    also in a session that has all the messages that are kept.
+    The keys of its messages stay, because a session submits the same lines again. A marker row is
+    added, even if the session has reached its maximum number of messages.
     """
     await _set(db, await _repeating(db, prompt), text="", deleted_at=now)
     about = {"session_id": prompt.session_id, "key": blank_key(prompt.content)}
@@ -73,7 +73,7 @@ async def blank(db: Database, prompt: ClientPrompt, *, now: datetime) -> None:
 
 
 async def withdrawn_texts(db: Database, session_id: int, texts: Collection[str]) -> set[str]:
-    """Return which messages of the user repeat a prompt that was withdrawn or deleted."""
+    """Return the texts of user messages that repeat a withdrawn or deleted prompt."""
     prompts = await _withdrawn_prompts(db, session_id)
     query = sa.select(_ROW.key).where(
         _ROW.session_id == session_id, _ROW.key.startswith(blank_key("").partition(":")[0])
@@ -106,5 +106,5 @@ async def _withdrawn_prompts(db: Database, session_id: int) -> list[str]:
 
 
 async def prune(db: Database, *, before: datetime) -> int:
-    """Remove the messages from before a moment; the facts in them stay."""
+    """Remove the messages from before `before`; the extracted facts stay."""
     return int(await db.execute(sa.delete(transcript_messages).where(_ROW.created_at < before)))

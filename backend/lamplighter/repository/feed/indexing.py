@@ -1,4 +1,4 @@
-"""What is written into the index of the search, in the transaction of its row."""
+"""The entries of the search index, written in the transaction of their row."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,11 +33,11 @@ from lamplighter.repository.store.tables import (
 )
 
 BATCH_SIZE: Final = 100
-"""How many waiting rows one write indexes."""
+"""The number of pending rows that one write indexes."""
 
 
 AROUND_TERMS: Final = 100
-"""How much of each neighbour counts: a page beside a line is to leave the line found."""
+"""The indexed terms of each neighbor: a page must not outweigh the line beside it."""
 
 LAST_POSITION: Final = 16_383
 COLUMNS: Final = (*FIELDS, "scope", "size")
@@ -45,7 +45,7 @@ COLUMNS: Final = (*FIELDS, "scope", "size")
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """What the index holds of one row: its terms, with spaces between them."""
+    """The index entry of one row: its terms, separated by spaces."""
 
     id: int
     title: str
@@ -56,22 +56,22 @@ class IndexEntry:
 
     @property
     def size(self) -> float:
-        """How long it is."""
+        """The length of the entry."""
         return size_of((self.title, self.text, self.keys, self.around))
 
     @property
     def is_page(self) -> bool:
-        """Return whether a text is long enough to be indexed without its neighbors."""
+        """Whether a text is long enough to be indexed without its neighbors."""
         return self.text.count(" ") >= AROUND_TERMS
 
     @property
     def beginning(self) -> str:
-        """What its neighbours are found by too."""
+        """The first terms, which are also indexed with the neighbors."""
         return " ".join(f"{self.title} {self.text}".split()[:AROUND_TERMS])
 
 
 def memory_entry(memory: Memory) -> IndexEntry:
-    """Return what the index holds of a memory."""
+    """Build the index entry of a memory."""
     names = (memory.service, memory.topic_key, utterance_speaker(memory), *memory.tags)
     keys = " ".join(filter(None, names))
     return _entry(
@@ -84,39 +84,39 @@ def memory_entry(memory: Memory) -> IndexEntry:
 
 
 def session_entry(session: Session) -> IndexEntry:
-    """Return what the index holds of a session that has a summary."""
+    """Build the index entry of a session that has a summary."""
     keys = " ".join((session.agent or "", *(session.services or ())))
     number = session.id + BASES[SearchLayer.SESSION]
     return _entry(number, "", session.summary, keys, session_terms(session))
 
 
 def event_entry(event: Event) -> IndexEntry:
-    """Return what the index holds of an event."""
+    """Build the index entry of an event."""
     number = event.id + BASES[SearchLayer.EVENT]
     return _entry(number, "", event.text, event.service or "", event_terms(event))
 
 
 def page_entry(page: NotebookText, home: str) -> IndexEntry:
-    """Return what the index holds of a page of a home."""
+    """Build the index entry of a page of a home."""
     number = page.id + BASES[SearchLayer.PAGE]
     return _entry(number, page.title, page.text, page.path, page_terms(page, home))
 
 
 async def index_changed_memory(db: Database, memory: Memory) -> None:
-    """Take in a memory that was just written, where something that is searched changed."""
+    """Index a memory that was just written, if a searched column changed."""
     if await db.fetch_all(_CLEAR_UNINDEXED(id=memory.id)):
         await index_memories(db, [memory])
 
 
 async def index_changed_session(db: Database, session: Session) -> None:
-    """Take in a session whose summary was just written."""
+    """Index a session whose summary was just written."""
     entry = session_entry(session)
     if await db.fetch_all(_CLEAR_UNINDEXED(id=entry.id)) and session.summary:
         await put(db, entry)
 
 
 async def index_memories(db: Database, several: Sequence[Memory]) -> None:
-    """Put memories into the index, each with its neighbours of the same session beside it."""
+    """Index memories, each with its neighbors of the same session."""
     entries: dict[int, IndexEntry] = {each.id: memory_entry(each) for each in several}
     others = [each if entry.id >= ASIDE else each + ASIDE for each, entry in entries.items()]
     await db.execute(_REMOVE(ids=str(others)))
@@ -136,14 +136,14 @@ async def index_memories(db: Database, several: Sequence[Memory]) -> None:
 
 
 async def _placeholder_sessions(db: Database, numbers: Iterable[int]) -> set[int]:
-    """Return those sessions that hold what was said outside of any: nothing there is beside."""
+    """Return the sessions that only collect memories saved outside a session: no neighbors."""
     ids = list(numbers)
     rows = await db.fetch_all(_PLACEHOLDER_SESSIONS(ids=str(ids))) if ids else []
     return {row["id"] for row in rows}
 
 
 async def put_all(db: Database, entries: Sequence[IndexEntry]) -> None:
-    """Index entries; PostgreSQL gets many in one statement."""
+    """Index entries; PostgreSQL receives several in one statement."""
     if not db.notifies or len(entries) == 1:
         for entry in entries:
             await put(db, entry)
@@ -155,7 +155,7 @@ async def put_all(db: Database, entries: Sequence[IndexEntry]) -> None:
 
 
 async def put(db: Database, entry: IndexEntry) -> None:
-    """Put one entry into the index, in the place of what it held."""
+    """Write one entry to the index, replacing the stored entry."""
     if db.notifies:
         await db.execute(_put_vector()(**_values(entry), vector=as_tsvector(entry)))
     else:
@@ -169,9 +169,10 @@ def _values(entry: IndexEntry) -> dict[str, Any]:
 async def _with_neighbors(
     db: Database, session: int, fresh: Mapping[int, IndexEntry]
 ) -> list[IndexEntry]:
-    """Return memories of a session and those near them, each with what its neighbors say.
+    """Return the entries of memories and of those near them, each with its neighbors' terms.
 
-    Only of transcripts: what says who speaks. Facts of one session have nothing in common.
+    Only entries of transcripts, which name a speaker, get neighbors: other facts of one session are
+    unrelated.
     """
     rows = await db.fetch_all(_NEIGHBORS(session=session, first=min(fresh), last=max(fresh)))
     turns = {
@@ -195,7 +196,7 @@ async def _with_neighbors(
 
 
 async def stored_entries(db: Database, ids: Sequence[int]) -> list[IndexEntry]:
-    """Return what the index holds of some memories."""
+    """Return the index entries of some memories."""
     if not ids:
         return []
     wanted = [*ids, *(each + ASIDE for each in ids)]
@@ -209,7 +210,7 @@ async def stored_entries(db: Database, ids: Sequence[int]) -> list[IndexEntry]:
 
 
 def as_tsvector(entry: IndexEntry) -> str:
-    """Return an entry as PostgreSQL's `tsvector` writes it; its terms hold nothing to quote."""
+    """Format an entry as a PostgreSQL `tsvector`; the terms need no quoting."""
     places: dict[str, list[str]] = {}
     at = 0
     for letter, text in zip("ABCD", (getattr(entry, name) for name in FIELDS), strict=True):

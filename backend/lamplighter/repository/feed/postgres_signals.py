@@ -1,7 +1,7 @@
-"""How one process learns at once that another has committed a change: PostgreSQL tells it.
+"""Notifications of commits between processes, through PostgreSQL.
 
-A notification cannot be lost on a connection that lives. One that has died is
-made again, and those that wait are woken then, to read what came meanwhile.
+A live connection loses no notification. A dead connection is replaced, and the waiting tasks are
+woken to read the changes that they missed.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ ANSWER_SECONDS: Final = 5.0
 
 
 class PostgresListener:
-    """Wakes when the database may hold something new."""
+    """A listener that wakes when the database may have changed."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -44,22 +44,22 @@ class PostgresListener:
 
     @property
     def pending(self) -> bool:
-        """Return whether a wakeup is pending."""
+        """Whether a wakeup is pending."""
         return self._woken.is_set()
 
     def version(self) -> int:
-        """Return 0: a server tells only of the commits that are announced."""
+        """Return 0: a server reports only announced commits."""
         return 0
 
     def row_of(self, kind: str, number: int) -> None:
-        """Read nothing at once: a server is not asked so."""
+        """Return None: a server cannot be read without waiting."""
 
     def wake(self) -> None:
-        """Wake those that wait, from within this process."""
+        """Wake the waiting tasks of this process."""
         self._woken.set()
 
     async def wait(self, seconds: float) -> bool:
-        """Wait until there may be something new; False when `seconds` passed without."""
+        """Wait until the database may have changed; return False on a timeout of `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._woken.wait()

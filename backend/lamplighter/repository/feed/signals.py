@@ -1,9 +1,9 @@
-"""How one process learns at once that another has committed a change.
+"""Notifications of commits between processes.
 
-After a commit a datagram to each listener's socket says "look". It may be lost, and other
-programs send none: `PRAGMA data_version` is the safety net, on a connection of its own (it does
-not move for a connection's own writes or within its transaction). It is read for a second after
-the file or its log was written to, as inotify reports, and every 5 s; without inotify, always.
+After a commit, each listener's socket receives a datagram. Datagrams can be lost, and other
+programs send none: `PRAGMA data_version` is the safety net, on a separate connection (the value
+does not change for a connection's own writes or within its transaction). It is read for a second
+after inotify reports a write to the file or its log, and every 5 s; without inotify, every 250 ms.
 """
 
 import asyncio
@@ -25,10 +25,11 @@ EVENT_BYTES: Final = 64 * 1024
 
 
 class FileWrites:
-    """Calls `callback` when one of the files was written to, and for a second after that.
+    """Calls `callback` when one of the files is written, and for a second after that.
 
-    The log is written before its index, which makes a commit visible. So four more reads follow,
-    250 ms apart. The next write is reported after those: a busy writer costs as much as polling.
+    The log is written before its index, which makes a commit visible: four more reads follow, 250
+    ms apart. The next write is reported after those, which limits the cost of a busy writer to that
+    of polling.
     """
 
     def __init__(self, path: str, callback: Callable[[], None]) -> None:
@@ -40,7 +41,7 @@ class FileWrites:
         self._left = 0
 
     def open(self) -> bool:
-        """Begin to watch; return whether inotify can."""
+        """Start watching; return whether inotify is available."""
         if sys.platform != "linux":
             return False
         from asyncinotify import Inotify, Mask
@@ -58,7 +59,7 @@ class FileWrites:
         return True
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         if self._number >= 0:
             self._loop.remove_reader(self._number)
         if self._timer is not None:
@@ -90,29 +91,29 @@ ROWS: Final = {
 
 
 class ChangeSignal(Protocol):
-    """What wakes when the database may hold something new."""
+    """A signal that the database may have changed."""
 
     @property
     def pending(self) -> bool:
-        """Return whether a wakeup is pending."""
+        """Whether a wakeup is pending."""
 
     def version(self) -> int:
-        """Return a number that changes with every commit to the database, this process's too.
+        """Return a number that changes with every commit to the database, including ours.
 
-        0 where no such number is known, -1 where it cannot be read.
+        0 if no such number exists, -1 if the number cannot be read.
         """
 
     def row_of(self, kind: str, number: int) -> tuple[object, ...] | None:
-        """Return a row as it is stored now; None where it cannot be read at once."""
+        """Return the current row; None if the row cannot be read without waiting."""
 
     def wake(self) -> None:
-        """Wake those that wait, from within this process."""
+        """Wake the waiting tasks of this process."""
 
     async def wait(self, seconds: float) -> bool:
-        """Wait until there may be something new; False when `seconds` passed without."""
+        """Wait until the database may have changed; return False on a timeout of `seconds`."""
 
     async def __aenter__(self) -> "ChangeSignal":
-        """Begin to listen."""
+        """Start listening."""
 
     async def __aexit__(
         self,
@@ -120,11 +121,11 @@ class ChangeSignal(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Listen no more."""
+        """Stop listening."""
 
 
 def create_listener(url: str, directory: Path) -> ChangeSignal:
-    """Return what hears of the commits of a database; `directory` is the home's for sockets."""
+    """Create the listener for commits of a database; `directory` is the home's socket directory."""
     if is_postgres(url):
         from lamplighter.repository.feed.postgres_signals import PostgresListener
 
@@ -141,7 +142,7 @@ class ChangeNotifier:
         self._socket.setblocking(False)
 
     def __call__(self) -> None:
-        """Send the hint; a listener that misses it finds out by polling."""
+        """Notify all listeners; a listener that misses the datagram finds the change by polling."""
         with suppress(OSError):  # the commit that it tells of has been made
             for entry in os.scandir(self._directory):
                 if entry.name.startswith("feed-"):
@@ -162,7 +163,7 @@ class ChangeNotifier:
 
 
 class Listener:
-    """Wakes when the database may hold something new."""
+    """A listener that wakes when the database may have changed."""
 
     def __init__(self, url: str, directory: Path) -> None:
         self._path = str(file_of(url))
@@ -194,15 +195,15 @@ class Listener:
 
     @property
     def pending(self) -> bool:
-        """Return whether a wakeup is pending."""
+        """Whether a wakeup is pending."""
         return self._woken.is_set()
 
     def wake(self) -> None:
-        """Wake those that wait, from within this process."""
+        """Wake the waiting tasks of this process."""
         self._woken.set()
 
     async def wait(self, seconds: float) -> bool:
-        """Wait until there may be something new; False when `seconds` passed without."""
+        """Wait until the database may have changed; return False on a timeout of `seconds`."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while not self._woken.is_set():
@@ -233,7 +234,7 @@ class Listener:
         return moved
 
     def version(self) -> int:
-        """Return a number that changes with every commit to the file; -1 when it cannot be read."""
+        """Return a number that changes with every commit to the file; -1 if it cannot be read."""
         with (
             suppress(driver.DatabaseError),
             closing(self._connection.execute("PRAGMA data_version")) as cursor,
@@ -242,7 +243,7 @@ class Listener:
         return -1
 
     def row_of(self, kind: str, number: int) -> tuple[object, ...] | None:
-        """Return a row as the file holds it now; None where it has none, or cannot be read."""
+        """Return the current row in the file; None if it does not exist or cannot be read."""
         with (
             suppress(driver.DatabaseError),
             closing(self._connection.execute(ROWS[kind], (number,))) as cursor,

@@ -1,4 +1,4 @@
-"""What one transaction has read of the graph: each name, entity and source of evidence once."""
+"""A cache of the graph for one transaction: names, entities and evidence."""
 
 from collections.abc import Collection, Iterable
 from typing import Any, Final
@@ -28,9 +28,9 @@ _OF_SOURCES: Final = Statement(
 
 
 class GraphCache:
-    """Reads names, entities and evidence for many sources at once.
+    """Reads names, entities and evidence of many sources at once.
 
-    It is for one transaction that writes, in which only its owner changes the graph.
+    For one writing transaction, in which only its owner changes the graph.
     """
 
     def __init__(self, db: Database) -> None:
@@ -41,7 +41,7 @@ class GraphCache:
         self._evidence: dict[tuple[str, int], list[Any]] = {}
 
     async def owners(self, names: Iterable[str], project: str) -> dict[str, int]:
-        """Return the entity that each folded name belongs to in a project, else in every one."""
+        """Return the entity that owns each folded name in a project, else globally."""
         folded = dict.fromkeys(map(fold_name, names))
         folded.pop("", None)
         await self._load_names(folded, project)
@@ -57,11 +57,11 @@ class GraphCache:
                 self.add_name(row["folded"], row["project"], row["entity_id"])
 
     def add_name(self, name: str, project: str, entity_id: int) -> None:
-        """Note a name that was just given to an entity."""
+        """Record a name that was just added to an entity."""
         self._owners.setdefault(project, {})[fold_name(name)] = entity_id
 
     async def rows(self, ids: Collection[int]) -> dict[int, Any]:
-        """Return the rows of entities, in the order of their numbers."""
+        """Return the rows of entities, ordered by ID."""
         unread = [each for each in ids if each not in self._entities]
         if unread:
             found = await self._db.fetch_all(BY_IDS(ids=str(unread)))
@@ -69,7 +69,7 @@ class GraphCache:
         return {each: self._entities[each] for each in sorted(ids) if each in self._entities}
 
     def put_row(self, row: Any) -> None:
-        """Note the row of an entity that was just written."""
+        """Record the row of an entity that was just written."""
         self._entities[row["id"]] = row
 
     async def load_evidence(self, source: EvidenceSource, ids: Collection[int]) -> None:
@@ -79,7 +79,7 @@ class GraphCache:
             self._evidence[source, row["source_id"]].append(row)
 
     async def evidence_of(self, source: EvidenceSource, number: int) -> list[Any]:
-        """Return the evidence of one source as it was before its first change here."""
+        """Return the evidence of one source before its first change in this transaction."""
         if (source, number) not in self._evidence:
             await self.load_evidence(source, [number])
         return self._evidence.pop((source, number))

@@ -42,7 +42,7 @@ _HOLDER: Final = Statement(
 
 
 class Place(NamedTuple):
-    """Where an entity or a relationship belongs: a project, or every project."""
+    """The place of an entity or a relationship: one project, or all projects."""
 
     project: str
     scope: str
@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityFilter:
-    """Which entities are asked for; None asks for all. `reach` is the wall between projects."""
+    """Filter for entities; None matches all. `reach` is the wall between projects."""
 
     q: str | None = None
     kind: EntityKind | None = None
@@ -60,12 +60,12 @@ class EntityFilter:
 
 
 def within(reach: Reach | None, columns: Any) -> list[Any]:
-    """Return what is true of the rows that a caller reads; of one without a wall, nothing."""
+    """Return the conditions for the rows that a caller may read; none without a reach."""
     return [] if reach is None else [reach.condition(columns)]
 
 
 def is_current(columns: Any) -> list[Any]:
-    """Return what is true of entities and relationships that are part of the graph now."""
+    """Return the conditions for entities and relationships that are currently in the graph."""
     ended = [columns.valid_to.is_(None), columns.deleted_at.is_(None)]
     return [*ended, columns.merged_into.is_(None)] if "merged_into" in columns else ended
 
@@ -78,7 +78,7 @@ async def get(db: Database, number: int, reach: Reach | None = None) -> Entity |
 
 
 async def by_ids(db: Database, ids: Collection[int]) -> dict[int, Entity]:
-    """Return entities by their numbers."""
+    """Return entities by ID."""
     rows_found = await db.fetch_all(BY_IDS(ids=str(list(ids)))) if ids else []
     return {row["id"]: entity_of(row) for row in rows_found}
 
@@ -92,7 +92,7 @@ async def page(
 
 
 async def count(db: Database, selection: EntityFilter) -> int:
-    """Return how many entities there are."""
+    """Return the number of entities."""
     query = sa.select(sa.func.count()).select_from(entities).where(*_conditions(selection))
     return int(await db.fetch_val(query))
 
@@ -113,7 +113,7 @@ def _conditions(selection: EntityFilter) -> list[Any]:
 
 
 def _named_so(condition: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """Select the entities of some names, and what these are merged into."""
+    """Select the entities with some names, and the entities that they are merged into."""
     owners = sa.select(aliases.c.entity_id.label("id")).where(condition)
     named, merged = owners.cte("named", recursive=True), entities.alias("merged")
     into = sa.select(merged.c.merged_into).join(named, merged.c.id == named.c.id)
@@ -124,10 +124,10 @@ def _named_so(condition: sa.ColumnElement[bool]) -> sa.Select[Any]:
 async def named(
     db: Database, names: Collection[str], project: str | None, reach: Reach | None = None
 ) -> dict[str, list[Entity]]:
-    """Return entities by a folded name, of a project before those of every project.
+    """Return entities by folded name, those of a project before global entities.
 
-    With project None of each project within reach. Merged ones stand for what they are
-    merged into.
+    If `project` is None, each project within reach counts. A merged entity is replaced by its merge
+    target.
     """
     folded = {fold_name(name) for name in names} - {""}
     if not folded:
@@ -148,7 +148,7 @@ async def named(
 
 
 async def owners(db: Database, names: Collection[str], project: str) -> dict[str, int]:
-    """Return the entity that each folded name belongs to in a project, else in every project."""
+    """Return the entity that owns each folded name in a project, else globally."""
     folded = {fold_name(name) for name in names} - {""}
     query = (
         sa.select(aliases.c.folded, aliases.c.entity_id)
@@ -160,7 +160,7 @@ async def owners(db: Database, names: Collection[str], project: str) -> dict[str
 
 
 async def names_of(db: Database, ids: Collection[int]) -> dict[int, list[str]]:
-    """Return the names of entities, each under what the entity is merged into, sorted."""
+    """Return the sorted names of entities, including the names of merged entities."""
     members = await members_of(db, ids)
     owner = {each: root for root, some in members.items() for each in some}
     query = sa.select(aliases.c.entity_id, aliases.c.name).where(aliases.c.entity_id.in_(owner))
@@ -179,7 +179,7 @@ async def insert(
     now: datetime,
     act: int | None = None,
 ) -> Entity:
-    """Keep a new entity with its name; raises Conflict where the name belongs to another."""
+    """Insert an entity with its name; raises Conflict if another entity has the name."""
     values = {
         "project": place.project,
         "scope": place.scope,
@@ -203,7 +203,7 @@ async def add_name(
     now: datetime,
     act: int | None = None,
 ) -> None:
-    """Give an entity a further name; raises Conflict where it belongs to another one."""
+    """Add a name to an entity; raises Conflict if another entity has the name."""
     holder = await db.fetch_val(_HOLDER(place=entity.project, name=fold_name(name)))
     if holder == entity.id:
         return
@@ -221,7 +221,7 @@ async def add_name(
 
 
 async def roots_of(db: Database, ids: Collection[int]) -> dict[int, int]:
-    """Return what each entity is merged into in the end: itself where it is not merged."""
+    """Return the final merge target of each entity: the entity itself if it is not merged."""
     roots = dict.fromkeys(ids, 0) | {each: each for each in ids}
     for _ in range(MAX_MERGES):
         pointed = await db.fetch_all(_MERGED(ids=str(list(set(roots.values())))))
@@ -233,7 +233,7 @@ async def roots_of(db: Database, ids: Collection[int]) -> dict[int, int]:
 
 
 async def members_of(db: Database, ids: Collection[int]) -> dict[int, set[int]]:
-    """Return each entity with all that were merged into it."""
+    """Return each entity with all entities that were merged into it."""
     members = {each: {each} for each in ids}
     owner = {each: each for each in ids}
     frontier = list(ids)
@@ -252,14 +252,14 @@ async def members_of(db: Database, ids: Collection[int]) -> dict[int, set[int]]:
 async def set_merged(
     db: Database, row: Any, into: int | None, *, now: datetime, act: int | None
 ) -> Any:
-    """Merge an entity into another one, or into none; its relationships follow."""
+    """Merge an entity into another one, or undo its merge; its relationships follow."""
     changed = await rows.update(db, entities, row, {"merged_into": into}, now=now, act=act)
     await follow_merges(db, row["id"])
     return changed
 
 
 async def follow_merges(db: Database, number: int) -> None:
-    """Let the relationships of an entity end where it, and all merged into it, are merged to."""
+    """Point the relationships of an entity and its merged entities to the merge target."""
     root = (await roots_of(db, [number]))[number]
     members = (await members_of(db, [number]))[number]
     for named_end, end in (("named_source_id", "source_id"), ("named_target_id", "target_id")):

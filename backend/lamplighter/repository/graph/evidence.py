@@ -1,4 +1,4 @@
-"""Evidence: what entities and relationships come from, kept in step with its sources."""
+"""Evidence for entities and relationships, synchronized with its sources."""
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -28,7 +28,7 @@ from lamplighter.repository.store.tables import relationships as relationships_t
 
 MENTIONED: Final = 0.7
 OF_MEMORIES: Final = (EvidenceSource.MEMORY, EvidenceSource.MODEL)
-"""The sources whose number is that of a memory."""
+"""The sources whose ID is the ID of a memory."""
 
 _EV: Final = graph_evidence.c
 _COLUMNS: Final = {"entity_id": entities_table, "relationship_id": relationships_table}
@@ -38,7 +38,7 @@ _BEGIN: Final = prepare_insert(
 )
 
 Target = tuple[str, int]
-"""A row that has evidence: the column of the evidence that names it, and its number."""
+"""A row that has evidence: the column that references the row, and its ID."""
 
 
 class _Stated(NamedTuple):
@@ -56,7 +56,7 @@ class _Stated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One source of evidence: a memory, an event or the services file, and where it belongs."""
+    """One source of evidence (a memory, an event or the services file), and its place."""
 
     source: EvidenceSource
     id: int
@@ -71,9 +71,9 @@ async def sync(
     *,
     now: datetime,
 ) -> None:
-    """Make the graph hold exactly what a source states now; call it within `writing`.
+    """Make the graph match the current content of a source; call it within `writing`.
 
-    What it no longer states has no evidence here any more, and ends where it has no other.
+    A row that the source no longer states loses this evidence, and ends if it has no other.
     """
     cache = cache or GraphCache(db)
     targets = await _targets(db, origin, extraction, cache, now=now)
@@ -111,7 +111,7 @@ async def _begin(
 async def _targets(
     db: Database, origin: Origin, extraction: Extraction, cache: GraphCache, *, now: datetime
 ) -> dict[Target, _Stated]:
-    """Return the rows that a source states, created where they are new, with the confidence."""
+    """Return the rows that a source states with their confidence, creating missing rows."""
     ends = [end for claim in extraction.claims for end in (claim.source, claim.target)]
     ids = await _entity_ids(db, origin, [*extraction.entities, *ends], cache, now=now)
     await _add_aliases(db, origin, extraction.aliases, cache, now=now)
@@ -129,7 +129,7 @@ async def _targets(
 async def _entity_ids(
     db: Database, origin: Origin, named: Iterable[NamedEntity], cache: GraphCache, *, now: datetime
 ) -> dict[str, int]:
-    """Return the entity of each folded name; what a person declared comes before what is new."""
+    """Return the entity of each folded name, creating missing entities."""
     by_name = {fold_name(each.name): each for each in reversed(list(named))}
     ids = await cache.owners(by_name, origin.place.project)
     for folded, each in by_name.items():
@@ -145,7 +145,7 @@ async def _entity_ids(
 async def _refine(
     db: Database, number: int, each: NamedEntity, cache: GraphCache, *, now: datetime
 ) -> None:
-    """Give an entity the kind that a text knows where none was known, and its new properties."""
+    """Set an entity's kind if it was unknown, and add new properties; skip operators' entities."""
     row = (await cache.rows([number]))[number]
     if row["source"] == EvidenceSource.OPERATOR:
         return
@@ -245,14 +245,14 @@ async def _refresh(
 
 
 async def memories_of_models(db: Database, ids: Collection[int]) -> set[int]:
-    """Return which memories have ever been evidence of what a model found in them."""
+    """Return the memories that have ever been evidence for a finding of a model."""
     which = sa.and_(_EV.source == EvidenceSource.MODEL, _EV.source_id.in_(ids))
     query = sa.select(_EV.source_id).where(which)
     return {row["source_id"] for row in await db.fetch_all(query)}
 
 
 async def forget(db: Database, ids: Collection[int], *, now: datetime) -> None:
-    """Remove what came of memories that were deleted permanently, and of nothing else."""
+    """Remove rows whose only evidence was permanently deleted memories."""
     which = sa.and_(_EV.source.in_(OF_MEMORIES), _EV.source_id.in_(ids))
     gone = [_target(row) for row in await db.fetch_all(sa.select(graph_evidence).where(which))]
     await db.execute(sa.delete(graph_evidence).where(which))
@@ -265,7 +265,7 @@ async def forget(db: Database, ids: Collection[int], *, now: datetime) -> None:
 
 
 async def _purge(db: Database, table: sa.Table, row: Any, *, now: datetime) -> None:
-    """Remove a row and every copy of its words, unless relationships still refer to it."""
+    """Remove a row and every copy of its texts, unless relationships still refer to it."""
     if table is entities_table:
         ends = [relationships_table.c[end] for end in ("named_source_id", "named_target_id")]
         used = sa.select(relationships_table.c.id).where(

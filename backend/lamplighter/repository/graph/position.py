@@ -1,4 +1,4 @@
-"""How far the graph follows the change feed."""
+"""The position of the graph in the change feed."""
 
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,7 @@ from lamplighter.repository.store.tables import graph_position, memories
 
 @dataclass(frozen=True, slots=True)
 class GraphPosition:
-    """The last change that was followed, and the services that were read, by their hash.
+    """The last processed change, and the hash of the services that were read.
 
     While `memory_id` is set, the memories after it are still to be read for the first time.
     """
@@ -22,7 +22,7 @@ class GraphPosition:
 
 
 async def get(db: Database) -> GraphPosition:
-    """Return the position; a new start where there is none, or where changes were missed."""
+    """Return the position; a new start if there is none, or if changes were missed."""
     row = await db.fetch_one(sa.select(graph_position))
     start = GraphPosition(await changes.last_seq(db))
     if row is None:
@@ -46,6 +46,6 @@ async def save(db: Database, position: GraphPosition) -> None:
 
 
 async def memory_ids_after(db: Database, number: int, *, limit: int) -> list[int]:
-    """Return the next memories by their numbers."""
+    """Return the IDs of the next memories."""
     query = sa.select(memories.c.id).where(memories.c.id > number)
     return [row["id"] for row in await db.fetch_all(query.order_by(memories.c.id).limit(limit))]

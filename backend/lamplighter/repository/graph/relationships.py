@@ -19,9 +19,9 @@ from lamplighter.repository.store.tables import entities, relationships
 
 ENTITY: Final = rows.RELATIONSHIP
 STEPS_EACH: Final = 2
-"""How many steps a traversal takes at most for each entity that it may return.
+"""The maximum steps of a traversal for each entity that it may return.
 
-An entity that is reached by ways of different lengths takes one step for each length.
+An entity that is reachable by paths of different lengths takes one step per length.
 """
 
 _ROW: Final = relationships.c
@@ -37,7 +37,7 @@ _FIND: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationshipFilter:
-    """Which relationships are asked for; None asks for all. `entity` is either end."""
+    """Filter for relationships; None matches all. `entity` is either end."""
 
     kind: RelationshipKind | None = None
     entity: int | None = None
@@ -66,7 +66,7 @@ async def page(
 
 
 async def count(db: Database, selection: RelationshipFilter) -> int:
-    """Return how many relationships there are."""
+    """Return the number of relationships."""
     query = sa.select(sa.func.count()).select_from(relationships).where(*_conditions(selection))
     return int(await db.fetch_val(query))
 
@@ -74,7 +74,7 @@ async def count(db: Database, selection: RelationshipFilter) -> int:
 async def count_by_entity(
     db: Database, ids: Collection[int], reach: Reach | None = None
 ) -> dict[int, int]:
-    """Return the numbers of current relationships of some entities; without those of none."""
+    """Return the number of current relationships by entity, without entities that have none."""
     current = [*is_current(_ROW), *within(reach, _ROW)]
     ends = sa.union_all(
         *(
@@ -104,7 +104,7 @@ def _conditions(selection: RelationshipFilter) -> list[Any]:
 async def find(
     db: Database, project: str, kind: RelationshipKind, named_source: int, named_target: int
 ) -> Any:
-    """Return the row of a relationship as its evidence names it, or None."""
+    """Return the row of a relationship by the entities that its evidence names, or None."""
     return await db.fetch_one(
         _FIND(place=project, of=kind, source=named_source, target=named_target)
     )
@@ -122,7 +122,7 @@ async def insert(
     act: int | None = None,
     **more: Any,
 ) -> Any:
-    """Keep a new relationship between entities, as named and as merged, and return its row."""
+    """Insert a relationship between entities, as named and as merged, and return its row."""
     values = {
         "project": place.project,
         "scope": place.scope,
@@ -141,7 +141,7 @@ async def insert(
 async def of_entities(
     db: Database, ids: Collection[int], reach: Reach | None = None, *, limit: int
 ) -> list[Relationship]:
-    """Return the current relationships that begin or end at some entities, the surest first."""
+    """Return current relationships that start or end at some entities, highest confidence first."""
     ends = _ROW.source_id.in_(ids) | _ROW.target_id.in_(ids)
     return await _fetch(db, [ends], reach, limit=limit)
 
@@ -149,7 +149,7 @@ async def of_entities(
 async def among(
     db: Database, ids: Collection[int], reach: Reach | None = None, *, limit: int
 ) -> list[Relationship]:
-    """Return the current relationships between some entities, the surest first."""
+    """Return the current relationships between some entities, highest confidence first."""
     both = [_ROW.source_id.in_(ids), _ROW.target_id.in_(ids)]
     return await _fetch(db, both, reach, limit=limit)
 
@@ -165,10 +165,10 @@ async def _fetch(
 async def reachable(
     db: Database, center: int, reach: Reach | None = None, *, depth: int, limit: int
 ) -> dict[int, int]:
-    """Return the entities within so many steps of one, and how many steps away each is.
+    """Return the entities within `depth` steps of an entity, each with its distance.
 
-    The nearest come first. Relationships are followed both ways, one query for all depths. Of
-    hubs with thousands of neighbors not all are there (STEPS_EACH).
+    The nearest come first. Relationships are followed both ways, one query for all depths. For hubs
+    with thousands of neighbors the result is incomplete (STEPS_EACH).
     """
     asked: dict[str, Any] = {"center": center, "depth": depth, "most": limit}
     asked["steps"] = STEPS_EACH * limit
@@ -200,7 +200,7 @@ def _traversal(reach: Reach | None) -> Statement:
 
 
 def _some_edges(near: sa.CTE, reach: Reach | None, most: sa.BindParameter[int]) -> Any:
-    """Return the relationships of an entity: of a hub no more than a traversal can use."""
+    """Return the relationships of an entity, at most as many as a traversal can use."""
     queries = []
     for end in ("source_id", "target_id"):
         edge = relationships.alias()
@@ -221,7 +221,7 @@ WALK_WITHIN: Final = _traversal(Reach(_ANY))
 
 
 async def delete_with(db: Database, number: int, *, now: datetime, act: int | None) -> int:
-    """Delete an entity and its relationships; return how many rows."""
+    """Delete an entity and its relationships; return the number of rows."""
     ends = (_ROW.source_id == number) | (_ROW.target_id == number)
     query = sa.select(relationships).where(ends, _ROW.deleted_at.is_(None)).order_by(_ROW.id)
     found = await db.fetch_all(query)

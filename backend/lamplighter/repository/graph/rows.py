@@ -1,7 +1,6 @@
 """Rows of the knowledge graph: stored, published in the change feed, and changed by acts.
 
-What an operator does is kept as one step a row, with the columns that it changed before and
-after.
+An act of an operator is stored as one step per row, with the changed columns before and after.
 """
 
 from collections.abc import Mapping
@@ -54,7 +53,7 @@ async def insert(
 async def update(
     db: Database, table: sa.Table, row: Any, values: Values, *, now: datetime, act: int | None
 ) -> Any:
-    """Change columns of a row and return the row; the same one where nothing changes."""
+    """Change columns of a row and return the row, the same row if nothing changes."""
     changed = {name: value for name, value in values.items() if row[name] != value}
     if not changed:
         return row
@@ -80,7 +79,7 @@ def _updating(table: sa.Table, *names: str) -> Statement:
 
 
 async def remove(db: Database, table: sa.Table, row: Any, *, now: datetime) -> None:
-    """Remove a row for good; what the feed holds of it is blanked."""
+    """Delete a row permanently, and blank its entries in the feed."""
     await db.execute(sa.delete(table).where(table.c.id == row["id"]))
     if table.name in PUBLISHED:
         await changes.blank_row(db, PUBLISHED[table.name], row["id"])

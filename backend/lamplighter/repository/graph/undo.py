@@ -1,4 +1,4 @@
-"""Undo of what an operator did to the graph: exact, or refused."""
+"""Undo of an operator's changes of the graph: exact, or refused."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -23,7 +23,7 @@ _TABLES: Final = {each.name: each for each in (entities, aliases, relationships)
 
 
 async def undo(db: Database, act_id: int, *, now: datetime) -> int:
-    """Put back what an act changed and return how many rows; call it within `writing`.
+    """Undo the changes of an act, and return the number of rows; call it within `writing`.
 
     Raises Conflict naming the row that changed since.
     """
@@ -46,7 +46,7 @@ async def undo(db: Database, act_id: int, *, now: datetime) -> int:
 
 
 async def _require_unused(db: Database, table: sa.Table, row: Any) -> None:
-    """Raise Conflict where a new entity has been named by something else since."""
+    """Raise Conflict if a later row refers to a new entity."""
     if table is not entities:
         return
     ends = (relationships.c.named_source_id, relationships.c.named_target_id)

@@ -36,13 +36,13 @@ CONFIRMED: Final = "confirmed"
 MAX_EVIDENCE: Final = 20_000
 _AGREEING_CAUSES: Final = (REINFORCED, VERIFIED, CONFIRMED)
 _BY_SOURCES: Final = (ReviewKind.FACT, ReviewKind.VERIFICATION)
-"""Reviews of contradictions that no entry of the history is about."""
+"""Reviews of contradictions that have no entry in the history."""
 
 
 async def count_memories(
     db: Database, *, now: datetime, unused_before: datetime, tested_before: datetime
 ) -> dict[str, int]:
-    """Count memories in one pass over all of them, by what is to be done about them."""
+    """Count memories by maintenance state, in one pass over all memories."""
     columns, outcome = memories.c, verifications.c
     active, raw = columns.active == 1, columns.distilled == 0
     knowledge = columns.category.not_in(OPERATIONAL)
@@ -78,14 +78,14 @@ async def count_memories(
 
 
 async def has_memories(db: Database) -> bool:
-    """Return whether there is an active memory."""
+    """Whether an active memory exists."""
     return await db.fetch_val(sa.select(memories.c.id).where(_ACTIVE).limit(1)) is not None
 
 
 async def count_drift(db: Database, *, start: datetime) -> DriftCounts:
-    """Count what disagrees with memories and what agrees since a moment.
+    """Count disagreements and agreements with memories since `start`.
 
-    A memory that a person corrected counts once: an editor saves a line again and again.
+    A memory that a person corrected counts once, because an editor saves a line repeatedly.
     """
     corrected = _corrections(start).c.memory_id
     edited = await db.fetch_val(sa.select(sa.func.count(corrected.distinct())))
@@ -113,9 +113,9 @@ async def count_drift(db: Database, *, start: datetime) -> DriftCounts:
 
 
 async def count_evidence(db: Database, *, start: datetime) -> list[Evidence]:
-    """Count what confirmed and contradicted memories, by the confidence they had before it.
+    """Count confirmations and contradictions of memories, by the previous confidence.
 
-    The newest 20,000 of them are counted.
+    Only the newest 20,000 are counted.
     """
     newest = (
         sa.select(history.c.before, history.c.cause)
@@ -137,7 +137,7 @@ async def count_evidence(db: Database, *, start: datetime) -> list[Evidence]:
 
 
 async def list_drifting(db: Database, *, start: datetime, limit: int) -> list[int]:
-    """Return active memories that were corrected, contradicted or put in a review, newest first."""
+    """Return active memories corrected, contradicted or reviewed since `start`, newest first."""
     contradicted = sa.select(history.c.memory_id, history.c.at).where(
         history.c.cause == CONTRADICTED, history.c.at >= start
     )
@@ -174,7 +174,10 @@ async def count_reviews(db: Database, *, now: datetime) -> dict[str, int]:
 
 
 async def count_organized(db: Database, *, start: datetime) -> dict[str, int]:
-    """Count what the organizer set aside and compressed since a moment, without undone runs."""
+    """Count the memories that the organizer's runs since `start` replaced and compressed.
+
+    Undone runs do not count.
+    """
     undone = sa.select(acts.c.undoes).where(
         acts.c.undoes == organizer_runs.c.act_id, acts.c.changed.is_not(None)
     )
@@ -189,7 +192,7 @@ async def count_organized(db: Database, *, start: datetime) -> dict[str, int]:
 
 
 def _corrections(start: datetime) -> sa.Subquery:
-    """Return the edits of texts by people."""
+    """Select the edits of texts by people."""
     before, after = (
         JsonValue(side, "observation", sa.Text()) for side in (history.c.before, history.c.after)
     )

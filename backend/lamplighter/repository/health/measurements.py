@@ -15,7 +15,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.session_tables import memory_health
 
 MOST_STORED: Final = 500
-"""Older measurements are deleted."""
+"""The maximum number of measurements; older measurements are deleted."""
 
 
 async def insert(
@@ -26,7 +26,7 @@ async def insert(
     compared_at: datetime | None,
     now: datetime,
 ) -> MemoryMeasurement:
-    """Store a measurement, and delete those that are too many; call it within `writing`."""
+    """Store a measurement, and delete the oldest beyond the limit; call it within `writing`."""
     made = MemoryMeasurement(
         id=0, at=now, trigger=trigger, figures=figures, compared_at=compared_at
     )
@@ -56,7 +56,7 @@ async def last_scheduled(db: Database) -> datetime | None:
 
 
 async def last_cycle(db: Database) -> datetime | None:
-    """Return when drift queued memories to verify for the last time."""
+    """Return when drift last queued memories to verify."""
     found = await newest(db, limit=MOST_STORED)
     return next((each.at for each in found if each.figures.queued), None)
 

@@ -1,7 +1,8 @@
 """Memories as of an earlier moment: the rows without their later changes.
 
-Triggers maintain from when to when each memory was what: the values that lists count and compare.
-All others come out of what the entry that ended the period says of the memory before it.
+Triggers maintain the periods of each memory, with the values that lists count and compare. All
+other values come from the history entry that ended the period, which holds the memory's previous
+state.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,14 +34,14 @@ READ: Final = sa.table(
     *(sa.column(each.name, each.type) for each in memories.c),
     sa.column(OTHER_TEXT, sa.Text),
 )
-"""The columns that a query reads of memories as of a moment, to be asked which these are."""
+"""Placeholder columns of memories as of a moment, to find out which of them a query reads."""
 
 _PRESENT: Final = memory_periods.c.present == sa.literal_column("1")
 _OPEN: Final[sa.ColumnElement[str]] = sa.literal_column("'~'")
 
 
 class _HistoryValue(FunctionElement[Any]):
-    """A field of what an entry keeps; of an entry of old the row's as it is now, or another."""
+    """A field of a history entry; if an older entry lacks the field, the row's value or another."""
 
     name = "kept"
     inherit_cache = True
@@ -55,7 +56,7 @@ class _HistoryValue(FunctionElement[Any]):
 
 
 class Unindexed(FunctionElement[Any]):
-    """A value that SQLite finds by no index: it would look up most rows, one by one."""
+    """A value that SQLite must not look up in an index, because it matches most rows."""
 
     name = "unindexed"
     inherit_cache = True
@@ -72,11 +73,11 @@ def parts(
     reads: Callable[[Any], Iterable[sa.ColumnElement[Any]]] | None = None,
     counts: bool = False,
 ) -> Sequence[sa.FromClause]:
-    """Return what to select memories from: none is in two of them. None is as they are now.
+    """Return disjoint sources to select memories from; `at` None means the current memories.
 
-    `only` limits the work to some memories beforehand. Where `reads`, of the columns of rows, is
-    all that is read of them, and periods hold that, no other table is read. `counts` is for those
-    who count them all: an index has them in the order of their groups.
+    `only` limits the work to some memories beforehand. If `reads`, applied to the columns, covers
+    all that a query reads, and periods hold these columns, no other table is read. `counts` is for
+    queries that count all memories: an index has them in the order of their groups.
     """
     if at is None:
         return [memories]
@@ -101,7 +102,7 @@ def _names(reads: Iterable[sa.ColumnElement[Any]]) -> Iterator[str]:
 
 @lru_cache(MOMENTS)
 def _parts(at: datetime, only: tuple[int, ...] | None, *, narrow: bool) -> Sequence[sa.FromClause]:
-    """Return the parts; who looks at a moment asks many things of it, and to say it takes long.
+    """Return the parts, cached: building them is slow, and a caller runs many queries of a moment.
 
     SQLite reads two ranges of the primary key; PostgreSQL would read its whole table twice.
     """
@@ -116,13 +117,13 @@ def _parts(at: datetime, only: tuple[int, ...] | None, *, narrow: bool) -> Seque
 
 
 def _whenever(at: datetime) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
-    """Return the conditions of a moment in words that no index of moments answers."""
+    """Return the conditions of a moment in a form that no index of moments answers."""
     held_to, held_from = map(Unindexed, (memory_periods.c.held_to, memory_periods.c.held_from))
     return held_to > stamp(at), held_from <= stamp(at)
 
 
 def _in_period(*period: sa.ColumnElement[bool]) -> sa.FromClause:
-    """Return what periods hold of the memories."""
+    """Return the columns of memories that periods store."""
     columns = [_column(name).label(name) for name in sorted(_IN_PERIOD)]
     return sa.select(*columns).where(_PRESENT, *period).subquery("was")
 
@@ -134,7 +135,7 @@ def _column(name: str) -> sa.ColumnElement[Any]:
 
 
 def _as_of(*period: sa.ColumnElement[bool]) -> sa.FromClause:
-    """Return the memories in some periods."""
+    """Return whole memories as of some periods."""
     periods, then = memory_periods, history.alias("then")
     before = then.c.before
     was: dict[str, sa.ColumnElement[Any]] = {
@@ -180,7 +181,7 @@ def _history_value_sqlite(element: _HistoryValue, compiler: Any, **more: Any) ->
 
 @compiles(Unindexed, "sqlite")
 def _unindexed_sqlite(element: Unindexed, compiler: Any, **more: Any) -> str:
-    """Write a plus sign: it copies nothing, unlike an empty text."""
+    """Write a plus sign: unlike an empty text, it copies nothing."""
     return f"+({compiler.process(next(iter(element.clauses)), **more)})"
 
 
@@ -200,7 +201,7 @@ def _history_value_postgres(element: _HistoryValue, compiler: Any, **more: Any) 
 
 
 def _cast_to_column(text: str, kind: Any) -> str:
-    """Write a field of JSON as its column is kept; a text compares as the column beside it."""
+    """Cast a field of JSON to the stored type of its column; a text needs no cast."""
     match kind:
         case sa.Float():
             return f"CAST({text} AS double precision)"

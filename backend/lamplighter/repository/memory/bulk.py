@@ -1,4 +1,4 @@
-"""Acts of an operator on many memories: each row as if it were changed alone."""
+"""Acts of an operator on many memories, with the result of a separate change of each row."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ Values = Mapping[str, Any]
 
 
 def bind(name: str, kind: Any) -> sa.BindParameter[Any]:
-    """Return a value that is given when the statement runs."""
+    """Return a parameter whose value is passed when the statement runs."""
     return sa.bindparam(name, type_=kind, required=False)
 
 
@@ -80,7 +80,7 @@ def canonical(column: Any) -> sa.ColumnElement[str]:
 
 
 def rounded(value: Any) -> sa.ColumnElement[float]:
-    """Return a confidence to two decimals, in [0, 1]."""
+    """Round a confidence to two decimals, and clamp it to [0, 1]."""
     clamped = sa.case((value < 0.0, 0.0), (value > 1.0, 1.0), else_=value)
     return sa.cast(sa.func.round(sa.cast(clamped, sa.Numeric), 2), CONFIDENCE)
 
@@ -96,7 +96,7 @@ ODD: Final = (
 
 
 def with_confidence(confidence: Any) -> dict[str, Any]:
-    """Return what a confidence makes of a row, as the domain's `with_confidence` does."""
+    """Return the values that follow from a confidence, as in the domain's `with_confidence`."""
     reason = memories.c.inactive_reason
     low = confidence < ACTIVE_THRESHOLD
     ours = reason.is_(None) | reason.in_(REVERSIBLE)
@@ -110,7 +110,7 @@ def with_confidence(confidence: Any) -> dict[str, Any]:
 
 
 def state_of(values: Values) -> JsonObject:
-    """Return what an entry keeps of a row, in the shape of `history.state`."""
+    """Build the state of a row for a history entry, in the shape of `history.state`."""
     now = {"updated_at": STAMP, **values}
     pairs = [(name, now.get(name, memories.c[name])) for name in HISTORY_FIELDS]
     return JsonObject(
@@ -133,7 +133,7 @@ NULL: Final = sa.null()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkHistory:
-    """What the history says of an act on many rows."""
+    """The history entries of an act on many rows."""
 
     cause: str
     actor: str
@@ -141,7 +141,7 @@ class BulkHistory:
     act: Any = NULL
 
     def of(self, to: Values) -> sa.Select[Any]:
-        """Ask for an entry a row."""
+        """Select one entry per row."""
         cause, actor = sa.literal(self.cause), sa.literal(self.actor)
         states = (state_of({}), state_of(to))
         return sa.select(
@@ -152,7 +152,7 @@ class BulkHistory:
 
 @dataclass(frozen=True, slots=True)
 class ChangeCounts:
-    """How many rows a change is of, and how many of those turn inactive and active."""
+    """The number of rows that a change affects, and how many become inactive and active."""
 
     changed: int
     falling: int
@@ -161,9 +161,9 @@ class ChangeCounts:
 
 @dataclass(frozen=True, slots=True)
 class BulkChange:
-    """A change of many rows: which of the chosen it is of, and what becomes of each.
+    """A change of many rows: the conditions of the affected rows, and their new values.
 
-    `sure` is for when it is of all of them: it does not ask of each again.
+    `sure` is for a change that affects all chosen rows: it does not check each row again.
     """
 
     record: Statement
@@ -173,14 +173,14 @@ class BulkChange:
     survey: Statement
 
     async def foresee(self, db: Database, ids: Sequence[int], **more: Any) -> ChangeCounts:
-        """Return what `do` would do to these, and change nothing."""
+        """Return the counts of what `do` would change, without changing anything."""
         (row,) = await db.fetch_all(self.survey(ids=ids_as_json(ids), **more))
         return ChangeCounts(*(int(row[name]) for name in ("changed", "falling", "rising")))
 
     async def do(
         self, db: Database, ids: Sequence[int], *, now: datetime, **more: Any
     ) -> list[int]:
-        """Change those of `ids` that it is of, and return them; call it within `writing`."""
+        """Change the affected rows among `ids`, and return their IDs; call it within `writing`."""
         values = {"ids": ids_as_json(ids), "now": now, **more}
         recorded = await db.execute(self.record(**values))
         if not recorded:
@@ -199,7 +199,7 @@ class BulkChange:
 
 
 def prepare_history(entry: BulkHistory, where: Sequence[Any], to: Values) -> sa.Insert:
-    """Prepare the history of a change of the rows that `where` is true of."""
+    """Prepare the history entries for a change of the rows that match `where`."""
     return sa.insert(history).from_select(_HISTORY_COLUMNS, entry.of(to).where(*where))
 
 
@@ -211,10 +211,10 @@ def prepare_change(
     chosen: Any = None,
     switches: Any = None,
 ) -> BulkChange:
-    """Prepare a change of those of the chosen rows that `where` is true of.
+    """Prepare a change of those of the chosen rows that match `where`.
 
-    `chosen` are the rows that the numbers choose when they are not their own;
-    `switches` is true at least of those that turn active or inactive.
+    `chosen` selects the rows if the IDs are not their own; `switches` matches at least the rows
+    that become active or inactive.
     """
     rows = (CHOSEN,) if chosen is None else chosen
     record = Statement(prepare_history(entry, (*rows, *where), to), long=True)
@@ -242,10 +242,10 @@ def _select_counts(where: Sequence[Any], to: Values) -> sa.Select[Any]:
 def _update_statements(
     where: Sequence[Any], to: Values, switches: Any, *, returning: bool
 ) -> list[Statement]:
-    """Change rows; `where` may hang on `active` only when `to` does not set the confidence.
+    """Build the updates; `where` may depend on `active` only if `to` sets no confidence.
 
-    Whether a row is active is in several indexes, and SQLite rewrites them all for
-    each row whose `active` is set, changed or not: it is set where it changes only.
+    Several indexes contain `active`, and SQLite rewrites them all for each row whose `active` is
+    set, changed or not: only changed values are set.
     """
     statements: list[Any] = []
     values = dict(to)
@@ -260,7 +260,7 @@ def _update_statements(
 
 
 async def publish(db: Database, ids: Sequence[int], op: ChangeOp, *, now: datetime) -> None:
-    """Tell the feed of many rows at once."""
+    """Publish one change of many rows in the feed."""
     if ids:
         if op is ChangeOp.UPDATED:
             from lamplighter.repository.feed import indexing  # its rules are many, reads need none
@@ -272,7 +272,7 @@ async def publish(db: Database, ids: Sequence[int], op: ChangeOp, *, now: dateti
 
 
 def select_ids_by_key(key: Any, *where: Any, limit: int | None = None) -> sa.Select[Any]:
-    """Ask for the numbers of the rows that `where` is true of, and for a key of each."""
+    """Select the IDs of the rows that match `where`, each with a key."""
     rows = sa.select(key.label("key"), memories.c.id).where(*where).limit(limit).subquery()
     keys, ids = (
         sa.func.aggregate_strings(sa.cast(each, sa.Text), ",") for each in (rows.c.key, rows.c.id)
@@ -282,7 +282,7 @@ def select_ids_by_key(key: Any, *where: Any, limit: int | None = None) -> sa.Sel
 
 
 async def fetch_ids_by_key(db: Database, query: Any) -> dict[int, list[int]]:
-    """Return the numbers that a `listing` asks for, by their key."""
+    """Return the IDs that a query by `select_ids_by_key` finds, by key."""
     row = await db.fetch_one(query)
     lists: dict[int, list[int]] = {}
     if row is not None and row["ids"]:
@@ -292,7 +292,7 @@ async def fetch_ids_by_key(db: Database, query: Any) -> dict[int, list[int]]:
 
 
 def ids_as_json(ids: Sequence[int]) -> str:
-    """Return numbers as the JSON list that `IDS` takes."""
+    """Format IDs as the JSON list for `IDS`."""
     return json.dumps(list(ids), separators=(",", ":"))
 
 
@@ -301,7 +301,7 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
 
 
 async def index_noted(db: Database, ids: Sequence[int]) -> None:
-    """Index those of some memories that a statement for many of them changed."""
+    """Index those of some memories that a bulk statement changed."""
     noted = sa.delete(unindexed).where(unindexed.c.id.in_(ids)).returning(unindexed.c.id)
     changed = await db.fetch_all(noted) if ids else []
     if changed:
@@ -347,7 +347,7 @@ _TRUST: Final = {
     "distilled": sa.case((_OPERATIONAL, _COLUMNS.distilled), else_=1),
     "kind": sa.case((~_OPERATIONAL & _CAPTURED, _KIND), else_=_COLUMNS.kind),
 }
-"""What the domain's `confirm` does."""
+"""The effect of the domain's `confirm`."""
 
 ACTS: Final[dict[str, BulkChange]] = {
     "confidence": prepare_change((), {**with_confidence(_VALUE), **_CONFIRM}, _BY_OPERATOR),
@@ -367,20 +367,20 @@ ACTS: Final[dict[str, BulkChange]] = {
 
 
 async def matching(db: Database, *where: Any) -> tuple[list[int], list[int]]:
-    """Return the memories that `where` is true of: the plain ones, then the odd."""
+    """Return the memories that match `where`: the regular rows, then the odd rows."""
     lists = await fetch_ids_by_key(db, select_ids_by_key(sa.case((ODD, 1), else_=0), *where))
     return lists.get(0, []), lists.get(1, [])
 
 
 def has_id_in(ids: Sequence[int]) -> Any:
-    """Return what is true of the memories with these numbers."""
+    """Return the condition for the memories with these IDs."""
     return InIdList(_COLUMNS.id, sa.literal(ids_as_json(ids), sa.Text))
 
 
 async def change(
     db: Database, ids: Sequence[int], action: str, value: float, *, act: int, now: datetime
 ) -> list[int]:
-    """Do to each of these what an act does, where it changes something; return those."""
+    """Apply an action to memories, and return those that it changed."""
     value, reason = _normalized_value(action, value), change_origin(act).reason
     return await ACTS[action].do(db, ids, value=value, act=act, reason=reason, now=now)
 
@@ -388,7 +388,7 @@ async def change(
 async def preview_change(
     db: Database, ids: Sequence[int], action: str, value: float
 ) -> ChangeCounts:
-    """Return what `change` would do to these."""
+    """Return the counts of what `change` would do, without changing anything."""
     return await ACTS[action].foresee(db, ids, value=_normalized_value(action, value))
 
 
@@ -397,28 +397,28 @@ def _normalized_value(action: str, value: float) -> float:
 
 
 def change_origin(number: int) -> ChangeOrigin:
-    """Return what the history says of one row of an act on many."""
+    """Return the origin that the history records for one row of a bulk act."""
     return ChangeOrigin(
         cause="edited", actor=OPERATOR, reason=f"part of bulk {number}", act_id=number
     )
 
 
 async def count_too_low(db: Database, ids: Sequence[int]) -> int:
-    """Return how many of these are too low to be switched on."""
+    """Return how many of these have too low a confidence to be activated."""
     return int(await db.fetch_val(_TOO_LOW(ids=ids_as_json(ids))))
 
 
 def selection(chosen: Sequence[int] | MemoryFilter) -> list[Any]:
-    """Return what is true of the memories that were chosen."""
+    """Return the conditions for the chosen memories."""
     return conditions(chosen, _COLUMNS) if isinstance(chosen, MemoryFilter) else [has_id_in(chosen)]
 
 
 async def undo(
     db: Database, entries: Sequence[int], *, undoes: int, act: int, reason: str, now: datetime
 ) -> list[int]:
-    """Put back what an act changed, where nothing has changed since.
+    """Undo the changes of an act, except in memories that changed again since.
 
-    `entries` are its first change of each memory.
+    `entries` are the first changes of the act, one per memory.
     """
     return await _UNDO.do(db, entries, undoes=undoes, act=act, reason=reason, now=now)
 

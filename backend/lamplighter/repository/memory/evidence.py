@@ -1,6 +1,6 @@
-"""What beliefs rest on: one query for each fact, however many memories are asked about.
+"""Evidence for memories: one query per fact, for any number of memories.
 
-Of one memory also each report, each prompt that included it, and each contradiction.
+For one memory also each report, each prompt that included it, and each contradiction.
 """
 
 from collections import defaultdict
@@ -47,7 +47,7 @@ OTHER_MEMORY: Final[JoinedColumns] = [
 
 @dataclass(frozen=True, slots=True)
 class TopicPage:
-    """One page of the memories on a topic, and how many there are of each state."""
+    """One page of the memories on a topic, and the number of memories by state."""
 
     page: Page[Memory]
     active: int
@@ -57,7 +57,7 @@ class TopicPage:
 async def page_on_topic(
     db: Database, topic: str, service: str | None, *, limit: int, position: Sequence[Any] | None
 ) -> TopicPage:
-    """Return one page of the memories on a topic: the active first, then the surest.
+    """Return one page of the memories on a topic: active first, then by confidence.
 
     Their texts are read once, for the page and for the counts.
     """
@@ -102,7 +102,7 @@ def _topic_order(columns: Any) -> list[Key]:
 
 
 async def evidence_of(db: Database, ids: Sequence[int]) -> AuditEvidence:
-    """Return what these memories rest on."""
+    """Return the evidence for these memories."""
     return AuditEvidence(
         confirmed=await _changes_by_cause(db, ids, REINFORCED),
         contradicted=await _changes_by_cause(db, ids, CONTRADICTED),
@@ -199,7 +199,7 @@ async def _outcomes(db: Database, ids: Sequence[int]) -> dict[int, AuditOutcome]
 def _both_ways(
     table: sa.Table, one: str, other: str, ids: Sequence[int], *more: sa.ColumnElement[bool]
 ) -> sa.Subquery:
-    """Return a table's rows seen from either memory that they name."""
+    """Return a table's rows from the side of either memory that they reference."""
     ways = [
         sa.select(
             table,
@@ -215,9 +215,9 @@ def _both_ways(
 async def _newest(
     db: Database, rows: sa.Subquery, own: str, *, also: JoinedColumns = (), of: str = ""
 ) -> Sequence[Any]:
-    """Return the newest rows of each memory, newest first, each with how many there are.
+    """Return the newest rows of each memory, newest first, each with the total of its memory.
 
-    `also` are columns of another table: those of the row whose number stands in `of`.
+    `also` are columns of another table, from the row whose ID is in the column `of`.
     """
     mine = rows.c[own]
     placed = sa.select(
@@ -246,7 +246,7 @@ def _tallies(rows: Sequence[Any]) -> dict[int, AuditTally]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReport:
-    """One observation of a memory's text; `before` None is its creation."""
+    """One observation of a memory's text; `before` is None for the creation of the memory."""
 
     session_id: int | None
     tier: int
@@ -258,7 +258,7 @@ class MemoryReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryInclusion:
-    """A session with a memory in its prompt, and the position in it."""
+    """A session with a memory in its prompt, and the position of the memory."""
 
     session_id: int
     tier: int
@@ -268,7 +268,7 @@ class MemoryInclusion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCounts:
-    """How often and by how many sessions a memory was observed, and in how many prompts."""
+    """The number of reports of a memory, of reporting sessions, and of prompts that included it."""
 
     reports: int
     sessions: int
@@ -294,7 +294,7 @@ async def counts(db: Database, memory_id: MemoryId) -> SourceCounts:
 
 
 async def reports(db: Database, memory_id: MemoryId, *, limit: int) -> list[MemoryReport]:
-    """Return the observers of a memory, newest first."""
+    """Return the reports of a memory, newest first."""
     query = (
         sa.select(
             *(history.c.session_id, history.c.at, history.c.cause),
@@ -328,7 +328,7 @@ async def inclusions(db: Database, memory_id: MemoryId, *, limit: int) -> list[M
 
 
 async def contradicting(db: Database, memory_id: MemoryId, *, limit: int) -> list[MemoryId]:
-    """Return which memories contradict a memory or are contradicted by it, newest first."""
+    """Return the memories that contradict or are contradicted by a memory, newest first."""
     ways = [
         sa.select(table.c[its].label("other"), table.c.created_at.label("at")).where(
             table.c[own] == memory_id, *more

@@ -23,7 +23,7 @@ _OWN: Final = ("id", "session_id", "retelling")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """One memory in or out of a session's prompt; `position` None is out."""
+    """A memory considered for a session's prompt; `position` is None if it was not included."""
 
     memory_id: int
     version: int
@@ -52,14 +52,14 @@ async def insert(
 async def add_exposures(
     db: Database, session_id: int, placements: Sequence[Placement], *, retelling: int
 ) -> None:
-    """Keep which further memories a running session received."""
+    """Record the further memories that a running session received."""
     before = await included_memories(db, session_id, [each.memory.id for each in placements])
     fresh = [each for each in placements if each.included and each.memory.id not in before]
     await _expose(db, session_id, fresh, retelling=retelling)
 
 
 async def prompt(db: Database, session_id: int) -> SessionPrompt | None:
-    """Return what a session was given."""
+    """Return the prompt of a session."""
     row = await db.fetch_one(sa.select(prompts).where(prompts.c.session_id == session_id))
     if row is None:
         return None
@@ -67,7 +67,7 @@ async def prompt(db: Database, session_id: int) -> SessionPrompt | None:
 
 
 async def of_session(db: Database, session_id: int) -> list[Exposure]:
-    """Return the candidates of a session's first prompt, included ones first."""
+    """Return the candidates of a session's first prompt, included memories first."""
     query = (
         sa.select(exposures)
         .where(exposures.c.session_id == session_id)
@@ -90,7 +90,7 @@ async def sessions_including(db: Database, memory_id: int, *, limit: int) -> lis
 
 
 async def count_sessions_including(db: Database, memory_id: int) -> int:
-    """Return how many sessions had a memory in their prompt."""
+    """Return the number of sessions that had a memory in their prompt."""
     query = (
         sa.select(sa.func.count())
         .select_from(exposures)
@@ -103,7 +103,7 @@ async def count_sessions_including(db: Database, memory_id: int) -> int:
 async def included_memories(
     db: Database, session_id: int, ids: Sequence[MemoryId]
 ) -> set[MemoryId]:
-    """Return which of these memories were in a session's prompt."""
+    """Return those of these memories that were in a session's prompt."""
     query = (
         sa.select(exposures.c.memory_id)
         .where(exposures.c.session_id == session_id)
@@ -114,7 +114,7 @@ async def included_memories(
 
 
 async def included_of_service(db: Database, session_id: int, service: str) -> list[int]:
-    """Return the memories of a service in a session's prompt, in the order of its prompt."""
+    """Return the memories of a service in a session's prompt, in prompt order."""
     query = (
         sa.select(exposures.c.memory_id, memories.c.service)
         .join(memories, memories.c.id == exposures.c.memory_id)
@@ -161,7 +161,7 @@ _MARKER: Final = len("[EVENT:")
 async def lines_before(
     db: Database, memory: Memory, own: PromptFilter, before: Sequence[PromptFilter] = ()
 ) -> list[ServiceLines]:
-    """Return by service the lines before a memory in its `own` circle and in those `before`."""
+    """Sum the lines before a memory in its own filter and in those `before`, by service."""
     by_service: dict[str | None, ServiceLines] = {}
     for rows in parts(own.at):
         ahead = [sa.and_(*eligible(own, rows.c), _comes_before(memory, rows.c))]
@@ -184,7 +184,7 @@ async def lines_before(
 
 
 def _comes_before(memory: Memory, columns: Any) -> sa.ColumnElement[bool]:
-    """Return a condition for memories with a higher priority than this one."""
+    """Return the condition for memories with a higher priority than `memory`."""
     turned = [replace(key, descending=not key.descending) for key in prompt_order(columns)]
     ahead = after(turned, [memory.confidence, stamp(memory.updated_at), memory.id])
     # said beside it, for SQLite searches no index by alternatives
@@ -192,7 +192,7 @@ def _comes_before(memory: Memory, columns: Any) -> sa.ColumnElement[bool]:
 
 
 def _sums(columns: Any) -> list[sa.ColumnElement[Any]]:
-    """Sum up what lines have at most: a marker in a text, of seven characters, grows by one."""
+    """Sum the maximum size of lines: a marker in a text, of seven characters, grows by one."""
     length = sa.func.length(columns.observation)
     grown = sa.case((columns.observation.contains(_BRACKET), length // _MARKER), else_=0)
     doubtful = sa.case((columns.trust == Trust.UNVERIFIED.value, 1), else_=0)
@@ -207,9 +207,9 @@ BATCH_SIZE: Final = 500
 
 
 async def record_access(db: Database, ids: Iterable[int], now: datetime) -> None:
-    """Count that each of these memories was read once, now.
+    """Count one read of each of these memories.
 
-    No version, no history, no change of the feed: a screen hears of it when it reads again.
+    It changes no version, history or feed: a screen shows the count when it next reads.
     """
     unique_ids = sorted(set(ids))
     if not unique_ids:
@@ -228,7 +228,7 @@ async def record_access(db: Database, ids: Iterable[int], now: datetime) -> None
 class PromptUpdate:
     """An update that replaced part of a session's prompt.
 
-    `placements` say of each memory that was chosen among why it is in or out.
+    `placements` hold, for each candidate memory, why it was or was not included.
     """
 
     id: int
@@ -269,7 +269,7 @@ async def insert_update(
 
 
 async def last_update(db: Database, session_id: int) -> PromptUpdate | None:
-    """Return the last update of a session; None when it got nothing new."""
+    """Return the last prompt update of a session, or None."""
     query = (
         sa.select(retellings)
         .where(retellings.c.session_id == session_id)
@@ -281,7 +281,7 @@ async def last_update(db: Database, session_id: int) -> PromptUpdate | None:
 
 
 async def updates_of(db: Database, session_id: int) -> list[PromptUpdate]:
-    """Return all updates of a session, oldest first."""
+    """Return all prompt updates of a session, oldest first."""
     query = (
         sa.select(retellings).where(retellings.c.session_id == session_id).order_by(retellings.c.id)
     )

@@ -1,4 +1,4 @@
-"""How many memories there are of each kind: what the filters of a list offer."""
+"""Counts of memories by facet, for the filters of a list."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ _MAX_CACHED: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class FacetCounts:
-    """How many memories each choice of a filter has, its own filter left out."""
+    """The number of memories for each choice of a filter, ignoring that filter."""
 
     services: list[tuple[str | None, int]]
     categories: list[tuple[str, int]]
@@ -42,9 +42,9 @@ class FacetCounts:
 async def facets(
     db: Database, selection: MemoryFilter, *, at: datetime | None = None
 ) -> FacetCounts:
-    """Return how many memories there are (with `at`: were) of each kind.
+    """Return the number of memories by facet, now or as of `at`.
 
-    They are read once: to find a text in them, or to rebuild them, is the work.
+    The memories are read once, because searching their texts or rebuilding them is expensive.
     """
     selection = await name_few(db, selection, at=at)
     counts = _facets_of(await _count_combinations(db, selection, at), selection)
@@ -69,7 +69,7 @@ def _sorted_facets(
 
 
 def count_active(names: Sequence[str]) -> Fetch[dict[str, int]]:
-    """Return what counts the active memories of each of these services that has any."""
+    """Build the fetch that counts the active memories of those of these services that have any."""
     return Fetch(
         [_active_of(tuple(names))()],
         lambda found: {row["service"]: row["count"] for rows in found for row in rows},
@@ -88,7 +88,7 @@ def _active_of(names: Sequence[str]) -> Statement:
 
 
 async def views(db: Database, selection: MemoryFilter) -> dict[str, int]:
-    """Return how many each view has, its own filter left out."""
+    """Return the number of memories in each view, ignoring the filter by view."""
     selection = await name_few(db, selection)
     free = replace(selection, view=None)
     query = _COUNT_VIEWS
@@ -106,9 +106,9 @@ _COUNT_VIEWS: Final = sa.select(memory_views.c.name, sa.func.count().label("coun
 
 
 def _views_with_text(free: MemoryFilter) -> sa.CompoundSelect[Any]:
-    """Return what counts the views of memories with a text: they are read once for all.
+    """Build the query that counts the views of memories with a text, reading them once for all.
 
-    The shorter list is looked up: of those with a common word, or of those without.
+    The shorter list is looked up: memories with the text or, for a common text, without it.
     """
     text, others = free.q or "", conditions(replace(free, q=None), memories.c)
     having = contains(text, memories.c, common=free.common)
@@ -136,7 +136,7 @@ _CHOICES: Final = ("service", "category", "project", "active")
 async def _count_combinations(
     db: Database, selection: MemoryFilter, at: datetime | None
 ) -> Counter[tuple[Any, ...]]:
-    """Return how many memories had each combination of the choices, which are all left out."""
+    """Return the number of memories for each combination of choices, ignoring those filters."""
     free = replace(selection, service=None, category=None, project=None, active=None)
     where = partial(conditions, free)
     if at is None and free.q:
@@ -151,9 +151,9 @@ async def _count_combinations(
 
 
 def _counted(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
-    """Return the conditions of memories with a text that are counted by groups.
+    """Return the conditions for counting memories with a text by group.
 
-    SQLite counts in the order of an index that has the groups, by numbers that no index answers.
+    SQLite counts in the order of an index that has the groups, with IDs that no index answers.
     """
     text = selection.q or ""
     listed = among(Unindexed(columns.id), text, common=selection.common)
@@ -178,7 +178,7 @@ def _facets_of(combinations: Counter[tuple[Any, ...]], selection: MemoryFilter) 
 def _count_choice(
     found: Counter[tuple[Any, ...]], name: str, chosen: Mapping[str, Any]
 ) -> Counter[Any]:
-    """Count the choices of one filter under all the others; True is any value."""
+    """Count the choices of one filter under all other filters; True matches any value."""
     own: Counter[Any] = Counter()
     for values, number in found.items():
         row = dict(zip(_CHOICES, values, strict=True))

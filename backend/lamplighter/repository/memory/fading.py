@@ -1,4 +1,4 @@
-"""Fading and expiry over many rows: what `domain.memory.decay` says, in SQL."""
+"""Fading and expiry of many rows: the rules of `domain.memory.decay`, in SQL."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -46,7 +46,7 @@ _WEEKS_DUE: Final = _WEEKS - _COLUMNS.decayed_weeks
 
 
 def _weeks_past() -> Any:
-    """Return how many whole weeks of fading a row has behind it; no part of a second is lost."""
+    """Return the whole weeks that a row has been fading, exact to the fraction of a second."""
     begun = sa.case((sa.func.substr(STAMP, 20) > bind("fraction", sa.Text), 1), else_=0)
     graced = bind("seconds", NUMBER) - Seconds(STAMP) - begun - int(GRACE_PERIOD.total_seconds())
     return graced // int(WEEK.total_seconds())
@@ -95,19 +95,19 @@ _FADE: Final = prepare_change(
 
 @dataclass(frozen=True, slots=True)
 class DueMemories:
-    """Which memories have weeks to lose: by how many weeks are past, and those to be read first."""
+    """Memories that are due to fade: by the number of past weeks, and those to be read first."""
 
     by_weeks: dict[int, list[int]]
     odd: list[int]
 
     @property
     def too_large(self) -> bool:
-        """Whether there are more than a session waits for."""
+        """Whether more memories are due than a session waits for."""
         return len(self.odd) + sum(map(len, self.by_weeks.values())) > AT_ONCE
 
 
 async def find_due(db: Database, *where: Any, now: datetime, some: bool = False) -> DueMemories:
-    """Return what has weeks to lose, of the memories that `where` is true of; or `some` of it."""
+    """Return the memories that are due to fade and match `where`, or `some` of them."""
     every = _SOME if some else _ALL
     statement = Statement(_select_due(*where), long=True) if where else every
     lists = await fetch_ids_by_key(
@@ -125,7 +125,7 @@ async def find_due(db: Database, *where: Any, now: datetime, some: bool = False)
 async def fade(
     db: Database, ids: Sequence[int], weeks: int, *, now: datetime, act_id: int | None = None
 ) -> list[int]:
-    """Take what is due from those of `ids` that have so many weeks behind them; return them."""
+    """Fade those of `ids` that are past so many weeks, and return their IDs."""
     until = now - GRACE_PERIOD - weeks * WEEK
     values = {"weeks": weeks, "until": stamp(until), "after": stamp(until - WEEK), "act": act_id}
     return await _FADE.do(db, ids, now=now, **values)
@@ -148,7 +148,7 @@ _EXPIRE: Final = prepare_change(
 
 
 async def find_expired(db: Database, lifetimes: Lifetimes, *, now: datetime) -> list[int]:
-    """Return the active memories that are over, as `domain.memory.decay.expiry` says."""
+    """Return the expired active memories, as defined by `domain.memory.decay.expiry`."""
     rows = await db.fetch_all(_EXPIRED(**_over(lifetimes, now)))
     return [row["id"] for row in rows]
 
@@ -156,12 +156,12 @@ async def find_expired(db: Database, lifetimes: Lifetimes, *, now: datetime) -> 
 async def expire(
     db: Database, ids: Sequence[int], lifetimes: Lifetimes, *, now: datetime
 ) -> list[int]:
-    """Make those of `ids` inactive that are over; return them."""
+    """Deactivate the expired memories among `ids`, and return their IDs."""
     return await _EXPIRE.do(db, ids, now=now, **_over(lifetimes, now))
 
 
 def _over(lifetimes: Lifetimes, now: datetime) -> dict[str, str]:
-    """Return the moments to compare with; before the year 1 nothing of a kind is over."""
+    """Return the moments to compare with; a limit before the year 1 expires nothing."""
     until = dict.fromkeys(MemoryKind, "")
     for kind, lifetime in lifetimes.items():
         with suppress(OverflowError):

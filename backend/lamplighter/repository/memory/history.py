@@ -45,9 +45,9 @@ _PRIVATE: Final = Field(public=False)
 class HistoryRecord:
     """One change of a memory; `before` and `after` hold the values of `state`.
 
-    Entries of earlier versions hold less. `review_id` is the review whose
-    resolution made the change, or that a contradiction asks a person with; `act_id`
-    the act on many memories that it was part of.
+    Entries of earlier versions hold fewer. `review_id` is the review whose resolution made the
+    change, or that a contradiction opened; `act_id` is the act on many memories that the change
+    belongs to.
     """
 
     id: int
@@ -71,12 +71,12 @@ record_as_json: Final = serialize.Writer[HistoryRecord]()
 async def append(
     db: Database, before: Memory | None, now_is: Memory | None, why: ChangeOrigin, *, now: datetime
 ) -> None:
-    """Record what became of a memory; `before` None is a new one, `now_is` None a deleted one."""
+    """Record a change of a memory: no `before` for a creation, no `now_is` for a deletion."""
     await db.execute(_INSERT(**_record_values(before, now_is, why, now=now)))
 
 
 async def append_all(db: Database, steps: Sequence[MemoryChange], *, now: datetime) -> None:
-    """Record what became of many memories, in the order of the steps."""
+    """Record changes of many memories, in the order of the steps."""
     await db.run_many(_INSERT, [_record_values(*each, now=now) for each in steps])
 
 
@@ -109,14 +109,14 @@ async def of_memory(
 
 
 async def newest_at(db: Database) -> datetime | None:
-    """Return the latest moment at which a memory changed; None while none has."""
+    """Return the time of the latest change of any memory; None without changes."""
     query = sa.select(history.c.at).order_by(history.c.at.desc()).limit(1)
     found: datetime | None = await db.fetch_val(query)
     return found
 
 
 async def edited_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
-    """Return which of some memories a person has edited."""
+    """Return those of some memories that a person has edited."""
     query = sa.select(history.c.memory_id).where(history.c.memory_id.in_(ids))
     return {
         MemoryId(row["memory_id"])
@@ -132,13 +132,13 @@ async def get(db: Database, memory_id: int, number: int) -> HistoryRecord | None
 
 
 async def changes_after(db: Database, memory_id: int, number: int) -> list[HistoryRecord]:
-    """Return the changes of a memory after one of them, oldest first."""
+    """Return the changes of a memory after entry `number`, oldest first."""
     query = sa.select(history).where(history.c.memory_id == memory_id, history.c.id > number)
     return await fetch(db, query.order_by(history.c.id))
 
 
 async def text_before(db: Database, memory_id: int, moment: datetime) -> str | None:
-    """Return the text that a memory had at a moment, None where it was not changed since."""
+    """Return the text of a memory at a moment; None if the memory has not changed since."""
     query = sa.select(history).where(history.c.memory_id == memory_id, history.c.at > moment)
     found = await fetch(db, query.order_by(history.c.id).limit(1))
     before = found[0].before if found else None
@@ -146,7 +146,7 @@ async def text_before(db: Database, memory_id: int, moment: datetime) -> str | N
 
 
 async def undos_after(db: Database, memory_id: int, number: int) -> list[HistoryRecord]:
-    """Return the changes of a memory after one of them that may have taken others back."""
+    """Return the changes of a memory after entry `number` that may have undone others."""
     query = (
         sa.select(history)
         .where(history.c.memory_id == memory_id, history.c.id > number)
@@ -163,7 +163,7 @@ async def of_review(db: Database, review_id: int) -> list[HistoryRecord]:
 
 
 async def of_act(db: Database, memory_id: int, act_id: int) -> list[HistoryRecord]:
-    """Return the changes that an operator's act made of a memory, oldest first."""
+    """Return the changes of a memory by an operator's act, oldest first."""
     query = sa.select(history).where(history.c.memory_id == memory_id)
     return await fetch(db, query.where(history.c.act_id == act_id).order_by(history.c.id))
 
@@ -171,9 +171,9 @@ async def of_act(db: Database, memory_id: int, act_id: int) -> list[HistoryRecor
 async def contradictions_by(
     db: Database, memory_id: int, *, review_id: int, session_id: int | None, at: datetime | None
 ) -> list[HistoryRecord]:
-    """Return by which changes a memory lost confidence to the other one of a review, in order.
+    """Return the changes by which a memory lost confidence to the other memory of a review.
 
-    Older entries do not tell the review: of those it is what a session said at a moment.
+    Older entries do not name the review: those are identified by session and moment.
     """
     first = (
         history.c.review_id.is_(None)
@@ -197,7 +197,7 @@ async def reports_of(db: Database, memory_id: int, *, limit: int) -> list[Histor
 
 
 async def count_contradictions(db: Database, sessions: Sequence[int]) -> dict[int, int]:
-    """Return how many memories each of these sessions contradicted, where there were any."""
+    """Return the number of contradictions by each of these sessions, without those with none."""
     if not sessions:
         return {}
     query = (
@@ -219,9 +219,9 @@ async def changed_by_session(db: Database, session_id: int) -> tuple[set[MemoryI
 
 
 async def blank_quotes(db: Database, ids: Sequence[MemoryId]) -> None:
-    """Blank what the histories of others quote of memories that were deleted for good.
+    """Blank quotes of permanently deleted memories in the histories of other memories.
 
-    It is the reason of each contradiction by one of them, which names its number.
+    A quote is the reason of a contradiction by a deleted memory, and names its ID.
     """
     by_them = (links.c.memory_id.in_(ids), links.c.what == CONTRADICTS)
     names = sa.literal("memory ").concat(sa.cast(links.c.memory_id, sa.Text)).concat(" %")
@@ -238,7 +238,7 @@ async def blank_quotes(db: Database, ids: Sequence[MemoryId]) -> None:
 
 
 def state(memory: Memory | None) -> dict[str, Any] | None:
-    """Return what an entry keeps of a memory: all that a change of it can change."""
+    """Return the state of a memory for a history entry: all fields that a change can affect."""
     if memory is None:
         return None
     return {name: _recorded(getattr(memory, name)) for name in HISTORY_FIELDS}
@@ -251,7 +251,7 @@ def _recorded(value: Any) -> Any:
 
 
 async def fetch(db: Database, query: sa.Select[Any]) -> list[HistoryRecord]:
-    """Return what a query of the history finds."""
+    """Return the history records that a query finds."""
     return [_entry(row) for row in await db.fetch_all(query)]
 
 
@@ -274,11 +274,11 @@ _WRITTEN: Final = {
     for name, each in MEMORY_FIELDS.items()
     if each.value_type in (tuple, dict)
 }
-"""The fields that an entry keeps as the JSON text of their column."""
+"""The fields that an entry stores as the JSON text of their column."""
 
 
 def _read(text: str, kind: type[Any]) -> Any:
-    """Read a list or an object as an entry keeps it; of what a person broke there is nothing."""
+    """Read a list or an object of a history entry; invalid JSON results in an empty value."""
     try:
         found = json.loads(text)
     except (ValueError, TypeError, RecursionError):

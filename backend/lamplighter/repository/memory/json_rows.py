@@ -1,8 +1,8 @@
-"""Rows of memories as their JSON, made of what the database gives without a value in between.
+"""JSON of memory rows, built from database values without domain objects.
 
-A list of memories needs no rule of a memory: what is stored is what goes out, once each column
-has been found to be readable. Columns are read whole, over all rows of a page: that takes a
-third of the time. `serialize.memory` gives the same for a memory that has been read.
+A list of memories needs no domain rule: stored values are returned once each column has been found
+readable. Columns are checked whole, over all rows of a page: that takes a third of the time.
+`serialize.memory` returns the same for a memory that has been read.
 """
 
 import json
@@ -32,7 +32,7 @@ from lamplighter.repository.store.unreadable import (
 
 _STORED: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _MAX_CACHED: Final = 256
-"""How many lists are kept compiled: to build and compile one takes longer than to run it."""
+"""The number of compiled lists in the cache: compiling a list takes longer than running it."""
 _FIELDS: Final = tuple(MEMORY_FIELDS.values())
 _NAMES: Final = (*(each.name for each in _FIELDS), UPDATED)
 _PUBLIC: Final = (*(each.name for each in _FIELDS if each.declared.public), UPDATED)
@@ -53,7 +53,7 @@ async def page(
     limit: int,
     position: Sequence[Any] | None = None,
 ) -> Page[Mapping[str, Any]]:
-    """Return one page of memories as they are now, behind `position`, each as its JSON."""
+    """Return one page of the current memories, after `position`, each as its JSON."""
 
     def first(most: int) -> Any:
         if position is not None:
@@ -78,7 +78,7 @@ def _query(selection: MemoryFilter, order: Order, position: Sequence[Any] | None
 
 
 def _to_json(rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """Turn rows into their JSON; one that cannot be read is left out, and named in the log."""
+    """Convert rows to JSON; an unreadable row is left out and named in the log."""
     if not rows:
         return []
     values = (row.values() if isinstance(row, dict) else row for row in rows)
@@ -94,7 +94,7 @@ def _to_json(rows: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _read(columns: dict[str, Sequence[Any]]) -> str | None:
-    """Turn columns into their JSON; return the first one that cannot be read."""
+    """Convert columns to JSON in place; return the name of the first unreadable column."""
     for name, read in _COLUMN_READERS:
         try:
             columns[name] = read(columns[name])
@@ -104,7 +104,7 @@ def _read(columns: dict[str, Sequence[Any]]) -> str | None:
 
 
 def _moment(text: str | None) -> str | None:
-    """Return a moment as JSON has it, which is how we store it; people may have written less."""
+    """Return a moment in its JSON form, which is the stored form; edited rows may hold less."""
     if text is None:
         return None
     read = moment(text)
@@ -149,7 +149,7 @@ def _reader(field: DeclaredField) -> Check:
 
 
 def _each(read: Check) -> ColumnReader:
-    """Return what reads each value of a column; of equal ones, one."""
+    """Return a reader of columns that converts each distinct value once."""
 
     def converted(column: Sequence[Any]) -> Sequence[Any]:
         values = {value: read(value) for value in set(column)}
@@ -159,7 +159,7 @@ def _each(read: Check) -> ColumnReader:
 
 
 def _all(holds: Callable[[Sequence[Any]], bool]) -> ColumnReader:
-    """Return what leaves a column as it is; raises ValueError where something does not hold."""
+    """Return a reader that leaves a column unchanged; raises ValueError if a check fails."""
 
     def checked(column: Sequence[Any]) -> Sequence[Any]:
         if not holds(column):

@@ -1,4 +1,4 @@
-"""Queries on what was captured: whether we hold it already, and how often it was said again."""
+"""Queries on captured knowledge: duplicates, and how often a memory was repeated."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,13 +18,14 @@ from lamplighter.repository.store.tables import KNOWLEDGE, memories
 from lamplighter.repository.store.unreadable import fetch_readable, is_readable
 
 AT_MOST: Final = 20
-"""The most rows of one hash to compare; nearly always their texts are equal."""
+"""The maximum rows of one hash to compare; nearly always their texts are equal."""
 
 
 async def find_duplicate(db: Database, candidate: Candidate, *, start: datetime) -> Memory | None:
-    """Return the newest active memory of the same words and project since a moment.
+    """Return the newest active memory with the same text and project since `start`.
 
-    What rules caught is told apart by its category and scope too: each rule has its say.
+    Memories that rules captured must match in category and scope too: each rule captures
+    separately.
     """
     caught = candidate.source in (Source.CAPTURED, Source.OWNER)
     text_hash = content_hash(candidate.observation)
@@ -45,20 +46,20 @@ async def find_duplicate(db: Database, candidate: Candidate, *, start: datetime)
 
 
 async def count_duplicate(db: Database, memory_id: MemoryId, *, now: datetime) -> None:
-    """Count that a memory was said once more; its version and its history stay."""
+    """Count a repetition of a memory; its version and its history do not change."""
     again = memories.c.duplicate_count + 1
     statement = sa.update(memories).where(memories.c.id == memory_id)
     await db.execute(statement.values(duplicate_count=again, last_seen_at=now))
 
 
 ACTIVE_KNOWLEDGE: Final = f"active = 1 AND {KNOWLEDGE}"
-"""In the words of the indexes, so that both databases take them."""
+"""The condition in the exact words of the indexes, which both databases require."""
 
 
 async def newest_in_project(
     db: Database, project: str, *, without: Sequence[int] = (), limit: int, now: datetime
 ) -> list[Memory]:
-    """Return the active knowledge of a project, and the global one of all, newest first."""
+    """Return the active knowledge of a project and all global knowledge, newest first."""
     others = memories.c.id.not_in(list(without)) & lasts(now)
     own = memories.c.project == project
     wide = memories.c.scope == GLOBAL
@@ -77,7 +78,7 @@ async def recent(
     scope: str | None = None,
     limit: int,
 ) -> list[Memory]:
-    """Return the active knowledge that is asked for, newest first; None asks for all."""
+    """Return the active knowledge that matches, newest first; None matches all."""
     asked = {"project": project, "category": category, "scope": scope}
     wanted = [memories.c[name] == value for name, value in asked.items() if value is not None]
     return await _fetch_newest(db, wanted, limit)
@@ -98,7 +99,7 @@ async def _fetch_newest(
 
 
 ACTIVE_UNINDEXED: Final = f"+active = 1 AND {KNOWLEDGE}"
-"""Most memories are active: the sign keeps SQLite from an index that finds them by that."""
+"""Most memories are active: the plus sign keeps SQLite from an index on `active`."""
 
 
 async def newest(
@@ -112,9 +113,9 @@ async def newest(
     limit: int,
     now: datetime,
 ) -> list[Memory]:
-    """Return the last active knowledge of a project and the global one of all, newest first.
+    """Return the newest active knowledge of a project and all global knowledge, newest first.
 
-    It has all of some `tags`, and none that begins as one of `without` does.
+    Each memory has all of `tags`, and no tag that starts with one of `without`.
     """
     query = sa.select(memories).where(sa.text(ACTIVE_UNINDEXED), lasts(now))
     if category is not None:
@@ -135,7 +136,7 @@ async def newest(
 
 
 def _places(project: str | None) -> list[list[sa.ColumnElement[bool]]]:
-    """Return where to look, each by an index of its own: in a project, and in the global."""
+    """Return the conditions of each query, by its own index: the project, and global knowledge."""
     if project is None:
         return [[]]
     own = memories.c.project == project
@@ -160,7 +161,7 @@ async def of_project(db: Database, project: str, *, limit: int) -> list[Memory]:
 async def around(db: Database, focus: Memory, *, before: int, after: int) -> MemoryTimeline:
     """Return the active knowledge around a memory: of its session, else of its project.
 
-    By number, which is the order in which it was kept, whatever a clock said meanwhile.
+    The order is by ID, which is the order of storage, independent of the clock.
     """
     number = memories.c.id
     earlier = await _near(db, focus, number < focus.id, number.desc(), before)
@@ -201,9 +202,9 @@ _TOPIC_KEY_HOLDER: Final = Statement(
 async def topic_key_holder(
     db: Database, keyed: Candidate | Memory, *, without: MemoryId | None = None
 ) -> MemoryId | None:
-    """Return the active memory that holds the key of another one in its project and scope.
+    """Return the active memory with the same topic key, project and scope.
 
-    Of several the newest; None where there is no key.
+    The newest of several; None without a topic key.
     """
     if keyed.topic_key is None:
         return None

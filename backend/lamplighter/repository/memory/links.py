@@ -12,11 +12,11 @@ from lamplighter.repository.store.tables import links
 
 
 async def insert(db: Database, link: MemoryLink, *, now: datetime) -> None:
-    """MemoryLink a memory to another one."""
+    """Link a memory to another memory."""
     await db.execute(sa.insert(links).values(**asdict(link), created_at=now))
 
 
 async def of_memory(db: Database, memory: MemoryId) -> list[tuple[MemoryId, str]]:
-    """Return what a memory is linked to, in the order it came about."""
+    """Return the links of a memory, in the order of their creation."""
     query = sa.select(links).where(links.c.memory_id == memory).order_by(links.c.id)
     return [(MemoryId(row["target_id"]), row["what"]) for row in await db.fetch_all(query)]

@@ -1,4 +1,4 @@
-"""Lists of memories in pages, of all that is asked for, in one order."""
+"""Lists of memories in pages, filtered and sorted."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ Conditions = Callable[[Any], Sequence[sa.ColumnElement[bool]]]
 
 
 class Sort(StrEnum):
-    """By what a list of memories is put into order."""
+    """The sort criterion of a list of memories."""
 
     CONFIDENCE = "confidence"
     UPDATED = "updated"
@@ -41,20 +41,20 @@ class Sort(StrEnum):
 
     @property
     def falling(self) -> bool:
-        """Whether it runs downward unless it is asked otherwise: the surest, the newest first."""
+        """Whether the default is descending: the highest confidence, the newest first."""
         return self in (Sort.CONFIDENCE, Sort.UPDATED, Sort.CREATED, Sort.SOURCE)
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """In which order a list of memories comes; `grouped` keeps those of a service together."""
+    """The order of a list of memories; `grouped` keeps the memories of a service together."""
 
     sort: Sort
     backward: bool = False
     grouped: bool = False
 
     def keys(self, columns: Any) -> list[Key]:
-        """Return what the rows are compared by; it ends in their number."""
+        """Return the sort keys of the rows; the last key is the ID."""
         keys = _order(self.sort, columns)
         if self.backward:
             whole = self.sort not in _IN_GROUPS
@@ -63,7 +63,7 @@ class Order:
         return [Key(_named(columns)), *keys] if groups else keys
 
     def position(self, row: Any) -> list[Any]:
-        """Return the position of a row in it."""
+        """Return the position of a row in this order."""
         names = _POSITIONS[self.sort]
         groups = self.grouped and self.sort is not Sort.SERVICE
         return [
@@ -82,7 +82,7 @@ async def page(
 ) -> Page[Any]:
     """Return one page of rows, now or as of `at`; `conditions` restrict the columns.
 
-    What has to be rebuilt is put into order by as few of its columns as that takes.
+    Rows that have to be rebuilt are sorted with as few of their columns as possible.
     """
     whole = at is None
 
@@ -99,15 +99,16 @@ async def page(
 
 
 def in_list(column: Any, ids: Sequence[int]) -> sa.ColumnElement[bool]:
-    """Ask for some numbers, however many there are."""
+    """Return the condition for some IDs, any number of them."""
     return InIdList(column, sa.literal(json.dumps(ids), sa.Text))
 
 
 @dataclass(frozen=True, slots=True)
 class TextMatches:
-    """The memories with a text, where they are few: 0 where none has it, nothing where many do.
+    """The memories with a text, if they are few: (0,) for none, empty for many.
 
-    `common` is whether most memories seem to have it: then those without it are the shorter list.
+    `common` is whether most memories seem to have the text: then those without it are the shorter
+    list.
     """
 
     ids: tuple[int, ...]
@@ -117,8 +118,8 @@ class TextMatches:
 async def match_text(db: Database, text: str, at: datetime | None) -> TextMatches:
     """Return the memories with a text, if they are few.
 
-    To look for a text takes long, to find a few numbers does not. As of a moment, those are
-    included that had the text once. Of many, the first say how many of their neighbors have it.
+    Searching texts is slow, looking up a few IDs is not. As of a moment, memories that once had the
+    text are included. If there are many, `common` is estimated from the density of the first IDs.
     """
     searches = [containing(text)]
     if at is not None:
@@ -133,7 +134,7 @@ async def match_text(db: Database, text: str, at: datetime | None) -> TextMatche
 
 
 def containing(text: str, ids: Sequence[int] = ()) -> sa.Select[Any]:
-    """Return the numbers of the memories with a text, of these alone where any are named."""
+    """Select the IDs of the memories with a text, only among `ids` if any are passed."""
     few = [in_list(memories.c.id, ids)] if ids else []
     return sa.select(memories.c.id).where(*few, contains(text, memories.c))
 
@@ -141,7 +142,7 @@ def containing(text: str, ids: Sequence[int] = ()) -> sa.Select[Any]:
 def among(
     number: sa.ColumnElement[Any], text: str, ids: Sequence[int] = (), *, common: bool = False
 ) -> sa.ColumnElement[bool]:
-    """Ask for the numbers of memories with a text, by the shorter list: with it, or without."""
+    """Return the condition for memories with a text, by the shorter list: with or without it."""
     if not common:
         return number.in_(containing(text, ids))
     without = contains(text, memories.c, common=True).is_not(sa.true())
@@ -151,7 +152,7 @@ def among(
 def contains(
     text: str, columns: Any, ids: Sequence[int] = (), *, common: bool = False
 ) -> sa.ColumnElement[bool]:
-    """Ask for those with a text; a period has its own where that changed later."""
+    """Return the condition for rows with a text; a period has its own text if it changed later."""
     if OTHER_TEXT not in columns:
         both = (columns.observation, columns.title)
         return sa.or_(*(text_contains(each, text, often=common) for each in both))
@@ -181,7 +182,7 @@ def ordered(
     order: Order,
     position: Sequence[Any] | None,
 ) -> sa.Select[Any]:
-    """Return the query of some columns in an order, of the rows behind a position."""
+    """Build the query for some columns in an order, of the rows after a position."""
     keys = order.keys(rows.c)
     query = sa.select(*columns, _stamp(rows.c).label(UPDATED)).where(*conditions)
     if position is not None:
@@ -190,7 +191,7 @@ def ordered(
 
 
 async def _rebuilt(db: Database, placed: Sequence[Any], at: datetime) -> list[Any]:
-    """Return the whole rows of those that were put into order."""
+    """Return the whole rows of the sorted rows."""
     ids = [row["id"] for row in placed]
     found: dict[int, Any] = {}
     for rows in parts(at, only=ids):
@@ -200,7 +201,7 @@ async def _rebuilt(db: Database, placed: Sequence[Any], at: datetime) -> list[An
 
 
 def _merged(rows: list[Any], order: Order) -> list[Any]:
-    """Bring rows of several parts into the order that each of them has."""
+    """Merge the rows of several parts, each of which is sorted already."""
     downward = [key.descending for key in order.keys(memories.c)]
     placed = [(order.position(row), row) for row in rows]
     for at, descending in reversed(list(enumerate(downward))):
@@ -223,7 +224,7 @@ def prompt_order(columns: Any) -> list[Key]:
 
 
 def sort_columns(sort: Sort) -> list[tuple[str, bool]]:
-    """Return the columns that an order compares, and whether each runs downward."""
+    """Return the columns that an order compares, and whether each is descending."""
     names = [STAMPED.get(name, name) for name in _POSITIONS[sort]]
     keys = Order(sort).keys(memories.c)
     return [(name, key.descending) for name, key in zip(names, keys, strict=True)]
@@ -253,7 +254,7 @@ def _order(sort: Sort, columns: Any) -> list[Key]:
 
 
 def _named(columns: Any) -> sa.ColumnElement[str]:
-    """Return the service to sort by: general, which has no name, comes last."""
+    """Return the service to sort by: general memories, without a service, come last."""
     return sa.func.coalesce(columns.service, NAMELESS)
 
 
@@ -273,7 +274,7 @@ def _position_value(name: str, value: Any) -> Any:
 
 
 _IN_GROUPS: Final = (Sort.SERVICE, Sort.CATEGORY, Sort.STATE)
-"""Of many rows alike the surest come first, whichever way these run."""
+"""Within equal values, higher confidence comes first in either direction."""
 _POSITIONS: Final[dict[Sort, tuple[str, ...]]] = {
     Sort.CONFIDENCE: ("confidence", UPDATED, "id"),
     Sort.UPDATED: (UPDATED, "id"),
@@ -286,5 +287,5 @@ _POSITIONS: Final[dict[Sort, tuple[str, ...]]] = {
 
 
 def lasts(now: datetime) -> sa.ColumnElement[bool]:
-    """Return what is true of memories that have not expired, marked as such yet or not."""
+    """Return the condition for memories that have not expired, marked as expired or not."""
     return memories.c.expires_at.is_(None) | (memories.c.expires_at > now)

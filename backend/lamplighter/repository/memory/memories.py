@@ -47,13 +47,13 @@ from lamplighter.repository.store.unreadable import from_row as from_row
 _CENTS: Final = 100
 USUAL_WEEKS: Final = 20
 MAX_FEW: Final = 15_000
-"""Of more short memories, some come early in the order of prompts: their rows are read in it."""
+"""The maximum of short memories to find by length; of more, rows are read in prompt order."""
 
 _NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # as the index by source has it
 
 
 class View(StrEnum):
-    """A question that operators ask of their memories."""
+    """A saved question about memories."""
 
     FADING = "fading"
     UNUSED = "unused"
@@ -63,11 +63,11 @@ class View(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """Which memories are asked for; None asks for all. `service` "general" means NULL.
+    """Filter for memories; None matches all. `service` "general" means NULL.
 
-    `by` is until when those of the view `fading` are to fall inactive. `finds` is a project
-    that finds its own and the global ones alone, deleted ones not. `common` is whether most
-    memories have `q`.
+    `by` is the time until which the memories of the view `fading` become inactive. `finds` is a
+    project that finds only its own and global memories, without deleted ones. `common` is whether
+    most memories have `q`.
     """
 
     q: str | None = None
@@ -88,12 +88,12 @@ class MemoryFilter:
 
     @property
     def everything(self) -> bool:
-        """Whether every memory is asked for."""
+        """Whether the filter matches every memory."""
         return replace(self, q=self.q or None, by=None) == MemoryFilter()
 
 
 def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
-    """Return what is true of the memories that are asked for."""
+    """Return the conditions of a filter."""
     clauses: list[sa.ColumnElement[bool]] = []
     if selection.service is not None:
         service = None if selection.service == GENERAL else selection.service
@@ -119,7 +119,7 @@ def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[b
 async def name_few(
     db: Database, selection: MemoryFilter, *, at: datetime | None = None
 ) -> MemoryFilter:
-    """Return a selection by a text with the numbers of its memories, where these are few."""
+    """Return a filter by text with the IDs of its memories, if these are few."""
     if not selection.q or selection.ids:
         return selection
     found = await listing.match_text(db, selection.q, at)
@@ -128,7 +128,7 @@ async def name_few(
 
 
 def _in_section(operational: bool | None, columns: Any) -> list[sa.ColumnElement[bool]]:
-    """Ask for the operational memories, or for knowledge."""
+    """Return the condition for operational memories, or for knowledge."""
     if operational is None:
         return []
     chosen = columns.category.in_(OPERATIONAL)
@@ -136,7 +136,7 @@ def _in_section(operational: bool | None, columns: Any) -> list[sa.ColumnElement
 
 
 def visible_to(project: str | None, columns: Any) -> list[sa.ColumnElement[bool]]:
-    """Ask for those that a project finds, as `usecases.access.project_wall` says."""
+    """Return the conditions for memories that a project finds (`usecases.access.project_wall`)."""
     if project is None:
         return []
     from lamplighter.domain.memory.reach import Reach
@@ -155,13 +155,13 @@ def _in_review(columns: Any) -> sa.ColumnElement[bool]:
 
 
 def unverified_semantic(columns: Any) -> sa.ColumnElement[bool]:
-    """Return a condition for semantic memories that nobody has verified."""
+    """Return the condition for semantic memories that are not verified."""
     kind, trust = MemoryKind.SEMANTIC.value, Trust.UNVERIFIED.value
     return (columns.kind == kind) & (columns.trust == trust)  # type: ignore[no-any-return]
 
 
 def fading_condition(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
-    """Ask for those that fall inactive in time, as `domain.decay.falls_inactive` says."""
+    """Return the condition for memories that fall inactive (`domain.decay.falls_inactive`)."""
     cents = sa.cast(sa.func.round(columns.confidence * _CENTS), NUMBER)
     spare = (cents - round(ACTIVE_THRESHOLD * _CENTS)) // round(WEEKLY_DECAY * _CENTS)
     weeks = columns.decayed_weeks + spare + 1
@@ -240,11 +240,11 @@ _COUNT_KNOWLEDGE: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptFilter:
-    """Return a condition for memories eligible for prompts, now or as of `at`.
+    """Filter for memories eligible for prompts, now or as of `at`.
 
-    `services` None means all; else those of these services (`inside`) or all the others.
-    `longest` leaves out observations of more characters than that, `without` these memories.
-    `few` says that so short are few of all: they are found by their length.
+    `services` None means all, else these services (`inside`) or all others. `longest` is the
+    maximum length of an observation in characters, `without` excludes memories. `few` means that
+    few memories are that short: they are found by their length.
     """
 
     services: Sequence[str] | None = None
@@ -255,7 +255,7 @@ class PromptFilter:
     at: datetime | None = None
 
     def holds(self, service: str | None) -> bool:
-        """Whether memories of a service are among them."""
+        """Whether the filter includes the memories of a service."""
         return self.services is None or (service in self.services) is self.inside
 
 
@@ -271,7 +271,7 @@ async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Me
 async def existing_ids(
     db: Database, ids: Sequence[int], *, at: datetime | None = None
 ) -> set[MemoryId]:
-    """Return those of these memories that are there."""
+    """Return the IDs of those of these memories that exist."""
     found: set[MemoryId] = set()
     for rows in parts(at, only=ids) if ids else ():
         query = sa.select(rows.c.id).where(rows.c.id.in_(ids))
@@ -280,12 +280,12 @@ async def existing_ids(
 
 
 async def by_ids(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
-    """Return those of some memories that are there."""
+    """Return those of some memories that exist, by ID."""
     return {memory.id: memory for memory in await list_by_ids(db, ids)} if ids else {}
 
 
 async def list_by_ids(db: Database, ids: Sequence[int]) -> list[Memory]:
-    """Return those of some memories that are there, in the order of their ids."""
+    """Return those of some memories that exist, ordered by ID."""
     rows = await db.fetch_all(_BY_IDS(ids=json.dumps(list(ids))))
     return [from_fields(fields) for fields in map(dict, rows) if is_readable(fields)]
 
@@ -316,7 +316,7 @@ async def _spelling(db: Database, service: str) -> str | None:
 
 
 async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory:
-    """Keep a candidate as a new memory."""
+    """Store a candidate as a new memory."""
     new = new_memory(candidate, now=now)
     number = await db.fetch_val(_INSERT(**row_values(new, STORED)))
     memory = replace(new, id=MemoryId(number))
@@ -325,7 +325,7 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
 
 
 async def update(db: Database, memory: Memory, *, now: datetime) -> None:
-    """Store a memory as it now is."""
+    """Store the current state of a memory."""
     await db.execute(_UPDATE(number=memory.id, **row_values(memory, _UPDATED)))
     await _index_and_publish(db, memory, ChangeOp.UPDATED, now=now)
 
@@ -339,7 +339,7 @@ async def page(
     position: Sequence[Any] | None = None,
     at: datetime | None = None,
 ) -> Page[Memory]:
-    """Return one page of memories, behind `position` when it is given."""
+    """Return one page of memories, after `position` if it is passed."""
     selection = await name_few(db, selection, at=at)
     asked = partial(conditions, selection)
     order = sort if isinstance(sort, Order) else Order(sort)
@@ -348,7 +348,7 @@ async def page(
 
 
 async def count(db: Database, selection: MemoryFilter, *, at: datetime | None = None) -> int:
-    """Return how many memories there are."""
+    """Return the number of memories."""
     if at is None and replace(selection, view=None).everything and selection.view in _LISTED:
         return int(await db.fetch_val(_COUNT_LISTED(view=selection.view)))
     if at is None:
@@ -367,7 +367,7 @@ def _count_now(selection: MemoryFilter) -> Statement:
 async def list_eligible(
     db: Database, selection: PromptFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Any]:
-    """Return rows of active operational memories in the order of prompts; `placed` reads one."""
+    """Return rows of active operational memories in prompt order; `placed` reads a row."""
     if selection.at is None and selection.longest is not None:
         short = await db.fetch_val(_COUNT_SHORT(longest=selection.longest))
         selection = replace(selection, few=short <= MAX_FEW)
@@ -376,7 +376,7 @@ async def list_eligible(
 
 
 async def shortest_length(db: Database, *, at: datetime | None = None) -> int:
-    """Return how many characters the shortest active observation has."""
+    """Return the length of the shortest active observation, in characters."""
     found: list[int | None] = []
     for rows in parts(at):
         length = sa.func.min(sa.func.length(rows.c.observation))
@@ -385,10 +385,10 @@ async def shortest_length(db: Database, *, at: datetime | None = None) -> int:
 
 
 async def count_eligible(db: Database, selection: PromptFilter) -> int:
-    """Return how many memories are eligible for prompts.
+    """Return the number of memories that are eligible for prompts.
 
-    Of all as they are now: all but knowledge, for to ask the category of each row would
-    take five times as long.
+    For all current memories, knowledge is subtracted from the total: checking the category of each
+    row would take five times as long.
     """
     if selection != PromptFilter():
         return await _counted(db, partial(eligible, selection), selection.at)
@@ -425,7 +425,7 @@ def eligible(selection: PromptFilter, columns: Any) -> list[sa.ColumnElement[boo
 
 
 def _short(longest: Any) -> sa.Select[Any]:
-    """Return the query of the active memories that are so short, found by their length."""
+    """Select the active memories of at most `longest` characters, found by their length."""
     length = sa.func.length(_BRIEF.c.observation)
     return sa.select(_BRIEF.c.id).where(_BRIEF.c.active == 1).where(length <= longest)
 
@@ -445,7 +445,7 @@ def _read_rows(found: Page[Any], at: datetime | None) -> Page[Memory]:
 
 
 def placed(row: dict[str, Any], at: datetime | None) -> Memory | None:
-    """Return the memory of a row of a page, which holds readable ones only; of old rows not."""
+    """Return the memory of a row of a page; an unreadable row as of a moment results in None."""
     fields = dict(row)
     if at is not None:
         return _with_content_hash(row) if is_readable(fields) else None
@@ -464,7 +464,7 @@ async def _index_and_publish(db: Database, memory: Memory, op: ChangeOp, *, now:
 
 
 def row_values(memory: Memory, names: Sequence[str]) -> dict[str, Any]:
-    """Return these fields of a memory as its row holds them; the hash is that of its words."""
+    """Return these fields of a memory as column values; the hash is computed from its text."""
     values = {name: getattr(memory, name) for name in names}
     values["tags"] = list(memory.tags)
     values["content_hash"] = content_hash(memory.observation)

@@ -1,4 +1,4 @@
-"""Reviews: the cases that wait for a person, and what was decided on them."""
+"""Reviews: cases that need a person's decision, and their resolutions."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ _REOPENED: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewFilter:
-    """Which reviews are asked for; None asks for all. `service` "general" means NULL.
+    """Filter for reviews; None matches all. `service` "general" means NULL.
 
-    `finds` is a project that finds those of its own and of global memories alone.
+    `finds` is a project that finds only the reviews of its own and of global memories.
     """
 
     state: ReviewState | None = None
@@ -60,9 +60,9 @@ async def insert(
     session_id: int | None,
     now: datetime,
 ) -> Review:
-    """Open a review of two memories; the one that is open for this pair already stays.
+    """Open a review of two memories; an open review of the same pair is returned instead.
 
-    A failed verification is one of a memory and a claim.
+    The review of a failed verification is about one memory and a claim.
     """
     held = await _open_case(db, kind, (old.id, new_id), text)
     if held is not None:
@@ -101,7 +101,7 @@ async def get(db: Database, number: int) -> Review | None:
 
 
 async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | None:
-    """Return the review that is open for a pair, whichever of them is the old one."""
+    """Return the open review of a pair of memories, in either order."""
     query = (
         sa.select(reviews)
         .where(reviews.c.state == ReviewState.OPEN, reviews.c.kind.not_in(OF_ONE_MEMORY))
@@ -115,7 +115,7 @@ async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | Non
 
 
 async def open_twin(db: Database, review: Review) -> Review | None:
-    """Return the open review of the same case as another one."""
+    """Return the open review of the same case as `review`."""
     pair = review.old_id, review.new_id
     return await _open_case(db, review.kind, pair, review.observation)
 
@@ -131,7 +131,7 @@ async def _open_case(
 
 
 async def judged_claims(db: Database, memory_id: MemoryId) -> list[Review]:
-    """Return the failed verifications of a memory that a person has judged, newest first."""
+    """Return the resolved reviews of failed verifications of a memory, newest first."""
     query = sa.select(reviews).where(reviews.c.state == ReviewState.RESOLVED)
     query = query.where(reviews.c.kind == ReviewKind.VERIFICATION)
     return await _fetch(
@@ -140,20 +140,20 @@ async def judged_claims(db: Database, memory_id: MemoryId) -> list[Review]:
 
 
 async def open_claims(db: Database, memory_id: MemoryId) -> list[int]:
-    """Return the numbers of the open reviews of a memory that failed its verification."""
+    """Return the IDs of the open reviews of failed verifications of a memory."""
     query = sa.select(reviews.c.id).where(reviews.c.state == ReviewState.OPEN)
     query = query.where(reviews.c.kind == ReviewKind.VERIFICATION, reviews.c.old_id == memory_id)
     return [row["id"] for row in await db.fetch_all(query.order_by(reviews.c.id))]
 
 
 async def of_files(db: Database, ids: Collection[int]) -> list[Review]:
-    """Return the reviews of memories whose files were changed too, oldest first."""
+    """Return the reviews of memories that were changed in a file too, oldest first."""
     query = sa.select(reviews).where(reviews.c.kind == ReviewKind.FILE)
     return await _fetch(db, query.where(reviews.c.old_id.in_(ids)).order_by(reviews.c.id))
 
 
 async def of_facts(db: Database, ids: Sequence[int]) -> list[Review]:
-    """Return the reviews of facts that contradict a memory, by the memories of these facts."""
+    """Return the reviews of facts that contradict a memory, by the IDs of the facts."""
     query = sa.select(reviews).where(reviews.c.kind == ReviewKind.FACT)
     return await _fetch(db, query.where(reviews.c.new_id.in_(ids)).order_by(reviews.c.id))
 
@@ -170,7 +170,7 @@ async def relationships_in(db: Database, project: str) -> list[Review]:
 
 
 async def confirmed_in(db: Database, ids: Sequence[int]) -> list[Review]:
-    """Return the reviews of relationships that a person has confirmed, by the memories of these."""
+    """Return the reviews of relationships that a person confirmed, by the stating memories."""
     query = sa.select(reviews).where(
         reviews.c.kind == ReviewKind.RELATIONSHIP, reviews.c.resolution == Resolution.KEEP_NEW
     )
@@ -178,7 +178,7 @@ async def confirmed_in(db: Database, ids: Sequence[int]) -> list[Review]:
 
 
 async def of_claim_after(db: Database, review: Review) -> list[Review]:
-    """Return the later reviews of the claim of a review, oldest first, without those that went."""
+    """Return later reviews of a review's claim, oldest first, without those closed as gone."""
     query = sa.select(reviews).where(
         reviews.c.kind == review.kind,
         reviews.c.old_id == review.old_id,
@@ -190,7 +190,7 @@ async def of_claim_after(db: Database, review: Review) -> list[Review]:
 
 
 async def with_reason(db: Database, reason: str) -> list[Review]:
-    """Return the reviews of relationships whose reason ends so, oldest first."""
+    """Return the reviews of relationships whose reason ends with `reason`, oldest first."""
     query = sa.select(reviews).where(
         reviews.c.kind == ReviewKind.RELATIONSHIP, reviews.c.reason.endswith(reason)
     )
@@ -213,7 +213,7 @@ async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> li
 async def compatible_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
     """Return the pairs of these memories that a person judged compatible.
 
-    Of a memory that says something else since then nothing was said.
+    A judgment no longer counts if the text of either memory has changed since.
     """
     query = (
         sa.select(reviews.c.old_id, reviews.c.new_id, reviews.c.resolved_at)
@@ -232,7 +232,7 @@ async def compatible_among(db: Database, ids: Sequence[MemoryId]) -> set[frozens
 
 
 async def rejected_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
-    """Return which of these memories a person superseded by another active one."""
+    """Return those of these memories that a person superseded by a memory that is active."""
     aside, preferred = memories_table.alias("aside"), memories_table.alias("kept")
     decided = [
         (reviews.c.resolution == resolution) & (aside.c.id == other) & (preferred.c.id == one)
@@ -256,7 +256,7 @@ async def rejected_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]
 async def page(
     db: Database, selection: ReviewFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Review]:
-    """Return one page of reviews: those that wait the longest first, else the newest first."""
+    """Return one page of reviews: open reviews oldest first, other lists newest first."""
     key = Key(reviews.c.id, descending=selection.state is not ReviewState.OPEN)
     query = sa.select(reviews).where(*_conditions(selection))
     if position is not None:
@@ -267,13 +267,13 @@ async def page(
 
 
 async def count(db: Database, selection: ReviewFilter) -> int:
-    """Return how many reviews there are."""
+    """Return the number of reviews."""
     query = sa.select(sa.func.count()).select_from(reviews).where(*_conditions(selection))
     return int(await db.fetch_val(query))
 
 
 async def newest(db: Database, selection: ReviewFilter) -> datetime | None:
-    """Return when the newest of some reviews was opened."""
+    """Return when the newest matching review was opened."""
     query = sa.select(reviews.c.created_at).where(*_conditions(selection))
     row = await db.fetch_one(query.order_by(reviews.c.id.desc()).limit(1))
     return None if row is None else row["created_at"]
@@ -288,12 +288,12 @@ _WAITING_PAGES: Final = Statement(
 
 
 async def waiting_pages(db: Database) -> tuple[int, datetime | None]:
-    """Return how many pages of the notebook need a person, and since when the first one does."""
+    """Return the number of notebook pages that need review, and since when."""
     return await db.fetch(waiting_pages_fetch(home_of(db)))
 
 
 def waiting_pages_fetch(home: str) -> Fetch[tuple[int, datetime | None]]:
-    """Return what counts the pages of a home that need a person, and since when the first does."""
+    """Build the fetch of the number of pages of a home that need review, and since when."""
 
     def read(found: Sequence[Sequence[Any]]) -> tuple[int, datetime | None]:
         row = next(iter(found[0]), None)
@@ -306,7 +306,7 @@ def waiting_pages_fetch(home: str) -> Fetch[tuple[int, datetime | None]]:
 async def resolve(
     db: Database, review: Review, resolution: Resolution, *, by: str, now: datetime
 ) -> Review:
-    """Record what was decided on a review."""
+    """Record the resolution of a review."""
     values = {
         "state": ReviewState.RESOLVED,
         "resolution": resolution,
@@ -318,7 +318,7 @@ async def resolve(
 
 
 async def reopen(db: Database, review: Review, *, now: datetime) -> Review:
-    """Let a review wait for a person again."""
+    """Reopen a review."""
     (found,) = await _update(db, reviews.c.id == review.id, _REOPENED, now=now)
     return found
 
@@ -326,7 +326,7 @@ async def reopen(db: Database, review: Review, *, now: datetime) -> Review:
 async def close_deleted(
     db: Database, ids: Sequence[MemoryId] | Sequence[int], *, now: datetime
 ) -> None:
-    """End the open reviews of memories that were deleted; call it when the rows are gone."""
+    """Close the open reviews of deleted memories; call it when the rows are deleted."""
     gone = {
         "state": ReviewState.RESOLVED,
         "resolution": Resolution.GONE,
@@ -342,18 +342,18 @@ async def close_deleted(
 
 
 async def ended_at(db: Database, memory_id: int, at: datetime) -> list[Review]:
-    """Return the reviews of a memory that a deletion ended at a moment."""
+    """Return the reviews of a memory that a deletion closed at a moment."""
     ended = (reviews.c.resolution == Resolution.GONE) & (reviews.c.resolved_at == at)
     return await _fetch(db, sa.select(reviews).where(_involving([memory_id]), ended))
 
 
 async def set_end(db: Database, review_id: int, at: datetime, *, now: datetime) -> None:
-    """Let a review have ended at another moment."""
+    """Change the closing time of a review."""
     await _update(db, reviews.c.id == review_id, {"resolved_at": at}, now=now)
 
 
 async def reopen_restored(db: Database, ids: Sequence[int], *, now: datetime) -> None:
-    """Open the reviews again that ended with a deletion, where both memories are back."""
+    """Reopen the reviews that a deletion closed, if both memories exist again."""
     query = sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)
     for each in await _fetch(db, query):
         both = await memories.existing_ids(db, [each.old_id, each.new_id])
@@ -367,9 +367,9 @@ async def reopen_restored(db: Database, ids: Sequence[int], *, now: datetime) ->
 
 
 async def blank_texts(db: Database, ids: Sequence[int], *, now: datetime) -> None:
-    """Blank what reviews say of memories that were deleted permanently.
+    """Blank the texts of permanently deleted memories in reviews.
 
-    That there was a case, and what was decided, stays.
+    The case and its resolution stay.
     """
     values = {
         "reason": "",
@@ -385,7 +385,7 @@ def _involving(ids: Sequence[int]) -> sa.ColumnElement[bool]:
 
 
 async def as_json(db: Database, found: Sequence[Review]) -> list[dict[str, Any]]:
-    """Return reviews as JSON, each with both memories as they are now."""
+    """Return reviews as JSON, each with the current state of both memories."""
     beside = await memories.by_ids(db, _sides(found))
     return [
         serialize.review(each, beside.get(each.old_id), beside.get(each.new_id)) for each in found

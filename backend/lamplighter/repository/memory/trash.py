@@ -1,8 +1,7 @@
-"""The trash: memories that were deleted, as they were, until they are restored or purged.
+"""The trash: deleted memories, unchanged until they are restored or purged.
 
-A row goes there and back within the database, byte for byte. What hangs on it by its number
-(history, links, markers, exposures) stays where it is; search terms, vectors and analyses are
-made again.
+A row is moved within the database, byte for byte. Rows that reference its ID (history, links,
+markers, exposures) stay in place; search terms, vectors and analyses are rebuilt.
 """
 
 from collections.abc import Sequence
@@ -59,7 +58,7 @@ _ACT: Final = bind("act", NUMBER)
 
 @dataclass(frozen=True, slots=True)
 class TrashedMemory:
-    """A memory in the trash; `memory` is None where a person left a row that cannot be read."""
+    """A memory in the trash; `memory` is None if the row is unreadable."""
 
     id: MemoryId
     memory: Memory | None
@@ -71,9 +70,9 @@ class TrashedMemory:
 async def move(
     db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: datetime, alone: bool = False
 ) -> list[int]:
-    """Move memories into the trash and return which; call it within `writing`.
+    """Move memories to the trash and return their IDs; call it within `writing`.
 
-    `alone` tells the feed of one row, else of many at once.
+    With `alone`, the feed receives a change for each row, else one change for all.
     """
     values = _values(ids, why, now=now)
     there = {row["id"]: row["version"] for row in await db.fetch_all(_THERE(**values))}
@@ -92,7 +91,7 @@ async def move(
 async def restore(
     db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: datetime, alone: bool = False
 ) -> list[int]:
-    """Put memories back as they were and return which; call it within `writing`."""
+    """Restore memories unchanged and return their IDs; call it within `writing`."""
     values = _values(ids, why, now=now)
     there = [row["id"] for row in await db.fetch_all(_TRASHED_IDS(**values))]
     for statement in _RESTORE:
@@ -113,9 +112,9 @@ async def restore(
 
 
 async def restore_deletion(db: Database, memory_id: int, entry: int, *, now: datetime) -> None:
-    """Restore when and by whom a trashed memory is deleted, as before a change of it.
+    """Reset the time and the author of a deletion to those before a change of the memory.
 
-    The reviews that its return to the trash at `now` ended, end when they did before, too.
+    Reviews that the memory's return to the trash at `now` closed get their previous closing time.
     """
     query = _deletions().where(history.c.memory_id == memory_id, history.c.id < entry)
     row: Any = await db.fetch_one(
@@ -131,7 +130,7 @@ async def restore_deletion(db: Database, memory_id: int, entry: int, *, now: dat
 
 
 def _deletions() -> sa.Select[Any]:
-    """Ask for the deletions and restores that count: none is a restore that was undone, or that."""
+    """Select the deletions and restores in effect, without undone restores and their undos."""
     undoing = sa.select(acts.c.id).where(acts.c.undoes.in_(_restoring_acts()))
     undone = sa.select(acts.c.undoes).where(acts.c.undoes.is_not(None))
     restored = (history.c.cause == RESTORED) & history.c.act_id.not_in(undone)
@@ -148,7 +147,7 @@ def _restoring_acts() -> sa.Select[Any]:
 
 
 def _end(steps: Sequence[Any]) -> datetime | None:
-    """Return since when one of two memories has been in the trash, by their deletions."""
+    """Return since when at least one of two memories has been in the trash."""
     ended, gone = None, set[int]()
     for step in sorted(steps, key=lambda each: each["id"]):
         if step["cause"] == RESTORED:
@@ -160,9 +159,9 @@ def _end(steps: Sequence[Any]) -> datetime | None:
 
 
 async def purge(db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: datetime) -> list[int]:
-    """Remove memories from the trash, with their words everywhere but in prompts that were sent.
+    """Purge memories from the trash, and their texts everywhere except in sent prompts.
 
-    Who deleted them, when, and their numbers stay in the history.
+    Their IDs, and who deleted them and when, stay in the history.
     """
     from lamplighter.repository.sessions import marker_results  # a list needs none
 
@@ -194,7 +193,7 @@ async def by_ids(db: Database, ids: Sequence[int]) -> list[TrashedMemory]:
 async def page(
     db: Database, *, q: str = "", limit: int, position: Sequence[Any] | None = None
 ) -> Page[TrashedMemory]:
-    """Return one page of the trash, the highest number first."""
+    """Return one page of the trash, the highest ID first."""
     query = sa.select(trash).where(*_matching(q))
     return await newest_first(
         db, query, trash.c.id, _trashed_memory, limit=limit, position=position
@@ -202,13 +201,13 @@ async def page(
 
 
 async def count(db: Database, *, q: str = "") -> int:
-    """Return how many memories are in the trash."""
+    """Return the number of memories in the trash."""
     query = sa.select(sa.func.count()).select_from(trash).where(*_matching(q))
     return int(await db.fetch_val(query))
 
 
 async def count_related(db: Database, ids: Sequence[int]) -> dict[int, dict[str, int]]:
-    """Return for each memory how many entries of its history and links belong to it."""
+    """Return the number of history entries and of links for each memory."""
     totals = {number: {"changes": 0, "links": 0} for number in ids}
     owners = (
         ("changes", history.c.memory_id),
@@ -230,7 +229,7 @@ async def of_act(db: Database, act_id: int) -> list[int]:
 
 
 async def expired(db: Database, *, before: datetime) -> list[int]:
-    """Return the memories that were deleted before a moment, the oldest deletion first."""
+    """Return the memories that were deleted before `before`, the oldest deletion first."""
     query = sa.select(trash.c.id).where(trash.c.deleted_at < before)
     rows = await db.fetch_all(query.order_by(trash.c.deleted_at, trash.c.id))
     return [row["id"] for row in rows]
@@ -259,7 +258,7 @@ def _trashed_memory(row: Any) -> TrashedMemory:
 
 
 def _recording(table: sa.Table, version: Any, cause: str, where: Any) -> sa.Insert:
-    """Record what became of rows; their words stay in the trash, not here."""
+    """Build the history entries for rows; their texts stay in the trash."""
     names = ("memory_id", "version", "at", "actor", "session_id", "cause", "reason", "act_id")
     session, reason = bind("session", NUMBER), bind("reason", sa.Text)
     said = sa.literal(cause, sa.Text)

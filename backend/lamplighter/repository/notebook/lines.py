@@ -1,4 +1,4 @@
-"""Which page of the notebook states a memory."""
+"""The notebook page of each memory."""
 
 import json
 from collections.abc import Sequence

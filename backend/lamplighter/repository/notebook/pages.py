@@ -1,6 +1,6 @@
-"""The last written state of each page, and which page states which memory.
+"""The last written state of each page, and the page of each memory.
 
-Every home has its own tree, so all rows are those of the home that the database is opened for.
+Every home has its own tree: all rows belong to the home that the database is opened for.
 """
 
 import json
@@ -27,10 +27,10 @@ from lamplighter.repository.store.tables import (
 )
 
 EARLIER: Final = 20
-"""How many earlier versions of a page are recognized when somebody restores one."""
+"""The number of earlier versions of a page that are recognized when restored."""
 
 NEWEST_ROWS: Final = 200
-"""Among how many of the rows that changed last the recent memories are looked for first."""
+"""The number of last changed rows that are searched for recent memories first."""
 
 _INSERT_LINE: Final = prepare_insert(notebook_lines, "home", "memory_id", "path")
 _PUT_PAGE: Final = prepare_upsert(notebook_pages)
@@ -80,8 +80,8 @@ _PENDING: Final = Statement(
 class StoredPage:
     """A page as it was last written or read.
 
-    `previous` is its text before that. `digest` is the hash of its file, "" where there is none;
-    `earlier` are hashes of versions before. While `pending` its file is still to be written.
+    `previous` is the text before that. `digest` is the hash of the file, "" if there is none;
+    `earlier` are hashes of older versions. While `pending`, the file is still to be written.
     """
 
     path: str
@@ -93,7 +93,7 @@ class StoredPage:
     written_at: datetime | None = None
 
     def replaced(self, text: str, digest: str, *, now: datetime) -> "StoredPage":
-        """Return the page with what was written into its file."""
+        """Return the page after a new text was written to its file."""
         earlier = (self.digest, *self.earlier) if self.digest else self.earlier
         unique = tuple(each for each in dict.fromkeys(earlier) if each != digest)
         return replace(
@@ -109,9 +109,9 @@ class StoredPage:
 
 @dataclass(frozen=True, slots=True)
 class NotebookPosition:
-    """The last change that was followed; `memory_id` while memories are first read after it.
+    """The last processed change; `memory_id` is set while memories are read for the first time.
 
-    `is_last` says that no change is after it.
+    `is_last` is whether no later change exists.
     """
 
     seq: int
@@ -121,29 +121,29 @@ class NotebookPosition:
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """What is known of a page without its text."""
+    """The state of a page without its text."""
 
     digest: str
     pending: bool
 
 
 async def states(db: Database) -> dict[str, PageState]:
-    """Return the state of every page, by its path."""
+    """Return the state of every page, by path."""
     rows = await db.fetch_all(_STATES(home=home_of(db)))
     return {row["path"]: PageState(row["digest"], bool(row["pending"])) for row in rows}
 
 
 async def pending(db: Database, *, after: str, limit: int) -> dict[str, StoredPage]:
-    """Return pages after a path whose files are still to be written, and in any case the index.
+    """Return the pending pages after a path, and always the index.
 
-    With fewer than `limit` of them there are no more.
+    Fewer than `limit` pages mean that there are no more.
     """
     rows = await db.fetch_all(_PENDING(home=home_of(db), after=after, limit=limit + 1))
     return {row["path"]: _from_row(row) for row in rows}
 
 
 async def stored(db: Database, paths: Collection[str]) -> dict[str, StoredPage]:
-    """Return those of some pages that are there, by their paths."""
+    """Return those of some pages that exist, by path."""
     if not paths:
         return {}
     query = (
@@ -167,18 +167,18 @@ def _from_row(row: Any) -> StoredPage:
 
 
 async def save(db: Database, pages: Iterable[StoredPage]) -> None:
-    """Store pages as they now are; call it within `writing`."""
+    """Store the current state of pages; call it within `writing`."""
     rows = [{**asdict(page), "home": home_of(db), "pending": int(page.pending)} for page in pages]
     await db.run_many(_PUT_PAGE, rows)
 
 
 async def forget(db: Database, paths: Collection[str]) -> None:
-    """Forget pages that have no file any more; call it within `writing`."""
+    """Remove pages that have no file any more; call it within `writing`."""
     await db.run_many(_DELETE_PAGE, [{"home": home_of(db), "path": path} for path in paths])
 
 
 async def mark_pending(db: Database, paths: Collection[str]) -> None:
-    """Note that pages are to be written; call it within `writing`."""
+    """Mark pages as pending; call it within `writing`."""
     if not paths:
         return
     update = (
@@ -193,7 +193,7 @@ async def mark_pending(db: Database, paths: Collection[str]) -> None:
 
 
 async def place(db: Database, places: Mapping[int, str | None]) -> None:
-    """Note which page states each memory, None for no page; call it within `writing`."""
+    """Store the page of each memory, None for no page; call it within `writing`."""
     if not places:
         return
     home = home_of(db)
@@ -203,7 +203,7 @@ async def place(db: Database, places: Mapping[int, str | None]) -> None:
 
 
 async def memories_on(db: Database, paths: Sequence[str]) -> dict[str, list[Memory]]:
-    """Return the memories that pages state, by category and number."""
+    """Return the memories of pages, ordered by category and ID."""
     by_path: dict[str, list[Memory]] = {path: [] for path in paths}
     query = (
         sa.select(memories, notebook_lines.c.path.label("page"))
@@ -221,7 +221,7 @@ async def memories_on(db: Database, paths: Sequence[str]) -> dict[str, list[Memo
 
 @dataclass(frozen=True, slots=True)
 class PageCount:
-    """How many memories a page states, and the number of the newest one."""
+    """The number of memories on a page, and the ID of the newest memory."""
 
     path: str
     count: int
@@ -231,7 +231,7 @@ class PageCount:
 async def counts(
     db: Database, project: str | None = None, *, now: datetime | None = None
 ) -> list[PageCount]:
-    """Return the pages with memories that a project reads, those with the newest one first."""
+    """Return the pages with memories that a project may read, the newest memory first."""
     newest = sa.func.max(notebook_lines.c.memory_id)
     query = (
         sa.select(notebook_lines.c.path, sa.func.count().label("many"), newest.label("newest"))
@@ -247,9 +247,9 @@ async def counts(
 
 
 def _listed(project: str | None, now: datetime | None) -> list[sa.ColumnElement[bool]]:
-    """Return what an index names: of a project only what its sessions may receive unasked.
+    """Return the conditions of an index; for a project, only what prompts may include.
 
-    That is distilled, not unverified and `now` not expired, as in the profile of the project.
+    That is distilled, not unverified and, at `now`, not expired, as in the profile of the project.
     """
     if project is None:
         return list(visible_to(None, memories.c))
@@ -261,9 +261,9 @@ def _listed(project: str | None, now: datetime | None) -> list[sa.ColumnElement[
 async def recent(
     db: Database, project: str | None = None, *, limit: int, now: datetime | None = None
 ) -> list[tuple[str, Memory]]:
-    """Return the memories that changed last, of those that a project reads, with their pages.
+    """Return the last changed memories that a project may read, with their pages.
 
-    Mostly these are among the rows that changed last; else all rows are read.
+    Usually these are among the last changed rows; otherwise all rows are read.
     """
     order = (memories.c.updated_at.desc(), memories.c.id.desc())
     newest = sa.select(memories.c.id).order_by(*order).limit(NEWEST_ROWS).subquery()
@@ -286,7 +286,7 @@ async def recent(
 
 
 async def position(db: Database) -> NotebookPosition:
-    """Return how far the change feed was followed; a new start where changes were missed."""
+    """Return the position in the change feed; a new start if changes were missed."""
     row: Any = await db.fetch_one(_POSITION(home=home_of(db)))
     if row["seq"] is None or changes.is_outside(row["seq"], row):
         return NotebookPosition(row["last"])
@@ -295,5 +295,5 @@ async def position(db: Database) -> NotebookPosition:
 
 
 async def move_position(db: Database, at: NotebookPosition) -> None:
-    """Store how far the change feed was followed; call it within `writing`."""
+    """Store the position in the change feed; call it within `writing`."""
     await db.execute(_PUT_POSITION(home=home_of(db), seq=at.seq, memory_id=at.memory_id))

@@ -1,4 +1,4 @@
-"""The open review of a notebook: which pages need a person, and why; at most one is open."""
+"""The review of a notebook: pages that need a decision, and why; at most one is open."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,9 +51,9 @@ async def get(db: Database, number: int) -> NotebookReview | None:
 
 
 async def save(db: Database, pages: Mapping[str, Sequence[str]], *, now: datetime) -> list[str]:
-    """Store what needs a person, and return the pages that are new; call it within `writing`.
+    """Store the pages that need review, and return the new pages; call it within `writing`.
 
-    Without a page the open review is settled.
+    Without pages, the open review is closed as settled.
     """
     review = await open_review(db)
     reasons = {path: list(each) for path, each in pages.items()}
@@ -75,13 +75,13 @@ async def save(db: Database, pages: Mapping[str, Sequence[str]], *, now: datetim
 async def _publish(
     db: Database, number: int, pages: Mapping[str, Any], op: ChangeOp, *, now: datetime
 ) -> None:
-    """Record in the feed how many pages need a person: their names are for nobody else."""
+    """Publish the number of pages that need review, without their names, which are private."""
     row = {"pages": len(pages)}
     await changes.append(db, ENTITY, number, op, now=now, row=row)
 
 
 async def discard(db: Database, number: int, texts: Mapping[str, str]) -> None:
-    """Keep the texts of pages that a person discarded; call it within `writing`."""
+    """Store the texts of pages that a person discarded; call it within `writing`."""
     held = await get(db, number)
     assert held is not None
     await _update(db, held, held.pages, {**held.discarded, **texts})

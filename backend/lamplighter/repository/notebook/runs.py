@@ -13,7 +13,7 @@ PROBE: Final = "probe"
 
 
 async def session_at(db: Database, at: datetime | None) -> int | None:
-    """Return a session of ours that ran at a time, or that runs now where the time is unknown."""
+    """Return a supervised session that ran at `at`, or that runs now if `at` is None."""
     query = sa.select(sessions.c.id).where(sessions.c.tier > 0).where(sessions.c.engine != PROBE)
     if at is None:
         query = query.where(sessions.c.ended_at.is_(None))

@@ -1,4 +1,4 @@
-"""The text that people wrote on each page, with the search index in step."""
+"""The text that people wrote on each page, synchronized with the search index."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ _COLUMNS: Final = ("path", "title", "text", "project", "updated_at")
 
 
 async def replace_texts(db: Database, texts: Sequence[NotebookText], gone: Collection[str]) -> None:
-    """Store those that changed, whatever their numbers are, and forget those of pages `gone`.
+    """Store the texts that changed, whatever their IDs, and remove those of pages `gone`.
 
     Call it within `writing`.
     """

@@ -1,1 +1,1 @@
-"""The runs of the organizer, and what it reads of the memories."""
+"""The runs of the organizer, and the data that it reads about memories."""

@@ -1,4 +1,4 @@
-"""The runs of the organizer: who works on one, how far it is, and what it counted."""
+"""The runs of the organizer: owner, progress and counts."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -45,7 +45,7 @@ _run: Final = reader(OrganizerRun)
 async def insert(
     db: Database, *, trigger: str, owner: str, act_id: int, raw: int, now: datetime
 ) -> OrganizerRun:
-    """Begin a run, or queue it where nobody is the owner; call it within `writing`."""
+    """Start a run, or queue it if `owner` is empty; call it within `writing`."""
     statement = (
         sa.insert(organizer_runs)
         .values(
@@ -63,7 +63,7 @@ async def insert(
 
 
 async def unfinished(db: Database) -> OrganizerRun | None:
-    """Return the run that is queued or running."""
+    """Return the queued or running run."""
     query = sa.select(organizer_runs).where(organizer_runs.c.state != RunState.COMPLETED)
     row = await db.fetch_one(query.order_by(organizer_runs.c.id.desc()).limit(1))
     return None if row is None else _run(row)
@@ -76,7 +76,7 @@ async def get(db: Database, number: int) -> OrganizerRun | None:
 
 
 async def newest(db: Database) -> OrganizerRun | None:
-    """Return the run that began last."""
+    """Return the run that started last."""
     row = await db.fetch_one(
         sa.select(organizer_runs).order_by(organizer_runs.c.id.desc()).limit(1)
     )
@@ -92,7 +92,7 @@ async def page(
 
 
 async def take_over(db: Database, run: OrganizerRun, owner: str, *, now: datetime) -> None:
-    """Begin a queued run, or continue one that another process began."""
+    """Start a queued run, or continue a run that another process started."""
     statement = (
         sa.update(organizer_runs)
         .where(organizer_runs.c.id == run.id)
@@ -103,9 +103,9 @@ async def take_over(db: Database, run: OrganizerRun, owner: str, *, now: datetim
 
 
 async def beat(db: Database, run: OrganizerRun, progress: StageProgress, *, now: datetime) -> None:
-    """Show that the process of a run is alive, and how far it is; call it within `writing`.
+    """Record the heartbeat and the progress of a run; call it within `writing`.
 
-    The feed receives a run that moved: one that waits for a model adds nothing to the feed.
+    The feed receives a run with progress: a run that waits for a model adds nothing to the feed.
     """
     before = await get(db, run.id)
     statement = (
@@ -130,7 +130,7 @@ async def beat(db: Database, run: OrganizerRun, progress: StageProgress, *, now:
 async def publish(
     db: Database, run: OrganizerRun, op: ChangeOp, *, now: datetime, undone_by: int | None = None
 ) -> None:
-    """Tell the feed about a run; call it within `writing`."""
+    """Publish a run in the feed; call it within `writing`."""
     row = as_json.run(run, undone_by)
     await changes.append(db, ENTITY, run.id, op, now=now, row=row)
 
@@ -144,9 +144,9 @@ async def _published(db: Database, statement: Any, op: ChangeOp, *, now: datetim
 async def record(
     db: Database, run: OrganizerRun, added: Counter[str], *, now: datetime
 ) -> OrganizerRun:
-    """Add to the counts of a run, in the transaction of what was counted.
+    """Add to the counts of a run, in the transaction of the counted changes.
 
-    Raises Conflict where another process has continued the run.
+    Raises Conflict if another process has continued the run.
     """
     row = await db.fetch_one(
         sa.select(organizer_runs)
@@ -171,7 +171,7 @@ async def record(
 async def finish(
     db: Database, run: OrganizerRun, *, act_id: int | None, raw: int, distilled: int, now: datetime
 ) -> OrganizerRun:
-    """Complete a run; `act_id` None says that it changed nothing."""
+    """Complete a run; `act_id` is None if the run changed nothing."""
     statement = (
         sa.update(organizer_runs)
         .where(organizer_runs.c.id == run.id)
@@ -191,7 +191,7 @@ async def finish(
 
 
 async def undone_by(db: Database, ids: Collection[int]) -> dict[int, int]:
-    """Return which of some acts were undone, each with the act that undid it."""
+    """Return those of some acts that were undone, each with the act that undid it."""
     query = sa.select(acts.c.undoes, acts.c.id).where(
         acts.c.undoes.in_(list(ids)), acts.c.action == UNDO, acts.c.changed.is_not(None)
     )
@@ -199,7 +199,7 @@ async def undone_by(db: Database, ids: Collection[int]) -> dict[int, int]:
 
 
 async def links_of_act(db: Database, act_id: int, what: str) -> list[tuple[int, int]]:
-    """Return the links of one kind that an act made: memory and target."""
+    """Return the links of one kind that an act created: memory and target."""
     query = (
         sa.select(links.c.memory_id, links.c.target_id)
         .where(links.c.act_id == act_id, links.c.what == what)
@@ -209,7 +209,7 @@ async def links_of_act(db: Database, act_id: int, what: str) -> list[tuple[int, 
 
 
 async def created_by_act(db: Database, act_id: int) -> list[int]:
-    """Return the memories that an act made."""
+    """Return the memories that an act created."""
     query = sa.select(history.c.memory_id).where(
         history.c.act_id == act_id, history.c.cause == "created"
     )
@@ -217,7 +217,7 @@ async def created_by_act(db: Database, act_id: int) -> list[int]:
 
 
 async def count_knowledge(db: Database) -> tuple[int, int]:
-    """Return how many active memories of knowledge are not distilled, and how many are."""
+    """Return the number of active knowledge memories that are undistilled, and distilled."""
     query = sa.select(memories.c.distilled, sa.func.count().label("number")).where(*_ACTIVE)
     rows = await db.fetch_all(query.group_by(memories.c.distilled))
     counted = {bool(row["distilled"]): row["number"] for row in rows}
@@ -225,7 +225,7 @@ async def count_knowledge(db: Database) -> tuple[int, int]:
 
 
 async def active_knowledge(db: Database) -> AsyncIterator[list[Memory]]:
-    """Yield the active memories of knowledge, some at a time, by their numbers."""
+    """Yield the active knowledge memories in batches, ordered by ID."""
     last = 0
     query = sa.select(memories).where(*_ACTIVE).order_by(memories.c.id).limit(PAGE_ROWS)
     while rows := await db.fetch_all(query.where(memories.c.id > last)):
@@ -234,13 +234,13 @@ async def active_knowledge(db: Database) -> AsyncIterator[list[Memory]]:
 
 
 async def waiting_facts(db: Database) -> list[Memory]:
-    """Return the extracted facts that contradict a memory and wait for a person."""
+    """Return the extracted facts that contradict a memory and wait for a review."""
     query = sa.select(memories).where(*_WAITING).order_by(memories.c.id)
     return [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
 
 
 async def waiting_episodes(db: Database) -> set[int]:
-    """Return the episodes of facts that wait for a person: they stay until then."""
+    """Return the episodes of facts that wait for a review: they stay until then."""
     query = sa.select(links.c.target_id).where(
         links.c.what == EXTRACTED_FROM,
         links.c.memory_id.in_(sa.select(memories.c.id).where(*_WAITING)),
@@ -249,7 +249,7 @@ async def waiting_episodes(db: Database) -> set[int]:
 
 
 async def facts_of(db: Database, episodes: Collection[int]) -> set[tuple[int, str]]:
-    """Return the facts of some episodes so far, with those that a person rejected: their keys."""
+    """Return the keys of all facts extracted from some episodes, including rejected facts."""
     query = (
         sa.select(links.c.target_id, memories.c.observation)
         .join(memories, memories.c.id == links.c.memory_id)
@@ -260,7 +260,7 @@ async def facts_of(db: Database, episodes: Collection[int]) -> set[tuple[int, st
 
 
 async def by_topic_keys(db: Database, project: str, keys: Collection[str]) -> dict[str, Memory]:
-    """Return the active memories of a project that have one of some topic keys."""
+    """Return the active memories of a project with any of some topic keys."""
     query = sa.select(memories).where(
         *_ACTIVE, memories.c.project == project, memories.c.topic_key.in_(sorted(keys))
     )

@@ -1,4 +1,4 @@
-"""What the organizer reads beside memories, and which of it was read; each by a hash."""
+"""The sources that the organizer reads besides memories, and the texts read so far, by hash."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
@@ -26,7 +26,7 @@ def _texts(*columns: sa.Column[str]) -> Any:
 
 
 def _query(source: str, table: Any, at: Any, **columns: Any) -> Any:
-    """Select the rows of a source that are new, or of another version than the one read."""
+    """Select the rows of a source that are new, or newer than the version that was read."""
     of_source = sa.and_(organizer_sources.c.source == source, organizer_sources.c.ref == table.c.id)
     values = {"project": sa.literal(OPERATIONS), "service": sa.null(), "session": sa.null()}
     values |= columns
@@ -104,16 +104,16 @@ _OF_SESSIONS: Final = {
     "event": events.c.session_id,
     "transcript": transcript_messages.c.session_id,
 }
-"""The session that said a text, by its source."""
+"""The session of a text, by the source of the text."""
 
 
 async def unread(
     db: Database, *, silent: Collection[str] = (), now: datetime
 ) -> AsyncIterator[list[tuple[ScannedText, str | None]]]:
-    """Yield what was not read, some at a time; each with the hash of the text that was read.
+    """Yield unread texts in batches, each with the hash of the version that was read.
 
-    The rows of the client sessions are sessions too. What `silent` agents said is left out, and
-    what is older than 31 days.
+    The rows of client sessions are sessions too. Texts of `silent` agents are left out, and texts
+    older than 31 days.
     """
     for source, (table, *_) in _SOURCES.items():
         last, recent = 0, _recent(source, silent, now)
@@ -123,7 +123,7 @@ async def unread(
 
 
 async def count_unread(db: Database, *, silent: Collection[str] = (), now: datetime) -> int:
-    """Return how many texts `unread` would yield."""
+    """Return the number of texts that `unread` would yield."""
     found = 0
     for source, (table, *_) in _SOURCES.items():
         query = _recent(source, silent, now).with_only_columns(sa.func.count(table.c.id))
@@ -142,7 +142,7 @@ def _recent(source: str, silent: Collection[str], now: datetime) -> Any:
 
 
 async def mark_read(db: Database, some: Sequence[ScannedText], run: int, *, now: datetime) -> None:
-    """Record that some texts of one source were read; call it within `writing`."""
+    """Mark texts of one source as read; call it within `writing`."""
     source = some[0].source
     refs = [each.ref for each in some]
     await db.execute(
@@ -165,7 +165,7 @@ async def mark_read(db: Database, some: Sequence[ScannedText], run: int, *, now:
 
 
 async def extracted_before(db: Database, scanned: ScannedText) -> set[tuple[str, str]]:
-    """Return the keys of all facts of a text so far, with those that a person removed."""
+    """Return the keys of all facts extracted from a text so far, including removed facts."""
     keys: set[tuple[str, str]] = set()
     for table in (memories, trash):
         query = sa.select(table.c.project, table.c.observation).where(
@@ -178,7 +178,7 @@ async def extracted_before(db: Database, scanned: ScannedText) -> set[tuple[str,
 
 
 async def said_in_session(db: Database, session_id: int) -> set[tuple[str, str]]:
-    """Return the keys of all memories of a session, with those that a person removed."""
+    """Return the keys of all memories of a session, including removed memories."""
     found: set[tuple[str, str]] = set()
     for table in (memories, trash):
         query = sa.select(table.c.project, table.c.observation)
@@ -188,7 +188,7 @@ async def said_in_session(db: Database, session_id: int) -> set[tuple[str, str]]
 
 
 async def skip_sessions(db: Database, ids: Collection[int], *, now: datetime) -> None:
-    """Count what some sessions said as read: it is revoked. Call it within `writing`."""
+    """Mark the texts of revoked sessions as read; call it within `writing`."""
     for source, column in _OF_SESSIONS.items():
         query = _SOURCES[source][2].where(column.in_(ids))
         while rows := await db.fetch_all(query):
@@ -196,12 +196,12 @@ async def skip_sessions(db: Database, ids: Collection[int], *, now: datetime) ->
 
 
 async def forget_run(db: Database, run: int) -> None:
-    """Let the next run read what a run read that was undone."""
+    """Remove the marks of an undone run: the next run reads the same texts again."""
     await db.execute(sa.delete(organizer_sources).where(organizer_sources.c.run_id == run))
 
 
 async def remove_old(db: Database, *, now: datetime) -> None:
-    """Remove the marks of what is too old to be read again."""
+    """Remove the marks of texts that are too old to be read again."""
     old = organizer_sources.c.at < now - 2 * SCANNED_FOR
     await db.execute(sa.delete(organizer_sources).where(old))
 

@@ -1,1 +1,1 @@
-"""What origins taught, as the history has it."""
+"""Queries on the memory changes by origin, according to the history."""

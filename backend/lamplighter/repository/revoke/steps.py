@@ -1,4 +1,4 @@
-"""The steps of memories that an origin made, and the steps to replay with them."""
+"""The changes of memories by an origin, and the changes to replay with them."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, Final
@@ -24,7 +24,7 @@ from lamplighter.repository.store.tables import (
 )
 
 ACTION: Final = "withdraw"
-"""The act of a revocation in the journal."""
+"""The action of a revocation in the journal."""
 
 _CHOSEN: Final = {
     Resolution.KEEP_OLD: (reviews.c.old_id,),
@@ -37,7 +37,7 @@ _CHOSEN: Final = {
 async def made_by(
     db: Database, origin: TeachingOrigin, *, before: int | None = None
 ) -> dict[int, int]:
-    """Return the changes by an origin, each with its memory; `before` is the number of an entry."""
+    """Return the changes by an origin, each with its memory, before history entry `before`."""
     query = sa.select(history.c.id, history.c.memory_id).where(_by(origin))
     query = query.where(history.c.after.is_not(None), history.c.cause != UNDONE)
     if before is not None:
@@ -47,7 +47,7 @@ async def made_by(
 
 
 async def revocations(db: Database) -> list[tuple[str, int]]:
-    """Return the revocations in effect: the origin in words, and the first entry of each."""
+    """Return the revocations in effect: the name of the origin, and the first history entry."""
     again = acts.alias("again")
     undone = sa.exists().where(again.c.undoes == acts.c.id, again.c.changed.is_not(None))
     query = (
@@ -67,7 +67,7 @@ async def of_memories(db: Database, ids: Collection[int]) -> list[HistoryRecord]
 
 
 async def linked(db: Database, ids: Collection[int]) -> set[MemoryId]:
-    """Return the memories that some memories contradict, revive or follow from, and back."""
+    """Return the memories that are linked with some memories, in either direction."""
     found: set[MemoryId] = set()
     ends = (links.c.memory_id, links.c.target_id)
     for own, other in (ends, ends[::-1]):
@@ -77,7 +77,7 @@ async def linked(db: Database, ids: Collection[int]) -> set[MemoryId]:
 
 
 async def derived(db: Database, ids: Collection[int], kinds: Sequence[str]) -> set[MemoryId]:
-    """Return the memories that were written from some memories."""
+    """Return the memories that were derived from some memories."""
     query = sa.select(links.c.memory_id).where(_among(links.c.target_id, ids))
     found = await db.fetch_all(query.where(links.c.what.in_(kinds)))
     return {MemoryId(row["memory_id"]) for row in found}
@@ -86,7 +86,7 @@ async def derived(db: Database, ids: Collection[int], kinds: Sequence[str]) -> s
 async def sources_of(
     db: Database, ids: Collection[int], kinds: Sequence[str]
 ) -> dict[int, set[MemoryId]]:
-    """Return from which memories each of some memories was written."""
+    """Return the memories that each of some memories was derived from."""
     query = sa.select(links.c.memory_id, links.c.target_id).where(_among(links.c.memory_id, ids))
     found: dict[int, set[MemoryId]] = {}
     for row in await db.fetch_all(query.where(links.c.what.in_(kinds))):
@@ -95,7 +95,7 @@ async def sources_of(
 
 
 async def chosen_among(db: Database, ids: Collection[int]) -> set[MemoryId]:
-    """Return which of some memories a person decided for in a review."""
+    """Return those of some memories that a person chose in a review."""
     chosen: set[MemoryId] = set()
     sides = [(resolution, each) for resolution, some in _CHOSEN.items() for each in some]
     for resolution, side in sides:
@@ -135,7 +135,7 @@ def _by(origin: TeachingOrigin) -> sa.ColumnElement[bool]:
 
 
 def _by_source(source: str) -> sa.ColumnElement[bool]:
-    """Select the beginnings of the memories of a source, and what they contradicted then."""
+    """Select the creations of a source's memories, and the contradictions at their creation."""
     own = sa.select(memories.c.id).where(memories.c.source == source)
     begins = history.c.before.is_(None) & history.c.memory_id.in_(own)
     birth = history.alias("birth")

@@ -1,4 +1,4 @@
-"""What each observation says, analysed once; and which of a group have most in common with one."""
+"""Analyses of observations, and the memories of a group that share most terms with a text."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -31,7 +31,7 @@ GroupKey = tuple[str | None, Category]
 
 
 def _stale(lexicon: str | sa.BindParameter[str]) -> sa.ColumnElement[bool]:
-    """Whether a memory was not analysed yet, or in other words or by another lexicon."""
+    """Whether a memory has no analysis of its current text by this lexicon."""
     return sa.or_(
         analyses.c.memory_id.is_(None),
         analyses.c.lexicon != lexicon,
@@ -105,9 +105,9 @@ _UNANALYZED: Final = Statement(
 
 @dataclass(slots=True)
 class GroupIndex:
-    """What this process knows of a group: its index, and up to where it has followed changes.
+    """The index of a group in this process, and the last change that the index includes.
 
-    `unread` are those that the lexicon has not read yet; each call reads some of them.
+    `unread` are memories that the lexicon has not analyzed yet; each call analyzes some of them.
     """
 
     lexicon: str
@@ -117,13 +117,13 @@ class GroupIndex:
     seq: int = 0
 
     def add(self, number: int, found: Iterable[str]) -> None:
-        """Take in a memory that is newer than all that are known, or one that changed."""
+        """Add a memory that is newer than all others, or that changed."""
         self.newest = max(self.newest, number)
         self.index.add(number, found)
 
 
 async def put(db: Database, memory: Memory, analysis: Analysis) -> None:
-    """Keep what a new observation says, with the version of the lexicon it was read by."""
+    """Store the analysis of a new observation, with the version of its lexicon."""
     await db.execute(_PUT(**_row(memory.id, memory.observation, analysis)))
     known = db.groups.get((memory.service, memory.category))
     if known is not None and known.lexicon == analysis.lexicon:
@@ -133,9 +133,9 @@ async def put(db: Database, memory: Memory, analysis: Analysis) -> None:
 async def fetch_related(
     db: Database, ids: Sequence[int], candidate: Candidate, lexicon: Lexicon
 ) -> list[tuple[Memory, Analysis | None]]:
-    """Return some memories, and those that say the same words, with what they say.
+    """Return some memories, and those with the same text, with their analyses.
 
-    None is one whose analysis is not of these words or of this lexicon.
+    An analysis of another text or by another lexicon is returned as None.
     """
     rows = await db.fetch_all(
         _RELATED(
@@ -152,11 +152,11 @@ async def fetch_related(
 async def find_related(
     db: Database, candidate: Candidate, terms: Iterable[str], lexicon: Lexicon, *, limit: int
 ) -> list[tuple[Memory, Analysis | None]]:
-    """Return active memories of a candidate's group that may be related, with what they say.
+    """Return active memories of a candidate's group that may be related, with their analyses.
 
-    Those that share most of the `terms` terms come first, then those that nobody has read
-    yet; without terms it is those that say the same words. It writes nothing and keeps
-    nothing in memory, so that it may be asked at any time, beside a writer.
+    Those that share most of the `terms` terms come first, then those without a current analysis;
+    without terms, only those with the same text. Nothing is written or cached: the query may run at
+    any time, beside a writer.
     """
     likely_terms = sorted(terms, key=lambda term: (-len(term), term))[:LIKELY_TERMS]
     spaced = " " + sa.func.coalesce(analyses.c.terms, "") + " "
@@ -202,34 +202,34 @@ def _with_analysis(fields: dict[str, Any], lexicon: Lexicon) -> tuple[Memory, An
 async def nearest(
     db: Database, group: GroupKey, terms: Iterable[str], lexicon: Lexicon, *, limit: int
 ) -> list[MemoryId]:
-    """Return the active memories of a group that share most of these terms of an observation.
+    """Return the active memories of a group that share most of these terms.
 
-    The index of a group is kept in memory and follows the feed: what other
-    processes write is read before it is asked. Call it within `writing`.
+    The index of a group is cached and follows the feed: changes by other processes are read first.
+    Call it within `writing`.
     """
     known = await _current_index(db, group, lexicon)
     return [MemoryId(number) for number in known.index.search(terms, limit)]
 
 
 def drop_from_index(db: Database, group: GroupKey, numbers: Iterable[int]) -> None:
-    """Leave out memories of a group that turned out to be inactive, elsewhere or gone."""
+    """Remove memories from a group's index that are inactive, in another group or deleted."""
     known = db.groups.get(group)
     if known is not None:
         _drop(known, numbers)
 
 
 async def remove(db: Database, ids: Sequence[int]) -> None:
-    """Remove the analyses of memories that are deleted: they hold their words."""
+    """Remove the analyses of deleted memories, because they contain the texts."""
     await db.execute(sa.delete(analyses).where(analyses.c.memory_id.in_(ids)))
 
 
 async def list_unanalyzed(db: Database, lexicon: Lexicon, *, newest: int, limit: int) -> list[Any]:
-    """Return active operational memories that this lexicon has not analysed yet, by their ids."""
+    """Return active operational memories that this lexicon has not analyzed yet, ordered by ID."""
     return await db.fetch_all(_UNANALYZED(lexicon=lexicon.version, newest=newest, most=limit))
 
 
 async def store(db: Database, rows: Sequence[Any], found: Mapping[int, Analysis]) -> None:
-    """Keep what rows say that `unread` returned."""
+    """Store the analyses of rows that `list_unanalyzed` returned."""
     await remove(db, list(found))
     given = [_row(row["id"], row["observation"], found[row["id"]]) for row in rows]
     await db.execute_many(sa.insert(analyses), given)
@@ -317,7 +317,7 @@ async def _add_rows(
 
 
 def _drop(index: GroupIndex, numbers: Iterable[int]) -> None:
-    """Leave out what is inactive, elsewhere or gone."""
+    """Remove memories that are inactive, in another group or deleted."""
     for number in numbers:
         index.index.drop(number)
         index.unread.discard(number)

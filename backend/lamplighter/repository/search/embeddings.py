@@ -22,7 +22,7 @@ IDS: Final = sa.bindparam("ids", type_=sa.Text)
 
 @dataclass(frozen=True, slots=True)
 class UnembeddedMemory:
-    """A memory whose vector is missing or of other words; `of` names the words it has now."""
+    """A memory without a vector of its current text; `of` identifies that text."""
 
     id: int
     service: str | None
@@ -33,7 +33,7 @@ class UnembeddedMemory:
 
 @dataclass(frozen=True, slots=True)
 class FollowedChanges:
-    """What has changed: of which memories, whether it is too much to follow, and up to where."""
+    """Changes of memories: their IDs, whether they are too many to follow, and the last change."""
 
     ids: frozenset[int]
     anew: bool
@@ -130,9 +130,9 @@ async def list_unembedded(
     limit: int = 0,
     among: Sequence[int] = (),
 ) -> list[UnembeddedMemory]:
-    """Return memories without a vector of the words they have now.
+    """Return memories without a vector of their current text.
 
-    The newest below `before` come first; or they are those of some memories.
+    Either the memories below `before`, newest first, or those of some memories.
     """
     query = (
         _UNEMBEDDED_BY_IDS(model=model, ids=json.dumps(list(among)))
@@ -149,7 +149,7 @@ async def put(
     *,
     now: datetime,
 ) -> int:
-    """Keep the codes and vectors of memories that still are what was read; return of how many."""
+    """Store the codes and vectors of memories whose text has not changed; return their number."""
     still = set(await list_unembedded(db, model, among=[each.id for each, _, _ in rows]))
     unchanged = [row for row in rows if row[0] in still]
     await db.execute(_DROP(ids=json.dumps([each.id for each, _, _ in unchanged])))
@@ -161,23 +161,23 @@ async def put(
 
 
 async def newer(db: Database, model: str, *, after: int, limit: int) -> list[IndexedVector]:
-    """Return memories whose vectors were kept `after` one, the oldest first."""
+    """Return memories whose vectors were stored after vector `after`, the oldest first."""
     return _placed(await db.fetch_all(_NEWER(model=model, newest=after, most=limit)))
 
 
 async def stored_by_ids(db: Database, model: str, ids: Sequence[int]) -> list[IndexedVector]:
-    """Return those of some memories that have a vector of the words they have now."""
+    """Return those of some memories that have a vector of their current text."""
     return _placed(await db.fetch_all(_STORED_BY_IDS(model=model, ids=json.dumps(list(ids)))))
 
 
 async def vectors(db: Database, model: str, ids: Sequence[int]) -> list[tuple[int, bytes]]:
-    """Return the vectors of those of some memories that have one."""
+    """Return the vectors of some memories, without memories that have none."""
     rows = await db.fetch_all(_VECTORS(model=model, ids=json.dumps(list(ids))))
     return [(row["memory_id"], row["vector"]) for row in rows]
 
 
 async def changes_after(db: Database, seq: int, *, most: int) -> FollowedChanges:
-    """Return which memories have changed since a change of the feed."""
+    """Return the memories that changed after a change of the feed."""
     rows = await db.fetch_all(_CHANGES_AFTER(seq=seq, most=most + 1))
     if not rows:
         return FollowedChanges(frozenset(), anew=False, seq=seq)
@@ -189,23 +189,23 @@ async def changes_after(db: Database, seq: int, *, most: int) -> FollowedChanges
 
 
 async def progress(db: Database, model: str) -> IndexProgress:
-    """Return of how many memories there is a vector of the words they have now."""
+    """Return the number of memories that have a vector of their current text, and the total."""
     (row,) = await db.fetch_all(_PROGRESS(model=model))
     return IndexProgress(row["kept"], row["total"])
 
 
 async def count_memories(db: Database) -> int:
-    """Return how many memories there are."""
+    """Return the number of memories."""
     return int(await db.fetch_val(sa.select(sa.func.count()).select_from(memories)))
 
 
 async def newest_id(db: Database) -> int:
-    """Return the number of the newest memory, 0 before the first."""
+    """Return the ID of the newest memory, 0 without memories."""
     return int(await db.fetch_val(sa.select(sa.func.max(memories.c.id))) or 0)
 
 
 async def remove_orphans(db: Database) -> None:
-    """Remove vectors of memories that were deleted outside the app: they reveal their text."""
+    """Remove vectors of memories that were deleted outside the app, because they reveal texts."""
     there = sa.select(memories.c.id)
     await db.execute(sa.delete(embeddings).where(embeddings.c.memory_id.not_in(there)))
 

@@ -1,4 +1,4 @@
-"""Queries on how memories hang together: by links, by service and by topic."""
+"""Queries on the connections between memories: links, services and topics."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from lamplighter.repository.store.unreadable import fetch_readable
 
 
 class Link(NamedTuple):
-    """Relation of one memory to another."""
+    """A link from a memory to another memory."""
 
     source: int
     what: str
@@ -22,7 +22,7 @@ class Link(NamedTuple):
 
 
 async def links_of(db: Database, ids: Sequence[int], *, limit: int) -> list[Link]:
-    """Return the relations of these memories, both ways, newest first."""
+    """Return the links of these memories, in either direction, newest first."""
     query = (
         sa.select(links)
         .where(links.c.memory_id.in_(list(ids)) | links.c.target_id.in_(list(ids)))
@@ -39,13 +39,13 @@ async def of_service(db: Database, project: str, service: str, *, limit: int) ->
 
 
 async def of_topic(db: Database, project: str, topic: str, *, limit: int) -> list[Memory]:
-    """Return the active memories of a topic and of those below it, newest first."""
+    """Return the active memories of a topic and of its subtopics, newest first."""
     below = memories.c.topic_key.startswith(f"{topic}/", autoescape=True)
     return await _newest(db, project, (memories.c.topic_key == topic) | below, limit)
 
 
 async def of_session(db: Database, project: str, session_id: int, *, limit: int) -> list[Memory]:
-    """Return the active memories that a session brought and a project finds, newest first."""
+    """Return the active memories of a session that a project finds, newest first."""
     mine = sa.func.coalesce(memories.c.session_id, 0) == session_id  # as it is indexed
     return await _newest(db, project, mine, limit)
 
@@ -53,7 +53,7 @@ async def of_session(db: Database, project: str, session_id: int, *, limit: int)
 async def count_by_service(
     db: Database, project: str, *, limit: int
 ) -> list[tuple[str | None, int]]:
-    """Return the services of a project's active memories with how many each has, most first."""
+    """Return the number of active memories of a project by service, the highest first."""
     count = sa.func.count().label("count")
     query = (
         sa.select(memories.c.service, count)
@@ -67,7 +67,7 @@ async def count_by_service(
 
 
 async def count_by_topic(db: Database, project: str, *, limit: int) -> list[tuple[str, int]]:
-    """Return the topic keys of a project's active memories with how many each has, newest first."""
+    """Return the number of active memories of a project by topic key, the newest first."""
     newest = sa.func.max(memories.c.updated_at)
     query = (
         sa.select(memories.c.topic_key, sa.func.count().label("count"))

@@ -1,6 +1,6 @@
-"""What the index holds of the words of a query: bounded, and alike on both databases.
+"""Queries on the index for the terms of a search: bounded, and the same on both databases.
 
-What is late is given up, on the side of the database too.
+A late query is cancelled, in the database too.
 """
 
 import asyncio
@@ -46,14 +46,16 @@ from lamplighter.repository.store.unreadable import is_readable
 RANKED: Final = 60
 ROUGHLY_RANKED: Final = 200
 RANKED_EACH, RANKED_MORE = 2, 20
-"""How many candidates get an exact score: more for larger limits, and in PostgreSQL,
-whose rough order ignores how rare a word is."""
+"""How many candidates get an exact score.
+
+More for larger limits, and in PostgreSQL, whose rough order ignores how rare a word is.
+"""
 
 COUNTED: Final = 3_000
-"""About how many matches are read; more frequent words only change the order of those."""
+"""The approximate number of matches to read; more frequent terms only affect their order."""
 
 NEWEST: Final = 400
-"""For words in nearly every document only this many of the newest matches are read."""
+"""The number of newest matches that are read for words in nearly every document."""
 
 SMALL: Final = 5_000
 """Up to this many documents, the frequency of words is counted for every search."""
@@ -67,24 +69,24 @@ DAMAGED: Final = (
 
 
 class DeadlineExceeded(Exception):
-    """The time is over; partial results stay valid."""
+    """The time limit has passed; partial results stay valid."""
 
 
 class Deadline:
-    """A moment by which an answer is wanted."""
+    """The moment until which an answer is useful."""
 
     def __init__(self, seconds: float) -> None:
         self._until = _clock() + seconds
 
     @property
     def left(self) -> float:
-        """How many seconds are left; none when it is over."""
+        """The remaining seconds; 0 after the deadline."""
         return max(0.0, self._until - _clock())
 
 
 @asynccontextmanager
 async def time_limit(db: Database, deadline: Deadline) -> AsyncIterator[None]:
-    """Read until a deadline; raises Late. An open transaction continues afterwards."""
+    """Read until a deadline; raises DeadlineExceeded. An open transaction continues afterwards."""
     if not deadline.left:
         raise DeadlineExceeded
     try:
@@ -121,9 +123,9 @@ def _clock() -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchTerms:
-    """What must hold of a document: one of `terms`, all `phrases`, none of `without`.
+    """The conditions of a match: any of `terms`, all `phrases`, none of `without`.
 
-    Of each group of `scope` one of its terms.
+    Of each group of `scope`, any of its terms.
     """
 
     terms: tuple[str, ...] = ()
@@ -134,14 +136,14 @@ class MatchTerms:
 
 @dataclass(slots=True)
 class TermCounts:
-    """How many documents hold each term, as counted when there were `documents` of them."""
+    """The number of documents with each term, as counted when `documents` documents existed."""
 
     documents: int = 0
     holding: dict[str, int] = field(default_factory=dict)
 
 
 async def corpus(db: Database, found: ParsedQuery, scope: Sequence[str]) -> CorpusStats:
-    """Return how much is indexed, and how many documents hold each term of a query."""
+    """Return the size of the index, and the number of documents with each term of a query."""
     rows = await db.fetch_all(_TOTALS())
     documents = sum(row["documents"] for row in rows)
     size = sum(row["size"] for row in rows)
@@ -160,7 +162,7 @@ async def corpus(db: Database, found: ParsedQuery, scope: Sequence[str]) -> Corp
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What the index holds of one thing that matches."""
+    """The index entry of a match."""
 
     number: int
     fields: Fields
@@ -176,9 +178,9 @@ async def candidates(
     limit: int,
     conditions: Any = None,
 ) -> list[Document]:
-    """Return what matches in one part of the index: the best, or the newest where it is much.
+    """Return matches in one part of the index: the best, or the newest of very many.
 
-    Enough of them to know the `limit` best.
+    They are enough to determine the `limit` best.
     """
     ranked = max(ROUGHLY_RANKED if db.notifies else RANKED, RANKED_EACH * limit + RANKED_MORE)
     mode = "few" if expected <= ranked else "some" if expected <= COUNTED else "many"
@@ -231,7 +233,7 @@ async def _count_documents(db: Database, terms: Sequence[str], scope: set[str]) 
 
 
 class _IndexQueries:
-    """How one database is asked for what matches; each shape of it is prepared once."""
+    """The queries for matches in one database, each variant prepared once."""
 
     def __init__(self, rows: Any, number: Any, rough: Any, matches: Any, *, hide: bool) -> None:
         self._rows, self._number, self._rough = rows, number, rough
@@ -242,16 +244,16 @@ class _IndexQueries:
         }
 
     def filtered(self, mode: str, base: int, conditions: Any, *, anything: bool) -> Statement:
-        """Return the shape that also asks what is true of the numbers of rows.
+        """Return the query with a further condition on the numbers of rows.
 
-        With `anything` that is all it asks: nothing must match.
+        With `anything` this is the only condition: no term must match.
         """
         matches = () if anything else (self._matches,)
         query = self._asking(mode, *matches, conditions(self._number - base))
         return Statement(query, long=True)
 
     def _asking(self, mode: str, *conditions: Any) -> sa.Select[Any]:
-        """Ask for those to rank: of a few all, of some the roughly best, of many the newest."""
+        """Select the rows to rank: all of few, the roughly best of some, the newest of many."""
         columns = [self._number.label("id"), *([self._rough] if mode == "some" else [])]
         query = sa.select(*columns).select_from(self._rows)
         query = query.where(self._number.between(_LOW, _HIGH), *conditions)
@@ -305,11 +307,11 @@ _TOTALS: Final = Statement(sa.select(term_totals))
 
 
 _TEXT_COLUMNS: Final = "{title text keys}"
-"""What a document says itself: its neighbors only move it among what matches."""
+"""The columns of a document's own text: its neighbors only affect the order of matches."""
 
 
 def _fts(matching: MatchTerms) -> str:
-    """Write what must match as FTS5 reads it; terms hold nothing that it would take for words."""
+    """Format the conditions of a match for FTS5; terms contain nothing that is syntax there."""
     every = [f"scope : ({' OR '.join(_quoted(each))})" for each in matching.scope]
     if matching.terms:
         marked = (f'"{each}"{" *" if is_single(each) else ""}' for each in matching.terms)
@@ -323,7 +325,7 @@ def _fts(matching: MatchTerms) -> str:
 
 
 def _ts(matching: MatchTerms) -> str:
-    """Write what must match as a `tsquery`."""
+    """Format the conditions of a match as a `tsquery`."""
     every = [_any_of([f"={each}" for each in group]) for group in matching.scope]
     if matching.terms:
         every.append(_any_of(matching.terms, of="ABC"))
@@ -360,17 +362,17 @@ IndexedRow = Memory | Session | NotebookText | Event
 
 
 def layer_of(number: int) -> SearchLayer:
-    """Return the layer that a number of the index is of."""
+    """Return the layer of a number in the index."""
     return PARTS.get(number // STEP, SearchLayer.MEMORY)
 
 
 def memory_of(number: int) -> int:
-    """Return the memory that a number of the index is of."""
+    """Return the memory ID of a number in the index."""
     return number % STEP
 
 
 async def fetch_rows(db: Database, numbers: Iterable[int]) -> dict[int, IndexedRow]:
-    """Return the rows of some numbers of the index; of those that are gone or damaged none."""
+    """Return the rows of some numbers in the index, without deleted or unreadable rows."""
     of: dict[SearchLayer, dict[int, int]] = {}
     for number in numbers:
         of.setdefault(layer_of(number), {})[number % STEP] = number
@@ -403,7 +405,7 @@ _MOMENTS: Final = {
 
 
 def is_newer(layer: SearchLayer, at: datetime) -> Callable[[Any], sa.ColumnElement[bool]]:
-    """Return what is true of the number of a row that is of a moment or later."""
+    """Return a function that builds the condition for rows of a moment or later."""
     number, moment = _MOMENTS[layer]
     later = sa.select(number).where(moment >= at)
     return lambda each: each.in_(later)
@@ -417,7 +419,7 @@ _ANY_PENDING: Final = Statement(
 
 
 async def has_pending(db: Database, layers: Sequence[SearchLayer] = tuple(SearchLayer)) -> bool:
-    """Whether anything of some layers waits."""
+    """Whether rows of some layers are waiting to be indexed."""
     for low, high in _ranges(layers):
         if await db.fetch_one(_ANY_PENDING(low=low, high=high)) is not None:
             return True
@@ -425,7 +427,7 @@ async def has_pending(db: Database, layers: Sequence[SearchLayer] = tuple(Search
 
 
 def _ranges(layers: Sequence[SearchLayer]) -> list[tuple[int, int]]:
-    """Return the ranges of the numbers of some layers; those of neighbors are one."""
+    """Return the ranges of numbers of some layers, with adjacent ranges merged."""
     found: list[tuple[int, int]] = []
     for base in sorted(BASES[each] for each in layers):
         low = found.pop()[0] if found and found[-1][1] == base - 1 else base
@@ -434,7 +436,7 @@ def _ranges(layers: Sequence[SearchLayer]) -> list[tuple[int, int]]:
 
 
 async def count_pending(db: Database, layers: Sequence[SearchLayer], *, most: int) -> int:
-    """Return how many rows of some layers wait, and count no more than `most`."""
+    """Return the number of waiting rows of some layers, counting at most `most`."""
     waiting = sa.select(unindexed.c.id).where(in_layers(layers)).limit(most).subquery()
     return int(await db.fetch_val(sa.select(sa.func.count()).select_from(waiting)))
 
@@ -442,9 +444,9 @@ async def count_pending(db: Database, layers: Sequence[SearchLayer], *, most: in
 async def catch_up(
     db: Database, layers: Sequence[SearchLayer] = tuple(SearchLayer), *, seconds: float
 ) -> int:
-    """Index what waits, in short writes, for so long at most; returns how many rows.
+    """Index waiting rows in short writes until a time limit; return the number of rows.
 
-    Where nothing can be written now they wait on.
+    If nothing can be written now, the rows stay waiting.
     """
     deadline, count = Deadline(seconds), 0
     with suppress(OperationalError):
@@ -457,9 +459,9 @@ async def catch_up(
 
 
 async def catch_up_within(db: Database, layers: Sequence[SearchLayer], *, seconds: float) -> None:
-    """Index what waits, and wait so long for it at most: another may be writing meanwhile.
+    """Index waiting rows, and wait for that until a time limit: a task may be running already.
 
-    A write that could not begin until then is not given up; the next search finds it done.
+    A write that has not started by then is not cancelled; the next search finds its result.
     """
     if db.taking_in is None:
         if not await has_pending(db, layers):
@@ -478,6 +480,6 @@ def _finish_task(db: Database, task: asyncio.Task[int]) -> None:
 
 
 def in_layers(layers: Sequence[SearchLayer]) -> sa.ColumnElement[bool]:
-    """Return what is true of the waiting rows of some layers."""
+    """Return the condition for the waiting rows of some layers."""
     ranges = (unindexed.c.id.between(BASES[each], BASES[each] + STEP - 1) for each in layers)
     return sa.or_(sa.false(), *ranges)

@@ -1,4 +1,4 @@
-"""The state of the search index, and the repair of a damaged one."""
+"""The state of the search index, and the repair of a damaged index."""
 
 import asyncio
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ _TRIGGERS_POSTGRES: Final = "SELECT tgname FROM pg_trigger WHERE NOT tgisinterna
 
 
 def check_file(connection: driver.Connection) -> str:
-    """Say what is wrong with the index of a SQLite file; empty when it is sound, or not there."""
+    """Return the problem of the index of a SQLite file; empty if it is sound or does not exist."""
     if not connection.execute(_TABLE).fetchall():
         return ""
     held = [row[0] for row in connection.execute(_TRIGGERS).fetchall()]
@@ -36,7 +36,7 @@ def check_file(connection: driver.Connection) -> str:
 
 
 async def check_server(connection: Any) -> str:
-    """Say what is wrong with the index in a PostgreSQL database; empty when it is sound."""
+    """Return the problem of the index in a PostgreSQL database; empty if the index is sound."""
     if not await connection.fetchval("SELECT to_regclass('unindexed') IS NOT NULL"):
         return ""
     held = [row["tgname"] for row in await connection.fetch(_TRIGGERS_POSTGRES)]
@@ -44,9 +44,9 @@ async def check_server(connection: Any) -> str:
 
 
 def repair(url: str) -> str:
-    """Rebuild a damaged index; returns what was wrong, empty when nothing was.
+    """Rebuild a damaged index; return the problem, empty if there was none.
 
-    What is held is noted, and taken in again by the search and the web process.
+    All rows are marked as unindexed, and the search and the web process index them again.
     """
     if is_postgres(url):
         return asyncio.run(_repair_server(url))

@@ -1,4 +1,4 @@
-"""The indexing of rows that wait for it."""
+"""The indexing of waiting rows."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -24,7 +24,7 @@ _SET_HASH: Final = Statement(
 
 
 async def index_pending(db: Database, layers: Sequence[SearchLayer] = tuple(SearchLayer)) -> int:
-    """Index the newest of what waits; call it within `writing`. Returns how many."""
+    """Index the newest waiting rows and return their number; call it within `writing`."""
     count = 0
     for layer in layers:
         query = sa.select(unindexed.c.id).where(in_layers([layer])).order_by(unindexed.c.id.desc())
@@ -53,7 +53,7 @@ async def _index_rows(db: Database, layer: SearchLayer, ids: list[int]) -> None:
 
 
 async def _rehash(db: Database, several: Sequence[Memory]) -> None:
-    """Update the hash of text that was written outside the app: comparisons use it."""
+    """Update the hash of texts that were written outside the app, because comparisons use it."""
     for each in several:
         words = content_hash(each.observation)
         if each.content_hash != words:

@@ -1,4 +1,4 @@
-"""What sessions search for among the memories, and what they were shown of them."""
+"""Searches of sessions among the memories, and their results."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -37,13 +37,13 @@ async def insert(
 
 
 async def of_session(db: Database, session_id: int) -> list[RecordedSearch]:
-    """Return what a session searched for, oldest first."""
+    """Return the searches of a session, oldest first."""
     query = sa.select(searches).where(searches.c.session_id == session_id).order_by(searches.c.id)
     return [_search(row) for row in await db.fetch_all(query)]
 
 
 async def count(db: Database, session_id: int) -> int:
-    """Return how often a session searched."""
+    """Return the number of searches of a session."""
     query = (
         sa.select(sa.func.count()).select_from(searches).where(searches.c.session_id == session_id)
     )
@@ -51,7 +51,7 @@ async def count(db: Database, session_id: int) -> int:
 
 
 async def found_memories(db: Database, session_id: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
-    """Return which of these memories a session was shown because it searched."""
+    """Return those of these memories that a search of a session returned."""
     wanted = set(ids)
     return {
         MemoryId(hit.memory_id)

@@ -1,4 +1,4 @@
-"""Queries on alerts: one row an incident, however often it was delivered."""
+"""Queries on alerts: one row per incident, however often it was delivered."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _BY_INCIDENT: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertFilter:
-    """Which alerts are asked for; None asks for all."""
+    """Filter for alerts; None matches all."""
 
     state: AlertState | None = None
     source: str | None = None
@@ -51,7 +51,7 @@ async def insert(
     now: datetime,
     **more: Any,
 ) -> AlertIncident:
-    """Keep an incident that is new; `more` are its request and its end."""
+    """Store a new incident; `more` are its request and its end."""
     values = {
         "source": source,
         "fingerprint": alert.fingerprint,
@@ -95,7 +95,7 @@ async def record_delivery(
 async def resolve(
     db: Database, incident: AlertIncident, *, at: datetime, deliveries: int, now: datetime
 ) -> AlertIncident:
-    """Keep that an incident is over."""
+    """Record the end of an incident."""
     over = {
         "state": AlertState.RESOLVED,
         "resolved_at": at,
@@ -106,14 +106,14 @@ async def resolve(
 
 
 async def firing_services(db: Database) -> set[str]:
-    """Return the services that a monitor reports a problem of, folded."""
+    """Return the services that have a firing alert, folded."""
     query = sa.select(alerts.c.service).where(alerts.c.state == AlertState.FIRING).distinct()
     found = await db.fetch_all(query.where(alerts.c.service.is_not(None)))
     return {normalize_service_name(row["service"]) for row in found}
 
 
 async def is_firing(db: Database, request_id: int) -> bool:
-    """Whether an alert fires that a request investigates."""
+    """Whether a request investigates a firing alert."""
     query = (
         sa.select(alerts.c.id)
         .where(alerts.c.request_id == request_id)

@@ -16,7 +16,7 @@ from lamplighter.repository.store.tables import checks, days, reader, sessions
 
 ROUND_TIER: Final = 1
 COMPLETE_STATUSES: Final = (Status.RUNNING, Status.COMPLETED, Status.ESCALATED)
-"""An interrupted round may have checked only part of a service; only its failures count."""
+"""An interrupted round may have checked a service only partly: only its failures count."""
 
 
 _SAME: Final = checks.alias("same")
@@ -46,11 +46,11 @@ _RESULT: Final = tuple({each.name for each in checks.c} - {"id", "session_id", "
 
 
 CheckKey = tuple[str, str]
-"""A check: the names of its service and its own."""
+"""A check: the name of its service, and its own name."""
 
 
 class LatestResult(NamedTuple):
-    """The last result of a check, and since when the check passes or fails as it does now."""
+    """The last result of a check, and since when the check has passed or failed."""
 
     result: CheckResult
     began_at: datetime
@@ -66,7 +66,7 @@ class CheckDay(NamedTuple):
 
 
 async def insert(db: Database, session_id: int, result: CheckResult, *, now: datetime) -> None:
-    """Keep the result of a check, and count it in its day."""
+    """Store the result of a check, and count it in its day."""
     values = {name: getattr(result, name) for name in _RESULT}
     await db.execute(sa.insert(checks).values(session_id=session_id, at=now, **values))
     await _count_in_day(db, result, stamp(now)[:10])
@@ -85,7 +85,7 @@ async def recent(db: Database, service: str, name: str, *, limit: int) -> list[C
 
 
 def latest(keys: Sequence[CheckKey]) -> Fetch[dict[CheckKey, LatestResult]]:
-    """Return what fetches the last result of each of some checks that have one."""
+    """Build the fetch of the last result of each of some checks, if it has results."""
 
     def read(found: Sequence[Sequence[Any]]) -> dict[CheckKey, LatestResult]:
         return {
@@ -99,7 +99,7 @@ def latest(keys: Sequence[CheckKey]) -> Fetch[dict[CheckKey, LatestResult]]:
 
 @lru_cache(_MAX_CACHED)
 def _latest_of(wanted: Sequence[CheckKey]) -> Statement:
-    """Return the statement of one row for each key, which is found by the index of checks."""
+    """Build the statement with one row per key, found by the index of checks."""
     names = sa.column("service", sa.Text), sa.column("name", sa.Text)
     keys = sa.values(*names, name="wanted").data(list(wanted)).cte("wanted")
     last = sa.select(sa.func.max(_OTHER.c.id)).where(
@@ -114,7 +114,7 @@ def _latest_of(wanted: Sequence[CheckKey]) -> Statement:
 
 
 async def latest_of_service(db: Database, service: str) -> list[CheckResult]:
-    """Return the last result of each check of a service, in whatever case it is written."""
+    """Return the last result of each check of a service, ignoring the case of its name."""
     newest = sa.select(sa.func.max(checks.c.id)).where(
         sa.func.lower(checks.c.service) == service.lower()
     )
@@ -126,7 +126,7 @@ async def latest_of_service(db: Database, service: str) -> list[CheckResult]:
 async def of_session(
     db: Database, session_id: int, services: Sequence[str] | None = None
 ) -> list[CheckResult]:
-    """Return what a session saw, of some services or of all, oldest first."""
+    """Return the check results of a session, of some services or of all, oldest first."""
     query = sa.select(checks).where(checks.c.session_id == session_id).order_by(checks.c.id)
     if services is not None:
         query = query.where(checks.c.service.in_(list(services)))
@@ -134,7 +134,7 @@ async def of_session(
 
 
 async def was_checked(db: Database, session_id: int, service: str) -> bool:
-    """Whether a session looked at a service."""
+    """Whether a session checked a service."""
     query = (
         sa.select(checks.c.id)
         .where(checks.c.session_id == session_id)
@@ -145,7 +145,7 @@ async def was_checked(db: Database, session_id: int, service: str) -> bool:
 
 
 async def healthy_since(db: Database, service: str, *, after: datetime) -> datetime | None:
-    """Return the first result after a moment since which no check of a service failed."""
+    """Return the first time after `after` since which no check of a service has failed."""
     failed = sa.select(sa.func.max(checks.c.id)).where(
         checks.c.service == service, checks.c.ok == sa.literal(0, sa.Integer())
     )
@@ -162,7 +162,7 @@ async def healthy_since(db: Database, service: str, *, after: datetime) -> datet
 
 
 async def failures(db: Database, service: str, name: str, *, start: datetime) -> int:
-    """Return how often a check came to fail since a moment; failing on is the same failure."""
+    """Return how often a check started to fail since `start`; repeated failures count once."""
     before = sa.func.lag(checks.c.ok).over(order_by=checks.c.id)
     results = (
         sa.select(checks.c.ok, before.label("before"))
@@ -223,7 +223,7 @@ _DAYS: Final = Statement(
 
 
 def days_by_service(first: date) -> Fetch[dict[str, list[CheckDay]]]:
-    """Return what fetches each service's days from `first` on, oldest first."""
+    """Build the fetch of each service's days from `first` on, oldest first."""
     return Fetch([_DAYS(first=first.isoformat())], _by_service)
 
 
@@ -235,7 +235,7 @@ def _by_service(found: Sequence[Sequence[Any]]) -> dict[str, list[CheckDay]]:
 
 
 async def prune(db: Database, *, before: datetime) -> int:
-    """Remove looks from before a moment; their days stay counted."""
+    """Remove check results from before `before`; their days stay counted."""
     return int(await db.execute(sa.delete(checks).where(checks.c.at < before)))
 
 

@@ -1,4 +1,4 @@
-"""What was done to a service and when, from the reservation of each use to its outcome."""
+"""Uses of cooldowns, from the reservation of each use to its outcome."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ OPERATOR: Final = "operator"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CooldownFilter:
-    """Which uses are asked for; None asks for all."""
+    """Filter for uses; None matches all."""
 
     service: str | None = None
     action: ActionKind | None = None
@@ -73,7 +73,7 @@ async def insert_settled(
     text: str,
     now: datetime,
 ) -> CooldownUse:
-    """Record what a session asked for and did not get to run: the outcome is known at once."""
+    """Record a use that a session requested and did not run: its outcome is known at once."""
     return await insert(
         db,
         service,
@@ -103,7 +103,7 @@ async def get(db: Database, use_id: int) -> CooldownUse | None:
 async def record_recovery(
     db: Database, use_id: int, seconds: float, *, session_id: int, now: datetime
 ) -> None:
-    """Confirm a use of this session's, and keep how long its service took to be healthy."""
+    """Confirm a use by this session, and store how long its service took to recover."""
     conditions = [cooldowns.c.id == use_id, cooldowns.c.session_id == session_id]
     confirmed = sa.case(
         (cooldowns.c.outcome == UseOutcome.UNCONFIRMED, sa.literal(UseOutcome.SUCCESS.value)),
@@ -121,9 +121,9 @@ async def clear(
     now: datetime,
     act_id: int | None = None,
 ) -> list[CooldownUse]:
-    """Let what was used of a service's cooldowns (of one, or of all) count no more.
+    """Stop counting the uses of a service's cooldowns (of one, or of all).
 
-    In whatever case it was spelled when it was used: that is how it is counted.
+    The case of the service name is ignored, as in the count of uses.
     """
     conditions = [
         cooldowns.c.service.in_(await _spellings(db, service)),
@@ -137,7 +137,7 @@ async def clear(
 
 
 async def restore(db: Database, act_id: int, *, now: datetime) -> list[CooldownUse]:
-    """Let what an operator's act cleared count again."""
+    """Count the uses again that an operator's act cleared."""
     return await _rows.update(
         db, [cooldowns.c.act_id == act_id], _cleared(None, None, None), now=now
     )
@@ -148,7 +148,7 @@ def _cleared(at: datetime | None, by: str | None, act_id: int | None) -> dict[st
 
 
 async def abandon(db: Database, session_id: int, text: str, *, now: datetime) -> list[CooldownUse]:
-    """Settle what a session that is over has left reserved: it counts as used."""
+    """Settle the reserved uses of an ended session: they count as used."""
     conditions = [
         cooldowns.c.session_id == session_id,
         cooldowns.c.outcome == UseOutcome.RESERVED,
@@ -192,17 +192,17 @@ _SPENT: Final = Statement(
 
 
 async def spent_since(db: Database, moment: datetime) -> list[CooldownUse]:
-    """Return the uses from a moment on that took a slot and still hold it, oldest first."""
+    """Return the uses from a moment on that took a slot and still occupy it, oldest first."""
     return await db.fetch(spent_fetch(moment))
 
 
 def spent_fetch(moment: datetime) -> Fetch[list[CooldownUse]]:
-    """Return what fetches the uses from a moment on that took a slot and still hold it."""
+    """Build the fetch of the uses from a moment on that took a slot and still occupy it."""
     return fetch_list(_SPENT(moment=moment), _use)
 
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[CooldownUse]:
-    """Return what some sessions did or were refused, oldest first."""
+    """Return the uses and refusals of some sessions, oldest first."""
     query = (
         sa.select(cooldowns)
         .where(cooldowns.c.session_id.in_(list(session_ids)))
@@ -212,7 +212,7 @@ async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Cooldown
 
 
 async def of_incidents(db: Database, incident_ids: Sequence[int]) -> list[tuple[int, CooldownUse]]:
-    """Return what the sessions of some incidents ran, each with its incident, oldest first."""
+    """Return the uses by the sessions of some incidents, each with its incident, oldest first."""
     query = (
         sa.select(incident_sessions.c.incident_id, cooldowns)
         .join(incident_sessions, incident_sessions.c.session_id == cooldowns.c.session_id)
@@ -224,7 +224,7 @@ async def of_incidents(db: Database, incident_ids: Sequence[int]) -> list[tuple[
 
 
 async def recent(db: Database, service: str, *, limit: int) -> list[CooldownUse]:
-    """Return the last uses of a service's cooldowns that really ran, newest first."""
+    """Return the last uses of a service's cooldowns that ran, newest first."""
     query = (
         sa.select(cooldowns)
         .where(cooldowns.c.service == service)
@@ -236,7 +236,7 @@ async def recent(db: Database, service: str, *, limit: int) -> list[CooldownUse]
 
 
 async def last_deployment(db: Database, service: str, *, before: datetime) -> CooldownUse | None:
-    """Return the last deployment of a service that ended well before a moment."""
+    """Return the last deployment before `before` that succeeded, confirmed or not."""
     query = (
         sa.select(cooldowns)
         .where(sa.func.lower(cooldowns.c.service) == service.lower())
@@ -251,7 +251,7 @@ async def last_deployment(db: Database, service: str, *, before: datetime) -> Co
 
 
 async def spelling(db: Database, service: str) -> str | None:
-    """Return how a service is spelled in the uses we hold, whatever its case here."""
+    """Return the spelling of a service in the stored uses, ignoring case."""
     return next(iter(await _spellings(db, service)), None)
 
 
@@ -278,13 +278,13 @@ async def _spellings(db: Database, service: str) -> list[str]:
 async def usage_of(
     db: Database, names: Sequence[str], *, now: datetime
 ) -> dict[str, tuple[CooldownStatus, ...]]:
-    """Return how much of each cooldown of some services is used, by service."""
+    """Return the usage of each cooldown of some services, by service."""
     uses = await spent_since(db, now - LONGEST_WINDOW)
     return statuses_of(names, uses, now=now)
 
 
 def uses_fetch(now: datetime) -> Fetch[list[CooldownUse]]:
-    """Return what fetches the uses that can still count."""
+    """Build the fetch of the uses that can still count."""
     return spent_fetch(now - LONGEST_WINDOW)
 
 

@@ -16,7 +16,7 @@ _SPELLING: Final = Statement(
 
 
 async def spelling(db: Database, service: str) -> str | None:
-    """Return how a service is spelled in the events we hold, whatever its case here."""
+    """Return the spelling of a service in the stored events, ignoring case."""
     if await db.fetch_val(_SPELLING(service=service)) is not None:
         return service
     names = [row["value"] for row in await db.fetch_all(distinct_values(events.c.service))]

@@ -26,10 +26,10 @@ ENTITY: Final = "event"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventSelection:
-    """Which events are asked for; empty or None asks for all.
+    """Filter for events; empty or None matches all.
 
-    `since` is in the range and `until` is not; `same` asks for those that say what
-    the event of this number says, of the same service.
+    `since` is in the range and `until` is not; `same` matches the events with the same level,
+    service and text as the event with this ID.
     """
 
     levels: tuple[Level, ...] = ()
@@ -53,7 +53,7 @@ async def insert(
     now: datetime,
     **more: str,
 ) -> Event:
-    """Record an event, and send a notice where the settings say so; `more` may be its change."""
+    """Record an event, and queue a notice if the settings say so; `more` may be its change."""
     statement = (
         sa.insert(events)
         .values(
@@ -85,7 +85,7 @@ async def insert_for(
 
 
 async def recorded_after(db: Database, text: str, service: str | None, at: datetime | None) -> bool:
-    """Whether an event says these words of a service, at a time or after it."""
+    """Whether an event with this text and service was recorded at a time or later."""
     query = (
         sa.select(events.c.id)
         .where(events.c.text == text)
@@ -105,7 +105,7 @@ async def last_change(
     start: datetime | None = None,
     until: datetime,
 ) -> Event | None:
-    """Return the last event before a moment that reports a change of one of some services."""
+    """Return the last event before `until` that reports a change of any of some services."""
     query = (
         sa.select(events)
         .where(events.c.change != "")
@@ -125,7 +125,7 @@ async def last_change(
 async def count_changes(
     db: Database, service: str, change: str, *, start: datetime, until: datetime
 ) -> int:
-    """Return how many events report a kind of change of a service within a span of time."""
+    """Return the number of events that report a kind of change of a service in a time span."""
     query = (
         sa.select(sa.func.count())
         .select_from(events)
@@ -153,7 +153,7 @@ async def page(
 
 
 def conditions(selection: EventSelection, columns: Any = events.c) -> list[sa.ColumnElement[bool]]:
-    """Return what is true of the events that are asked for, or of groups of these columns."""
+    """Return the conditions of a filter, for events or for groups with these columns."""
     clauses: list[sa.ColumnElement[bool]] = []
     if selection.levels:
         clauses.append(columns.level.in_(selection.levels))
@@ -186,16 +186,16 @@ from_row: Final = reader(Event)
 
 
 TIME_PREFIX_CHARS: Final = {1: 19, 10: 18, 60: 16, 600: 15, 3_600: 13, DAY: 10}
-"""How many characters of a moment's text tell which unit it lies in."""
+"""The number of leading characters of a moment's text that identify its unit of time."""
 
 _COMPLETE: Final = "0001-01-01T00:00:00"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventGroup:
-    """Groups of equal events of a service: count, first, last and source.
+    """A group of equal events of a service: count, first, last and sessions.
 
-    `session_id` is the last session that said it.
+    `session_id` is the last session that reported it.
     """
 
     level: Level
@@ -211,7 +211,7 @@ class EventGroup:
 
 
 async def extent(db: Database) -> tuple[datetime, datetime] | None:
-    """Return when the first and the last event happened; None when nothing did."""
+    """Return the times of the first and the last event; None without events."""
     query = sa.select(
         sa.func.min(events.c.created_at).label("first"),
         sa.func.max(events.c.created_at).label("last"),
@@ -221,7 +221,7 @@ async def extent(db: Database) -> tuple[datetime, datetime] | None:
 
 
 async def count_by_time(db: Database, selection: EventSelection, unit: int) -> list[EventCount]:
-    """Return how many events of each level there were in each unit of time that had any."""
+    """Return the number of events by level and unit of time, without empty units."""
     began: sa.Label[str] = sa.func.substr(
         events.c.created_at, 1, TIME_PREFIX_CHARS[unit], type_=sa.Text()
     ).label("began")
@@ -239,7 +239,7 @@ async def count_by_time(db: Database, selection: EventSelection, unit: int) -> l
 async def page_groups(
     db: Database, selection: EventSelection, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[EventGroup]:
-    """Return one page of events that say the same, what happened last first.
+    """Return one page of groups of equal events, the most recent first.
 
     The groups of all times are maintained; those of a range or a session are counted.
     """

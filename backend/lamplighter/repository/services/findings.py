@@ -1,4 +1,4 @@
-"""What investigations found, session by session."""
+"""The findings of investigations, by session."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from lamplighter.repository.store.tables import findings, reader
 
 
 async def insert(db: Database, session_id: int, finding: Finding, *, now: datetime) -> None:
-    """Keep what a session found of a service."""
+    """Store a finding of a session about a service."""
     statement = sa.insert(findings).values(
         session_id=session_id,
         service=finding.service,
@@ -26,7 +26,7 @@ async def insert(db: Database, session_id: int, finding: Finding, *, now: dateti
 
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Finding]:
-    """Return what some sessions found, oldest first."""
+    """Return the findings of some sessions, oldest first."""
     query = (
         sa.select(findings)
         .where(findings.c.session_id.in_(list(session_ids)))
@@ -36,7 +36,7 @@ async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Finding]
 
 
 async def recent(db: Database, service: str, *, limit: int) -> list[Finding]:
-    """Return what was last found of a service, newest first."""
+    """Return the last findings about a service, newest first."""
     query = (
         sa.select(findings)
         .where(findings.c.service == service)

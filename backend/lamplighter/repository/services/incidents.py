@@ -45,7 +45,7 @@ _LIVE: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentSelection:
-    """Which incidents are asked for; None asks for all. `live` asks for open or resolved ones."""
+    """Filter for incidents; None matches all. `live` matches open or resolved incidents."""
 
     live: bool | None = None
     service: str | None = None
@@ -86,7 +86,7 @@ async def live(db: Database) -> list[Incident]:
 
 
 def live_fetch() -> Fetch[list[Incident]]:
-    """Return what fetches the open incidents, oldest first."""
+    """Build the fetch of the open incidents, oldest first."""
     return fetch_list(_LIVE(), _incident)
 
 
@@ -108,17 +108,17 @@ _REPAIRED: Final = Statement(
 
 
 def repaired(*, since: datetime, limit: int) -> Fetch[list[Incident]]:
-    """Return what fetches the incidents that an action repaired since a moment, newest first."""
+    """Build the fetch of the incidents that an action repaired since `since`, newest first."""
     return fetch_list(_REPAIRED(since=since, most=limit), _incident)
 
 
 async def unlearned(db: Database) -> list[Incident]:
-    """Return the resolved incidents that nothing was learned from yet, oldest first."""
+    """Return the resolved incidents that have not been learned from yet, oldest first."""
     return [_incident(row) for row in await db.fetch_all(_UNLEARNED())]
 
 
 async def claim_learning(db: Database, incident_id: int, *, now: datetime) -> bool:
-    """Note that an incident is learned from now; False if it already was, or is open again."""
+    """Mark an incident as learned from; False if it already was, or is open again."""
     statement = (
         sa.update(incidents)
         .where(incidents.c.id == incident_id)
@@ -132,9 +132,9 @@ async def claim_learning(db: Database, incident_id: int, *, now: datetime) -> bo
 async def count_roots(
     db: Database, services: Iterable[str], cause: str, *, after: Mapping[str, int], limit: int
 ) -> dict[str, tuple[int, int]]:
-    """Return how many incidents of each of some services had a cause as their root, and how many.
+    """Return the number of each service's incidents with `cause` as their root, and in total.
 
-    Counted are the newest resolved incidents, and of a service only those `after` a number.
+    Only the newest resolved incidents count, and for a service in `after` only later ones.
     """
     names = {each.lower() for each in services}
     newest = (
@@ -190,7 +190,7 @@ async def page(
 
 
 async def count_since(db: Database, service: str, start: datetime) -> int:
-    """Return how many incidents had a service as their root since a moment."""
+    """Return the number of incidents since `start` with a service as their root."""
     query = (
         sa.select(sa.func.count())
         .select_from(incidents)
@@ -216,7 +216,7 @@ async def last_detected(db: Database, services: Iterable[str]) -> dict[str, date
 async def last_as_root(
     db: Database, services: Iterable[str], *, start: datetime
 ) -> dict[str, datetime]:
-    """Return when the last incident that ended since a moment was detected, by its root."""
+    """Return when the last incident of each root that ended since `start` was detected."""
     last = sa.func.max(incidents.c.detected_at, type_=incidents.c.detected_at.type)
     query = (
         sa.select(incidents.c.service, last.label("at"))
@@ -230,7 +230,7 @@ async def last_as_root(
 async def count_recovered(
     db: Database, services: Iterable[str], *, start: datetime
 ) -> dict[str, int]:
-    """Return how many incidents of each root ended by themselves, detected since a moment."""
+    """Return the number of incidents since `start` that recovered by themselves, by root."""
     query = (
         sa.select(incidents.c.service, sa.func.count().label("count"))
         .where(incidents.c.service.in_(sorted(services)))
@@ -260,7 +260,7 @@ async def members(db: Database, ids: Sequence[int]) -> dict[int, list[IncidentMe
 async def add_members(
     db: Database, incident: Incident, some: Mapping[str, str], *, root: str, now: datetime
 ) -> Incident:
-    """Add services with their evidence to an incident; `root` is its root cause from now on."""
+    """Add services with their evidence to an incident; `root` becomes its root cause."""
     for name, detail in some.items():
         statement = sa.insert(incident_members).values(
             incident_id=incident.id,
@@ -278,7 +278,7 @@ async def add_members(
 async def update_members(
     db: Database, incident_id: int, services: Iterable[str], **values: Any
 ) -> None:
-    """Change some members of an incident; a failure more is `again=True`."""
+    """Change some members of an incident; `again=True` counts another failure."""
     if values.pop("again", False):
         values |= {"failures": incident_members.c.failures + 1, "investigated": False}
     statement = (
@@ -291,7 +291,7 @@ async def update_members(
 
 
 async def move_sessions(db: Database, ids: Sequence[int], into: int) -> None:
-    """Make some sessions part of another incident than theirs."""
+    """Move some sessions from their incident to another incident."""
     statement = (
         sa.update(incident_sessions)
         .where(incident_sessions.c.session_id.in_(ids))
@@ -301,7 +301,7 @@ async def move_sessions(db: Database, ids: Sequence[int], into: int) -> None:
 
 
 async def moved(db: Database, incident_id: int) -> dict[str, Any] | None:
-    """Return what a merged incident brought into the other one; None when it is not merged."""
+    """Return the data that a merged incident added to the other incident; None if not merged."""
     query = sa.select(incidents.c.moved).where(incidents.c.id == incident_id)
     found: dict[str, Any] | None = await db.fetch_val(query)
     return found
@@ -338,7 +338,7 @@ async def add_entry(
 
 
 async def last_flapping(db: Database, service: str, *, start: datetime) -> datetime | None:
-    """Return when a service last failed and recovered by itself again and again."""
+    """Return when a service last failed and recovered by itself repeatedly."""
     last = sa.func.max(incident_entries.c.at, type_=incident_entries.c.at.type)
     query = (
         sa.select(last)
@@ -353,7 +353,7 @@ async def last_flapping(db: Database, service: str, *, start: datetime) -> datet
 
 
 async def entries(db: Database, incident_id: int) -> list[IncidentEntry]:
-    """Return the entries of a timeline that are kept with the incident, oldest first."""
+    """Return the timeline entries that are stored with an incident, oldest first."""
     query = (
         sa.select(incident_entries)
         .where(incident_entries.c.incident_id == incident_id)
@@ -368,7 +368,7 @@ async def entries(db: Database, incident_id: int) -> list[IncidentEntry]:
 
 
 async def flapping(db: Database, some: Sequence[Incident]) -> set[int]:
-    """Return which of some incidents are of a root that flaps."""
+    """Return those of some incidents that have a flapping root."""
     if not some:
         return set()
     query = (
@@ -380,7 +380,7 @@ async def flapping(db: Database, some: Sequence[Incident]) -> set[int]:
 
 
 async def link(db: Database, incident_id: int, session_ids: Iterable[int]) -> None:
-    """Make sessions part of an incident; one that is part of an incident stays there."""
+    """Make sessions part of an incident; a session that belongs to an incident stays there."""
     held = set(await incident_of(db, session_ids := set(session_ids)))
     for number in sorted(session_ids - held):
         statement = sa.insert(incident_sessions).values(incident_id=incident_id, session_id=number)
@@ -388,7 +388,7 @@ async def link(db: Database, incident_id: int, session_ids: Iterable[int]) -> No
 
 
 async def incident_of(db: Database, session_ids: Iterable[int]) -> dict[int, int]:
-    """Return the incident of each of some sessions that has one."""
+    """Return the incident of each of some sessions, without sessions that have none."""
     query = sa.select(incident_sessions).where(
         incident_sessions.c.session_id.in_(sorted(session_ids))
     )
@@ -406,10 +406,10 @@ async def session_ids(db: Database, incident_id: int) -> list[int]:
 
 
 async def unlinked(db: Database, incident_id: int, request_id: int | None) -> list[int]:
-    """Return sessions that belong to an incident and are not part of it yet.
+    """Return sessions that belong to an incident but are not part of it yet.
 
-    These are the session of its request, the next tier's of its sessions, and those that acted
-    on its services meanwhile.
+    These are the session of its request, the next-tier sessions of its sessions, and sessions that
+    acted on its services since it started.
     """
     linked = sa.select(incident_sessions.c.session_id)
     own = linked.where(incident_sessions.c.incident_id == incident_id)
@@ -436,7 +436,7 @@ async def unlinked(db: Database, incident_id: int, request_id: int | None) -> li
 async def settle_state(
     db: Database, incident: Incident, state: IncidentState, *, now: datetime, **values: Any
 ) -> Incident:
-    """Change the state of an incident, and note that in its timeline."""
+    """Change the state of an incident, and record the change in its timeline."""
     await add_entry(db, incident.id, EntryKind.STATE, state, now=now)
     return await update(db, incident.id, state=state, now=now, **values)
 

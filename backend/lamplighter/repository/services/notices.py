@@ -40,7 +40,7 @@ OF_SESSIONS: Final = ("marker", "supervisor", "alert")
 
 
 async def policy(db: Database) -> NoticePolicy | None:
-    """Return which events people are notified of; None without an address and a device."""
+    """Return the policy for notifications; None if there is neither an address nor a device."""
     rules = db.telling
     if rules is None or rules.addressed:
         return rules
@@ -74,10 +74,10 @@ async def insert(
 
 
 async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None:
-    """Put a notice of an event into the outbox, unless one was sent recently.
+    """Put a notice of an event into the outbox, unless the same was sent recently.
 
-    Of what sessions and monitors report of a service with an incident, the incident notifies,
-    unless it is too mild for that.
+    For reports of sessions and monitors about a service with an incident, the incident notifies,
+    unless its severity is too low for that.
     """
     if db.telling is None or not db.telling.tells(event.level) or await policy(db) is None:
         return
@@ -99,10 +99,10 @@ async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None
 async def insert_recovery(
     db: Database, service: str, uses: Sequence[CooldownUse], *, now: datetime
 ) -> None:
-    """Put into the outbox that a service is healthy again, where people were alarmed for it.
+    """Put a recovery of a service into the outbox, if people were notified of the failure.
 
-    `uses` are what was done to it lately; one that succeeded since is the repair. Of a service
-    with an incident, the end of the incident notifies.
+    `uses` are the latest actions on the service; an action that succeeded since is the repair. For
+    a service with an incident, the end of the incident notifies.
     """
     if await policy(db) is None or await _open_severities(db, service):
         return
@@ -136,9 +136,9 @@ async def insert_recovery(
 async def was_alarmed(
     db: Database, services: Sequence[str], by: Sequence[int], *, start: datetime
 ) -> bool:
-    """Whether people were notified of what a session or a monitor reported of some services.
+    """Whether people were notified of a report about some services by a session or a monitor.
 
-    It happened since a moment, or one of the sessions `by` reported it.
+    The notice is from `start` or later, or one of the sessions `by` reported it.
     """
     query = sa.select(notices.c.id).where(*_alarms(services, by, start)).limit(1)
     return await db.fetch_val(query.where(notices.c.state != NoticeState.SUPPRESSED)) is not None
@@ -147,7 +147,7 @@ async def was_alarmed(
 async def leave_to_incident(
     db: Database, services: Sequence[str], by: Sequence[int], *, start: datetime, now: datetime
 ) -> None:
-    """Suppress what `was_alarmed` asks for and waits to be sent: an incident notifies of it."""
+    """Suppress waiting notices that match `was_alarmed`, because an incident notifies instead."""
     waiting = notices.c.state == NoticeState.WAITING
     values = {"state": NoticeState.SUPPRESSED, "next_at": None, "problem": BY_INCIDENT}
     await _rows.update(db, [waiting, *_alarms(services, by, start)], values, now=now)
@@ -176,7 +176,7 @@ async def get(db: Database, notice_id: int) -> Notice | None:
 
 
 async def is_due(db: Database, *, now: datetime, gap: timedelta) -> bool:
-    """Whether a message is to go out now."""
+    """Whether a message is due now."""
     waiting = sa.select(notices.c.kind).where(notices.c.state == NoticeState.WAITING)
     kinds = await db.fetch_all(waiting.where(notices.c.next_at <= now).distinct())
     if any(row["kind"] not in GATHERED_KINDS for row in kinds):
@@ -192,7 +192,7 @@ async def has_waiting(db: Database) -> bool:
 
 
 async def claim(db: Database, *, limit: int, now: datetime) -> list[Notice]:
-    """Take the notices that wait on to be sent: all that are new, and those whose time came."""
+    """Claim the waiting notices to send: all new notices, and those whose retry is due."""
     chosen = (
         sa.select(notices.c.id)
         .where(notices.c.state == NoticeState.WAITING)
@@ -205,7 +205,7 @@ async def claim(db: Database, *, limit: int, now: datetime) -> list[Notice]:
 
 
 async def release_claimed(db: Database, *, now: datetime) -> list[Notice]:
-    """Let those wait again that were under way when their sender died."""
+    """Return notices to the queue that were being sent when their sender died."""
     values = {"state": NoticeState.WAITING, "next_at": now}
     return await _rows.update(db, [notices.c.state == NoticeState.SENDING], values, now=now)
 
@@ -213,7 +213,7 @@ async def release_claimed(db: Database, *, now: datetime) -> list[Notice]:
 async def settle(
     db: Database, ids: Sequence[int], state: NoticeState, *, now: datetime, **values: Any
 ) -> list[Notice]:
-    """Say what became of notices that were under way."""
+    """Record the outcome of notices that were being sent."""
     conditions = [notices.c.id.in_(ids), notices.c.state.in_(OPEN_STATES)]
     return await _rows.update(db, conditions, {"state": state, **values}, now=now)
 
@@ -244,7 +244,7 @@ async def _with_merged(db: Database, incident_id: int) -> set[int]:
 
 
 async def count_undelivered(db: Database, *, since: datetime) -> tuple[int, int]:
-    """Return how many were not taken yet and are tried again, and how many were given up."""
+    """Return the number of notices that wait for another attempt, and of those that failed."""
     count = sa.select(sa.func.count()).select_from(notices)
     tried = count.where(notices.c.state == NoticeState.WAITING).where(notices.c.attempts > 0)
     failed = count.where(notices.c.state == NoticeState.FAILED).where(notices.c.created_at > since)
@@ -266,7 +266,7 @@ async def page(
 
 
 async def _last_recovery(db: Database, service: str) -> int:
-    """Return the number of the last notice that a service is healthy again; 0 without one."""
+    """Return the ID of the last recovery notice of a service, or 0."""
     query = (
         sa.select(sa.func.max(notices.c.id))
         .where(notices.c.kind.in_(GATHERED_KINDS))

@@ -1,4 +1,4 @@
-"""Queries on outcome records, on the fields behind what they taught, and on declarations."""
+"""Queries on outcome records, on learned facts, and on declarations."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -12,11 +12,11 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import declarations, learned_facts, outcomes, reader
 
 MAX_RECORDS: Final = 500
-"""So many outcomes of a service are read at the most, the newest."""
+"""The maximum number of outcomes of a service that are read, the newest."""
 
 
 async def insert(db: Database, record: OutcomeRecord) -> OutcomeRecord:
-    """Store what an action came to in an incident."""
+    """Store the outcome of an action in an incident."""
     values = asdict(record)
     del values["id"]
     values |= {"check_name": values.pop("check"), "context": dict(record.context)}
@@ -47,7 +47,7 @@ async def of_incident(db: Database, incident_id: int) -> list[OutcomeRecord]:
 
 
 async def facts_of(db: Database, *services: str) -> list[LearnedFact]:
-    """Return what was learned of some services, the newest memory first."""
+    """Return the facts that were learned about some services, the newest memory first."""
     query = (
         sa.select(learned_facts)
         .where(sa.func.lower(learned_facts.c.service).in_([each.lower() for each in services]))
@@ -57,14 +57,14 @@ async def facts_of(db: Database, *services: str) -> list[LearnedFact]:
 
 
 async def fact_of(db: Database, memory_id: int) -> LearnedFact | None:
-    """Return the fields behind a memory; None of one that has none."""
+    """Return the learned fact behind a memory, or None."""
     query = sa.select(learned_facts).where(learned_facts.c.memory_id == memory_id)
     row = await db.fetch_one(query)
     return None if row is None else _fact(row)
 
 
 async def put_fact(db: Database, fact: LearnedFact, before: LearnedFact | None) -> None:
-    """Store the fields behind a memory, in place of those that were there."""
+    """Store the learned fact behind a memory, replacing the previous fact."""
     numbers = {fact.memory_id, before.memory_id if before else fact.memory_id}
     await db.execute(sa.delete(learned_facts).where(learned_facts.c.memory_id.in_(numbers)))
     await db.execute(sa.insert(learned_facts).values(**asdict(fact)))
@@ -77,7 +77,7 @@ async def declared(db: Database) -> dict[str, str]:
 
 
 async def put_declared(db: Database, keys: Mapping[str, str]) -> None:
-    """Store the keys of the declarations of some services, in place of those that were there."""
+    """Store the declaration keys of some services, replacing the previous keys."""
     await db.execute(sa.delete(declarations).where(declarations.c.service.in_(list(keys))))
     rows = [{"service": name, "configured": key} for name, key in keys.items()]
     await db.execute(sa.insert(declarations).values(rows))

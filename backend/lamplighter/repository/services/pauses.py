@@ -22,7 +22,7 @@ async def insert(
 
 
 async def end(db: Database, service: str, *, now: datetime) -> int:
-    """End the pauses of a service, and return how many there were."""
+    """End the pauses of a service, and return their number."""
     statement = (
         sa.update(service_pauses)
         .where(service_pauses.c.service == service)
@@ -39,7 +39,7 @@ async def covering(db: Database, *, since: datetime) -> list[ServicePause]:
 
 
 async def reopen(db: Database, service: str, *, ended_at: datetime) -> None:
-    """Let the pauses of a service go on that were ended at a moment."""
+    """Resume the pauses of a service that ended at a moment."""
     statement = (
         sa.update(service_pauses)
         .where(service_pauses.c.service == service)
@@ -61,7 +61,7 @@ async def between(db: Database, service: str, start: datetime, end: datetime) ->
 
 
 def covering_fetch(since: datetime) -> Fetch[list[ServicePause]]:
-    """Return what fetches the pauses that had not ended at a moment, the newest first."""
+    """Build the fetch of the pauses that had not ended at a moment, the newest first."""
     return fetch_list(_COVERING(since=since), _pause)
 
 

@@ -1,4 +1,4 @@
-"""Queries on push checks: their keys, the signals of their jobs, and how far those count."""
+"""Queries on push checks: their keys, the signals of their jobs, and their evaluation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ from lamplighter.repository.store.statements import Page, newest_first
 from lamplighter.repository.store.tables import push_signals, reader
 
 MAX_WAITING: Final = 10_000
-"""Signals of a check that wait for a supervisor; beyond that the oldest are removed."""
+"""The maximum number of waiting signals per check; beyond that the oldest are removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRecord:
-    """A push check that has a key; `evaluated_to` is the last signal that counts already."""
+    """A push check that has a key; `evaluated_to` is the last signal that was evaluated."""
 
     state: PushState
     evaluated_to: int
 
 
 async def set_key(db: Database, state: PushState, key_hash: str, *, now: datetime) -> None:
-    """Store the key of a check; it replaces an earlier one, whose signals stay."""
+    """Store the key of a check, replacing an earlier key, whose signals stay."""
     statement = (
         sa.update(push_checks).where(_of(state.service, state.check)).values(key_hash=key_hash)
     )
@@ -50,7 +50,7 @@ async def set_key(db: Database, state: PushState, key_hash: str, *, now: datetim
 
 
 async def by_key(db: Database, key_hash: str) -> PushRecord | None:
-    """Return the check of a key."""
+    """Return the check with a key."""
     row = await db.fetch_one(sa.select(push_checks).where(push_checks.c.key_hash == key_hash))
     return None if row is None else _record(row)
 
@@ -62,7 +62,7 @@ async def every(db: Database) -> list[PushRecord]:
 
 
 async def update(db: Database, state: PushState, *, evaluated_to: int) -> None:
-    """Store how far a check is evaluated."""
+    """Store the state of a check and its last evaluated signal."""
     statement = sa.update(push_checks).where(_of(state.service, state.check))
     await db.execute(statement.values(evaluated_to=evaluated_to, **_counted(state)))
 
@@ -76,9 +76,9 @@ async def insert_signal(
     body: str,
     now: datetime,
 ) -> PushSignal:
-    """Store a signal; behind many newer ones, those that count are removed, others lose the body.
+    """Store a signal; of old signals, remove evaluated ones and the bodies of the others.
 
-    Where no supervisor evaluates them for long, only the newest are left.
+    If no supervisor evaluates signals for a long time, only the newest stay.
     """
     service, check = record.state.service, record.state.check
     statement = (
@@ -101,7 +101,7 @@ async def insert_signal(
 
 
 async def _before_newest(db: Database, service: str, check: str, count: int) -> int | None:
-    """Return the number of the newest signal behind so many newer ones."""
+    """Return the ID of the newest signal before the `count` newest signals."""
     query = sa.select(push_signals.c.id).where(_sent(service, check))
     query = query.order_by(push_signals.c.id.desc()).offset(count).limit(1)
     found = await db.fetch_val(query)
@@ -109,21 +109,21 @@ async def _before_newest(db: Database, service: str, check: str, count: int) -> 
 
 
 async def last_signals(db: Database) -> dict[tuple[str, str], int]:
-    """Return the number of the newest signal of each check."""
+    """Return the ID of the newest signal of each check."""
     names = push_signals.c.service, push_signals.c.check
     query = sa.select(*names, sa.func.max(push_signals.c.id).label("last")).group_by(*names)
     return {(row["service"], row["check"]): row["last"] for row in await db.fetch_all(query)}
 
 
 async def count_signals(db: Database, service: str, check: str, *, since: datetime) -> int:
-    """Return how many signals of a check came after a moment."""
+    """Return the number of signals of a check after a moment."""
     query = sa.select(sa.func.count()).select_from(push_signals)
     query = query.where(_sent(service, check)).where(push_signals.c.at > since)
     return int(await db.fetch_val(query))
 
 
 async def signals_after(db: Database, record: PushRecord, *, limit: int) -> list[PushSignal]:
-    """Return the signals of a check that do not count yet, oldest first."""
+    """Return the signals of a check that are not evaluated yet, oldest first."""
     query = (
         sa.select(push_signals)
         .where(_sent(record.state.service, record.state.check))

@@ -27,10 +27,10 @@ from lamplighter.repository.store.tables import (
 )
 
 SeriesKey = tuple[str, str]
-"""A check: the names of its service and its own."""
+"""A check: the name of its service, and its own name."""
 
 JUST_NOW: Final = timedelta(minutes=5)
-"""One attempt more confirms a failure that was measured so lately."""
+"""For a failure measured this recently, one more attempt is enough to confirm it."""
 
 _POINT: Final = ("state", "latency_ms", "status", "attempts", "late_ms", "detail", "silent")
 _AGGREGATE: Final = tuple(Aggregate.__dataclass_fields__)
@@ -92,7 +92,7 @@ _INSERT_AGGREGATE: Final = Statement(
 
 
 async def find(db: Database, keys: Sequence[SeriesKey]) -> dict[SeriesKey, CheckSeries]:
-    """Return the series of some checks that have one."""
+    """Return the series of some checks, without checks that have none."""
     if not keys:
         return {}
     rows = await db.fetch_each([_FIND(service=service, name=name) for service, name in keys])
@@ -100,7 +100,7 @@ async def find(db: Database, keys: Sequence[SeriesKey]) -> dict[SeriesKey, Check
 
 
 def by_key(services: Sequence[str]) -> Fetch[dict[SeriesKey, CheckSeries]]:
-    """Return what fetches the series of the checks of some services."""
+    """Build the fetch of the series of the checks of some services."""
     return Fetch(
         [_of_services(tuple(services))()],
         lambda found: {(row["service"], row["name"]): _series(row) for row in found[0]},
@@ -113,7 +113,7 @@ def _of_services(services: Sequence[str]) -> Statement:
 
 
 async def create(db: Database, run: CheckRun) -> CheckSeries:
-    """Insert the series of a check that never ran before."""
+    """Insert the series of a check that has never run."""
     statement = (
         sa.insert(check_series)
         .values(
@@ -134,13 +134,13 @@ async def create(db: Database, run: CheckRun) -> CheckSeries:
 
 
 async def stored(db: Database, points: Sequence[tuple[int, datetime]]) -> set[tuple[int, datetime]]:
-    """Return those results, by the number of their series and their moment, that are stored."""
+    """Return those of some results that are stored, by series ID and moment."""
     found = await db.fetch_each([_HAS_POINT(series=number, moment=at) for number, at in points])
     return {(row["series_id"], row["at"]) for rows in found for row in rows}
 
 
 async def insert_points(db: Database, points: Sequence[tuple[int, CheckRun]]) -> None:
-    """Insert results, each with the number of its series."""
+    """Insert results, each with the ID of its series."""
     rows = [
         {"series_id": number, "at": run.at, **{name: getattr(run, name) for name in _POINT}}
         for number, run in points
@@ -172,7 +172,7 @@ async def of_services(db: Database, services: Sequence[str]) -> list[CheckSeries
 
 
 async def recovered(db: Database, services: Iterable[str]) -> set[str]:
-    """Return the services whose scheduled checks all pass again; without a check, none."""
+    """Return the services with scheduled checks that all pass again."""
     by_service: dict[str, list[CheckSeries]] = {}
     for each in await of_services(db, sorted(set(services))):
         by_service.setdefault(each.service, []).append(each)
@@ -186,7 +186,7 @@ async def recovered(db: Database, services: Iterable[str]) -> set[str]:
 async def just_failed(
     db: Database, services: Sequence[str], *, now: datetime
 ) -> dict[SeriesKey, str]:
-    """Return the checks of some services that failed a moment ago, after their retries, and why."""
+    """Return the checks of some services that just failed, after their retries, with the reason."""
     return {
         (each.service, each.check): each.detail
         for each in await of_services(db, services)
@@ -195,7 +195,7 @@ async def just_failed(
 
 
 async def last_passed(db: Database, services: Sequence[str]) -> dict[SeriesKey, datetime]:
-    """Return when the failing checks of some services passed last, as far as results are stored."""
+    """Return when the failing checks of some services last passed, according to stored results."""
     failing_ids = {
         each.id: (each.service, each.check)
         for each in await of_services(db, services)
@@ -217,7 +217,7 @@ async def failing(db: Database) -> list[CheckSeries]:
 
 
 async def services_up(db: Database) -> dict[str, bool]:
-    """Return of each service with results whether all its checks passed last."""
+    """Return whether all checks of each service with results passed last."""
     failed = sa.func.max(sa.case((check_series.c.state == PointState.FAILED, 1), else_=0))
     query = (
         sa.select(check_series.c.service, failed.label("failed"))
@@ -252,7 +252,7 @@ async def points(
 async def all_points(
     db: Database, spans: Mapping[int, tuple[datetime, datetime]]
 ) -> dict[int, list[SeriesPoint]]:
-    """Return what aggregates need of the results of some series between two moments."""
+    """Return the results of some series between two moments, as far as aggregates need them."""
     queries = [_POINTS(series=each, start=start, end=end) for each, (start, end) in spans.items()]
     found = await db.fetch_each(queries)
     return {
@@ -290,7 +290,7 @@ async def fold(
     *,
     to: datetime,
 ) -> None:
-    """Insert the aggregates of some series up to a moment, and note that moment with them."""
+    """Insert the aggregates of some series up to a moment, and store the moment with them."""
     rows = [
         {"span": span, "series_id": number, **{name: getattr(each, name) for name in _AGGREGATE}}
         for number, some in by_series.items()

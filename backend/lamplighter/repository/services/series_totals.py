@@ -1,4 +1,4 @@
-"""Queries on many results of checks at once: how many failed, and the newest of each series."""
+"""Queries on many check results at once: failures, and the newest results of each series."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,13 +23,13 @@ from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import check_aggregates, check_points, check_series
 
 BEATS: Final = 60
-"""How many results a heartbeat strip shows."""
+"""The number of results in a heartbeat strip."""
 
 _EPOCH: Final = sa.literal(EPOCH, UTCDateTime())
 _FAILED: Final = sa.case((check_points.c.state == PointState.FAILED, 1), else_=0)
 _SILENT: Final = check_points.c.silent == sa.literal_column("1")
 SILENT_LETTER: Final = "m"
-"""A result of a pause or a maintenance window among the letters of states."""
+"""The letter for a result in a pause or a maintenance window."""
 
 _TOTALS: Final = ("count", "failures", "warnings", "silent", "silent_failures")
 
@@ -38,7 +38,8 @@ _TOTALS: Final = ("count", "failures", "warnings", "silent", "silent_failures")
 class Beats:
     """The newest results of a series, newest first, in columns.
 
-    `at` are milliseconds since 1970. `states` are the first letters of the states; `m` in silence.
+    `at` are milliseconds since 1970. `states` are the first letters of the states, or `m` in a
+    pause or a maintenance window.
     """
 
     at: list[int] = field(default_factory=list)
@@ -47,7 +48,7 @@ class Beats:
 
 
 def _prepare_newest() -> Statement:
-    """Prepare one row for each series: 60 rows each would cost several times as much."""
+    """Prepare the query with one row per series: 60 rows each would cost several times as much."""
     letter = sa.case((_SILENT, SILENT_LETTER), else_=sa.func.substr(check_points.c.state, 1, 1))
     few = (
         sa.select(check_points.c.at, letter.label("letter"), check_points.c.latency_ms)
@@ -74,11 +75,11 @@ _NEWEST: Final = _prepare_newest()
 async def counts_since(
     db: Database, series: Sequence[CheckSeries], *starts: datetime
 ) -> list[dict[int, tuple[int, int]]]:
-    """Return the number of conclusive results of some series, and of failures, since each moment.
+    """Return the number of conclusive results and failures of some series since each moment.
 
-    Results of pauses and maintenance windows do not count.
-    Whole days that are folded are counted by their aggregates, the rest by 5-minute aggregates
-    and single results. What is older than their retention does not count.
+    Results of pauses and maintenance windows do not count. Whole days with daily aggregates are
+    counted by these, the rest by 5-minute aggregates and single results. Results older than their
+    retention do not count.
     """
     ids = [each.id for each in series]
     queries: dict[tuple[object, ...], sa.Select[Any]] = {}
@@ -143,7 +144,7 @@ async def merged_aggregates(
 ) -> list[Aggregate]:
     """Return the 5-minute aggregates of a series, merged into longer spans, oldest first.
 
-    The database groups them: a month has 8,640, and a row for each costs ten times as much.
+    The database groups them: a month has 8,640, and a row for each would cost ten times as much.
     """
     column, join = check_aggregates.c, sa.func.aggregate_strings
     at = (Seconds(column.at) // int(span.total_seconds())).label("span")

@@ -1,4 +1,4 @@
-"""Approvals: who was asked whether a session may act, and what came of it."""
+"""Approvals: requests to a person whether a session may act, and the decisions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ APPROVED_STATES: Final = (ApprovalState.APPROVED, ApprovalState.USED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalFilter:
-    """Which approvals are asked for; None asks for all."""
+    """Filter for approvals; None matches all."""
 
     state: ApprovalState | None = None
     session: int | None = None
@@ -50,7 +50,7 @@ async def insert(
     now: datetime,
     **more: Any,
 ) -> Approval:
-    """Ask a person. `more` are further columns: memories, edited, replaces, note, decided_by."""
+    """Request approval. `more` are extra columns: memories, edited, replaces, note, decided_by."""
     values = {
         "session_id": session.id,
         "tier": session.tier,
@@ -76,13 +76,13 @@ async def get(db: Database, number: int) -> Approval | None:
 
 
 async def of_session(db: Database, session_id: int) -> list[Approval]:
-    """Return what a session asked for, oldest first."""
+    """Return the approvals that a session requested, oldest first."""
     query = sa.select(approvals).where(approvals.c.session_id == session_id)
     return await _fetch(db, query.order_by(approvals.c.id))
 
 
 async def open_for_service(db: Database, service: str) -> list[Approval]:
-    """Return what waits for a person about a service, oldest first."""
+    """Return the open approvals for a service, oldest first."""
     query = (
         sa.select(approvals)
         .where(approvals.c.state == ApprovalState.OPEN)
@@ -106,38 +106,38 @@ _COUNT_OPEN: Final = Statement(
 
 
 async def waiting_sessions(db: Database) -> dict[int, datetime]:
-    """Return the sessions that wait for a person, by number, and since when."""
+    """Return the sessions that wait for an approval, by ID, and since when."""
     return await db.fetch(waiting_fetch())
 
 
 def waiting_fetch() -> Fetch[dict[int, datetime]]:
-    """Return what fetches the sessions that wait for a person, and since when."""
+    """Build the fetch of the sessions that wait for an approval, and since when."""
     return Fetch(
         [_WAITING()], lambda found: {int(row["session_id"]): row["since"] for row in found[0]}
     )
 
 
 async def was_denied(db: Database, session_id: int, service: str) -> bool:
-    """Whether a person denied what a session wanted to do to a service."""
+    """Whether a person denied an action of a session on a service."""
     asked = await of_session(db, session_id)
     return any(each.state is ApprovalState.DENIED and each.service == service for each in asked)
 
 
 async def replacement_of(db: Database, number: int) -> Approval | None:
-    """Return the approval that replaces another one."""
+    """Return the approval that replaces another approval."""
     found = await _fetch(db, sa.select(approvals).where(approvals.c.replaces == number))
     return found[0] if found else None
 
 
 async def newest(db: Database, session_id: int, request: ActionRequest) -> Approval | None:
-    """Return what was last asked for exactly this by a session, not what a person wrote instead."""
+    """Return a session's last approval for exactly this request, without a person's edits."""
     edited = approvals.alias()
     own = sa.exists().where(edited.c.id == approvals.c.replaces, edited.c.session_id == session_id)
     return await _newest(db, request, approvals.c.session_id == session_id, ~own)
 
 
 async def newest_before(db: Database, session_id: int, request: ActionRequest) -> Approval | None:
-    """Return what was last asked for exactly this by an earlier session than this one."""
+    """Return the last approval for exactly this request by an earlier session."""
     return await _newest(db, request, approvals.c.session_id < session_id)
 
 
@@ -155,7 +155,7 @@ async def _newest(
 
 
 async def was_approved(db: Database, request: ActionRequest) -> bool:
-    """Return whether a person ever approved exactly this command in this directory."""
+    """Whether a person ever approved exactly this command in this directory."""
     service, _, argv, directory = request.bound
     query = (
         sa.select(approvals.c.id)
@@ -176,7 +176,7 @@ async def change_state(
     now: datetime,
     **values: Any,
 ) -> Approval | None:
-    """Bring an approval from one state to another; None when it is in that state no more."""
+    """Change the state of an approval; return None if its state is no longer `before`."""
     assert can_become(before, state), f"{before} never becomes {state}"
     still = [approvals.c.id == number, approvals.c.state == before]
     changed = await _rows.update(db, still, {"state": state, **values}, now=now)
@@ -191,7 +191,7 @@ async def withdraw(
     session_id: int | None = None,
     now: datetime,
 ) -> list[Approval]:
-    """Let nothing come any more of one approval, of those of a session, or of all."""
+    """Withdraw open approvals: one of them, those of a session, or all."""
     chosen: list[sa.ColumnElement[bool]] = [approvals.c.state.in_(OPEN_STATES)]
     if number is not None:
         chosen.append(approvals.c.id == number)
@@ -204,7 +204,7 @@ async def withdraw(
 async def page(
     db: Database, selection: ApprovalFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Approval]:
-    """Return one page of approvals: those that wait the longest first, else the newest first."""
+    """Return one page of approvals: open approvals oldest first, other lists newest first."""
     key = Key(approvals.c.id, descending=selection.state is not ApprovalState.OPEN)
     query = sa.select(approvals)
     if selection.state is not None:
@@ -219,12 +219,12 @@ async def page(
 
 
 async def count_open(db: Database, *, now: datetime) -> tuple[int, datetime | None]:
-    """Return how many approvals wait for a person, and since when the oldest does."""
+    """Return the number of open approvals, and since when the oldest has been open."""
     return await db.fetch(count_open_fetch(now))
 
 
 def count_open_fetch(now: datetime) -> Fetch[tuple[int, datetime | None]]:
-    """Return what counts the approvals that wait for a person, and since when the oldest does."""
+    """Build the fetch of the number of open approvals, and since when the oldest is open."""
     return Fetch(
         [_COUNT_OPEN(now=now)], lambda found: (int(found[0][0]["count"]), found[0][0]["at"])
     )

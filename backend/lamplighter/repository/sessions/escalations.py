@@ -1,4 +1,4 @@
-"""What sessions hand to the next tier, and what became of it."""
+"""Escalations of sessions to the next tier or to a person, and their outcomes."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -29,7 +29,7 @@ async def insert(
     why: str = "",
     now: datetime,
 ) -> Escalation:
-    """Record that a session hands a service on; once a session and service."""
+    """Record the escalation of a service by a session, once per session and service."""
     existing = await _fetch(
         db,
         sa.select(escalations)
@@ -54,7 +54,7 @@ async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Escalati
 
 
 async def needs_person(db: Database, session_id: int, service: str) -> bool:
-    """Whether a session asked a person for a service, by itself or by the gate."""
+    """Whether a session escalated a service to a person, by itself or through the gate."""
     people = [
         each for each in await of_sessions(db, [session_id]) if each.state is EscalationState.PERSON
     ]
@@ -91,7 +91,7 @@ _IN_PROGRESS: Final = Statement(
 
 
 async def in_progress(db: Database) -> list[Escalation]:
-    """Return the escalations that a running session has taken, oldest first."""
+    """Return the escalations that a running session has accepted, oldest first."""
     return await _fetch(db, _IN_PROGRESS())
 
 
@@ -103,12 +103,12 @@ _FOR_PEOPLE: Final = Statement(
 
 
 async def open_for_people(db: Database) -> list[Escalation]:
-    """Return what waits for a person, the newest of each service, oldest first."""
+    """Return the open escalations to a person, the newest of each service, oldest first."""
     return await db.fetch(people_fetch())
 
 
 def people_fetch() -> Fetch[list[Escalation]]:
-    """Return what fetches what waits for a person, the newest of each service, oldest first."""
+    """Build the fetch of the open escalations to a person, the newest of each service."""
 
     def read(found: Sequence[Sequence[Any]]) -> list[Escalation]:
         every = [_escalation(row) for row in found[0]]
@@ -141,7 +141,7 @@ async def get(db: Database, number: int) -> Escalation | None:
 
 
 async def close(db: Database, service: str, *, why: str, now: datetime) -> list[Escalation]:
-    """Close an escalation to a person: the service is healthy again, or was marked as handled."""
+    """Close escalations to a person for a service that is healthy again or marked as handled."""
     waiting = escalations.c.state == EscalationState.PERSON
     held = await _fetch(db, sa.select(escalations).where(waiting))
     numbers = [
@@ -158,7 +158,7 @@ async def close(db: Database, service: str, *, why: str, now: datetime) -> list[
 async def reopen(
     db: Database, *, closed_at: datetime, why: Mapping[str, str], now: datetime
 ) -> list[Escalation]:
-    """Open again what was marked as handled at a moment; `why` people had it, by its number."""
+    """Reopen escalations that were marked as handled at a moment; `why` has reasons by ID."""
     handled = [escalations.c.why == HANDLED, escalations.c.closed_at == closed_at]
     values = {"state": EscalationState.PERSON, "closed_at": None}
     reopened: list[Escalation] = []
@@ -169,7 +169,7 @@ async def reopen(
 
 
 async def why_for_people(db: Database) -> dict[str, str]:
-    """Return why each escalation waits for a person, by its number as text."""
+    """Return the reason of each open escalation to a person, by ID as text."""
     return {str(each.id): each.why for each in await _fetch(db, _FOR_PEOPLE())}
 
 

@@ -1,4 +1,4 @@
-"""Rounds that fold to one row, and the details of sessions that are removed after a time."""
+"""Rounds that are folded into one row, and session details that are removed after a time."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -26,7 +26,7 @@ from lamplighter.repository.store.tables import (
 )
 
 OWNED: Final = (prompts, exposures, findings, markers, searches, retellings, checks)
-"""The tables of details: their rows say nothing without their session."""
+"""The tables of details, whose rows are meaningless without their session."""
 
 SUMMED: Final = (
     *("rounds", "cost_usd", "turns", "input_tokens", "output_tokens"),
@@ -39,7 +39,7 @@ _REFERRING: Final = ("session_id", "parent_id", "child_id", "by_session")
 async def healthy_rounds(
     db: Database, *, before: datetime, after: int, limit: int
 ) -> list[Session]:
-    """Return healthy rounds behind a number that began before a moment, in their order."""
+    """Return healthy rounds after an ID that started before a moment, in order."""
     columns = sessions.c
     query = (
         sa.select(sessions)
@@ -54,7 +54,7 @@ async def healthy_rounds(
 
 
 async def referred(db: Database, ids: Sequence[int]) -> set[int]:
-    """Return those of some sessions that rows name which are stored without them."""
+    """Return those of some sessions that rows reference which are stored independently of them."""
     referenced: set[int] = set()
     for table in complete_metadata().sorted_tables:
         for name in _REFERRING if table not in (*OWNED, tokens) else ():
@@ -65,7 +65,7 @@ async def referred(db: Database, ids: Sequence[int]) -> set[int]:
 
 
 async def fold(db: Database, rounds: Sequence[Session], *, now: datetime) -> Session:
-    """Make the last of some rounds stand for all of them, and remove the others; return it."""
+    """Fold rounds into the last of them and remove the others; return the last."""
     *earlier, last = rounds
     sums: dict[str, Any] = {}
     for name in SUMMED:
@@ -112,9 +112,9 @@ async def remove_details(db: Database, ids: Sequence[int]) -> None:
 
 
 async def obsolete(db: Database, ids: Sequence[int], *, before: datetime) -> set[int]:
-    """Return those of some numbers of sessions that are removed, or ended before a moment.
+    """Return those of some session IDs that are removed, or that ended before a moment.
 
-    A number above all of the database is none of these: its row may be in a newer copy.
+    An ID above all IDs of the database is not included: its row may be in a newer copy.
     """
     query = sa.select(sessions.c.id, sessions.c.ended_at, sessions.c.output_pending).where(
         InIdList(sessions.c.id, sa.literal(str([*ids])))

@@ -34,12 +34,12 @@ async def get_active(db: Database, way: HaltSource = HaltSource.ROW) -> Halt | N
 
 
 async def is_halted(db: Database) -> bool:
-    """Return whether any halt is active."""
+    """Whether any halt is active."""
     return await get_active(db) is not None or await get_active(db, HaltSource.FILE) is not None
 
 
 async def release(db: Database, halt_id: int, *, by: str, now: datetime) -> Halt | None:
-    """Release this halt; None when it is no longer active."""
+    """Release this halt; return None if it is no longer active."""
     holds = [halts.c.id == halt_id, halts.c.released_at.is_(None)]
     released = await _rows.update(db, holds, {"released_by": by, "released_at": now}, now=now)
     return released[0] if released else None

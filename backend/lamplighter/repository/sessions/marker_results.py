@@ -1,4 +1,4 @@
-"""What became of each marker of a session."""
+"""The result of each marker of a session."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -44,7 +44,7 @@ _COUNT_INGESTED: Final = Statement(
 
 
 async def insert(db: Database, *, now: datetime, **values: Any) -> MarkerResult:
-    """Record what became of a marker; `values` are the fields of a Mark but its id."""
+    """Record the result of a marker; `values` are the fields of a MarkerResult but its ID."""
     mark = _mark(await db.fetch_one(_INSERT(**values, created_at=now)))
     await _publish(db, mark, ChangeOp.CREATED, now=now)
     return mark
@@ -59,7 +59,7 @@ async def get(db: Database, mark_id: int) -> MarkerResult | None:
 async def accept_ignored(
     db: Database, mark_id: int, *, now: datetime, **values: Any
 ) -> MarkerResult | None:
-    """Turn an ignored marker into a taken one; None when it is not an ignored one."""
+    """Mark an ignored marker as ingested; return None if the marker is not ignored."""
     ignored = [markers.c.id == mark_id, markers.c.state == MarkerReading.IGNORED]
     changed = await _rows.update(db, ignored, {"state": MarkerReading.TAKEN, **values}, now=now)
     return changed[0] if changed else None
@@ -78,17 +78,17 @@ async def page(
 
 
 async def count(db: Database, session_id: int) -> int:
-    """Return how many markers a session has printed."""
+    """Return the number of markers that a session has printed."""
     return int(await db.fetch_val(_COUNT(session=session_id)))
 
 
 async def was_ingested(db: Database, session_id: int, text: str) -> bool:
-    """Whether a marker of these words was taken from a session already."""
+    """Whether a marker with this text was already ingested from a session."""
     return bool(await db.fetch_val(_COUNT_INGESTED(session=session_id, words=text)))
 
 
 async def blank_texts(db: Database, ids: Sequence[int]) -> None:
-    """Blank the words of the markers that memories which were deleted for good came from."""
+    """Blank the texts of the markers that permanently deleted memories came from."""
     theirs = markers.c.memory_id.in_(ids)
     await changes.blank_rows(db, ENTITY, sa.select(markers.c.id).where(theirs))
     await db.execute(sa.update(markers).where(theirs).values(text="", reason=""))

@@ -25,7 +25,7 @@ async def insert(
     traceparent: str | None = None,
     now: datetime,
 ) -> SessionRequest:
-    """File a request; it waits its turn. `traceparent` is the span that it was filed in."""
+    """Queue a request. `traceparent` is the span in which the request was filed."""
     statement = (
         sa.insert(requests)
         .values(
@@ -47,13 +47,13 @@ async def insert(
 
 
 async def get(db: Database, request_id: int) -> SessionRequest | None:
-    """Return one request, with its place in the queue while it waits."""
+    """Return one request, with its position in the queue while it waits."""
     row = await db.fetch_one(sa.select(requests).where(requests.c.id == request_id))
     return None if row is None else await _with_position(db, _request(row))
 
 
 async def trace(db: Database, session_id: int) -> str | None:
-    """Return the span that the request was filed in which a session answers."""
+    """Return the span in which the request of a session was filed."""
     query = sa.select(requests.c.traceparent).where(requests.c.session_id == session_id).limit(1)
     found: str | None = await db.fetch_val(query)
     return found
@@ -72,7 +72,7 @@ async def next_queued(db: Database) -> SessionRequest | None:
 
 
 async def count_queued(db: Database, trigger: Trigger) -> int:
-    """Return how many requests wait that were filed because of one thing."""
+    """Return the number of queued requests with a trigger."""
     query = (
         sa.select(sa.func.count())
         .select_from(requests)
@@ -85,13 +85,13 @@ async def count_queued(db: Database, trigger: Trigger) -> int:
 async def claim(
     db: Database, request_id: int, session_id: int, *, now: datetime
 ) -> SessionRequest | None:
-    """Accept a queued request with a session; None when another session was faster."""
+    """Assign a queued request to a session; return None if another session was faster."""
     values = {"state": RequestState.RUNNING, "session_id": session_id}
     return await _update(db, request_id, RequestState.QUEUED, values, now=now)
 
 
 async def finish(db: Database, session_id: int, *, now: datetime) -> None:
-    """Mark the request that a session answered as done."""
+    """Mark the request of a session as done."""
     query = sa.select(requests.c.id).where(requests.c.session_id == session_id)
     request_id = await db.fetch_val(query)
     if request_id is not None:
@@ -100,7 +100,7 @@ async def finish(db: Database, session_id: int, *, now: datetime) -> None:
 
 
 async def cancel(db: Database, request_id: int, *, now: datetime) -> SessionRequest | None:
-    """Take a queued request back; None when it waits no more."""
+    """Cancel a queued request; return None if the request is no longer queued."""
     values = {"state": RequestState.CANCELLED}
     return await _update(db, request_id, RequestState.QUEUED, values, now=now)
 

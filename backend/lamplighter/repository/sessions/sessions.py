@@ -54,7 +54,7 @@ _PROGRESS: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFilter:
-    """Which sessions are asked for; None asks for all, `since` is in the range."""
+    """Filter for sessions; None matches all, `since` is in the range."""
 
     status: Status | None = None
     tier: int | None = None
@@ -72,7 +72,7 @@ async def insert(
     epoch: int,
     now: datetime,
 ) -> Session:
-    """Open a session, whose output will be in the home of this process."""
+    """Insert a session, whose output will be in the home of this process."""
     values = {
         "tier": plan.tier,
         "engine": plan.engine,
@@ -101,7 +101,7 @@ async def get(db: Database, session_id: int) -> Session | None:
 
 
 async def child(db: Database, session_id: int) -> Session | None:
-    """Return the session that one escalated to."""
+    """Return the session that a session escalated to."""
     query = sa.select(sessions).where(sessions.c.parent_id == session_id).order_by(sessions.c.id)
     row = await db.fetch_one(query.limit(1))
     return None if row is None else from_row(row)
@@ -116,7 +116,7 @@ async def progress(
     now: datetime,
     **brought: int,
 ) -> Session:
-    """Move a session on to a step of the line at `log_offset`.
+    """Advance a session to a step of the line at `log_offset`.
 
     `brought` is added to its counts: learned, reinforced, events, ignored.
     """
@@ -143,7 +143,7 @@ async def set_spent(db: Database, session_id: int, spent: "UsageReport") -> None
 
 
 def usage_columns(usage: "Usage") -> dict[str, int]:
-    """Return the columns that keep how many tokens were used."""
+    """Return the columns that store the number of tokens used."""
     return {
         "input_tokens": usage.uncached,
         "output_tokens": usage.output,
@@ -155,7 +155,7 @@ def usage_columns(usage: "Usage") -> dict[str, int]:
 async def add_leftover(
     db: Database, session_id: int, count: int, *, offset: int, step: int
 ) -> None:
-    """Count markers that stay in the file; the `progress` that follows reports it.
+    """Count markers that are left in the file; the `progress` that follows reports it.
 
     The first of them is step `step` of the line at `offset`, unless others were left before.
     """
@@ -175,7 +175,7 @@ async def add_leftover(
 async def ingest_leftover(
     db: Database, session_id: int, count: int, *, offset: int, step: int
 ) -> None:
-    """Count markers that were left and are ingested now, up to a step of the line at `offset`."""
+    """Count leftover markers that are ingested now, up to a step of the line at `offset`."""
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == session_id)
@@ -185,7 +185,7 @@ async def ingest_leftover(
 
 
 async def add_counts(db: Database, session_id: int, *, now: datetime, **counts: int) -> Session:
-    """Add to what a session has brought otherwise than by its lines; `counts` as in `progress`."""
+    """Add to the counts of a session other than by its lines; `counts` as in `progress`."""
     more = {name: sessions.c[name] + count for name, count in counts.items()}
     [session] = await session_rows.update(db, [sessions.c.id == session_id], more, now=now)
     return session
@@ -194,43 +194,44 @@ async def add_counts(db: Database, session_id: int, *, now: datetime, **counts: 
 async def end(
     db: Database, session_id: int, status: Status, *, now: datetime, **columns: Any
 ) -> Session | None:
-    """End a running session; None when it has ended already.
+    """End a running session; return None if it has ended already.
 
-    `columns` are further ones: exit_code, response, summary, reason, cost_usd, turns, duration_ms.
+    `columns` are further columns: exit_code, response, summary, reason, cost_usd, turns,
+    duration_ms.
     """
     return await _update(db, session_id, {"status": status, "ended_at": now, **columns}, now=now)
 
 
 async def request_stop(db: Database, session_id: int, *, now: datetime) -> Session | None:
-    """Ask for a running session to be stopped; None when it has ended already."""
+    """Request the stop of a running session; return None if it has ended already."""
     return await _update(db, session_id, {"stop_requested_at": now}, now=now)
 
 
 async def resume(db: Database, session_id: int, *, epoch: int, now: datetime) -> Session | None:
-    """Let a running session go on under the leader of `epoch`; None when it has ended already."""
+    """Resume a running session under the leader of `epoch`; None if it has ended already."""
     values = {"resumed": sessions.c.resumed + 1, "leader_epoch": epoch}
     return await _update(db, session_id, values, now=now)
 
 
 async def newest(db: Database) -> datetime | None:
-    """Return when the newest session began; None while there is none."""
+    """Return when the newest session started; None without sessions."""
     query = sa.select(sessions.c.started_at).order_by(sessions.c.id.desc()).limit(1)
     found: datetime | None = await db.fetch_val(query)
     return found
 
 
 async def running(db: Database) -> list[Session]:
-    """Return the sessions of ours that have not ended, oldest first; clients end their own."""
+    """Return the running sessions, without those of clients, oldest first."""
     return await db.fetch(running_fetch())
 
 
 def running_fetch() -> Fetch[list[Session]]:
-    """Return what fetches the sessions of ours that have not ended, oldest first."""
+    """Build the fetch of the running sessions, without those of clients, oldest first."""
     return fetch_list(_RUNNING(), from_row)
 
 
 async def pending_output(db: Database, home: str) -> list[Session]:
-    """Return the sessions whose output waits in a home to be ingested, oldest first."""
+    """Return the sessions whose output in a home is still to be ingested, oldest first."""
     query = (
         sa.select(sessions)
         .where(sessions.c.output_pending == 1)
@@ -243,7 +244,7 @@ async def pending_output(db: Database, home: str) -> list[Session]:
 async def complete_output(
     db: Database, session_id: int, *, now: datetime, **columns: Any
 ) -> Session | None:
-    """Keep what the rest of the output of an ended session says; None when that is done already."""
+    """Store the results of the rest of an ended session's output; None if already done."""
     waits = sessions.c.output_pending == 1
     values = {"output_pending": False, **columns}
     return await _update(db, session_id, values, when=waits, now=now)
@@ -252,7 +253,7 @@ async def complete_output(
 def outcomes(
     states: Sequence[OutcomeState], *, since: datetime, limit: int
 ) -> Fetch[list[Session]]:
-    """Return what fetches the sessions that ended with one of some outcomes, newest first."""
+    """Build the fetch of the sessions that ended with any of some outcomes, newest first."""
     return fetch_list(_outcomes_of(tuple(states), limit)(since=since), from_row)
 
 
@@ -271,7 +272,7 @@ def _outcomes_of(states: Sequence[OutcomeState], limit: int) -> Statement:
 async def set_outcome(
     db: Database, session_id: int, words: str, state: OutcomeState, *, now: datetime
 ) -> Session | None:
-    """Keep another outcome of an ended session; None where it is the same."""
+    """Store another outcome of an ended session; return None if the outcome is the same."""
     other = sa.and_(sessions.c.outcome != words, ~_RUNS)
     values = {"outcome": words, "outcome_state": state}
     return await _update(db, session_id, values, when=other, now=now)
@@ -353,7 +354,7 @@ _CHARGED: Final = sa.func.coalesce(sessions.c.cost_usd, sessions.c.budget_usd, 0
 
 
 async def total_charged(db: Database, ids: Sequence[int]) -> float:
-    """Return how many dollars some sessions count for."""
+    """Return the total charge of some sessions, in dollars."""
     if not ids:
         return 0.0
     query = sa.select(sa.func.sum(_CHARGED)).where(sessions.c.id.in_(ids))
@@ -369,7 +370,7 @@ _CHARGES: Final = Statement(
 
 
 async def charges_since(db: Database, at: datetime) -> "list[Charge]":
-    """Return what each session since a moment counts for, oldest first; none that cost nothing."""
+    """Return the charge of each session since a moment, oldest first, without free sessions."""
     from lamplighter.domain.sessions.cost import Charge
 
     rows = await db.fetch_all(_CHARGES(at=at))

@@ -1,10 +1,9 @@
 """A pooled, cancellation-safe SQLite backend for `databases`.
 
-The stock backend opens a connection and a thread for each query, begins its
-transactions in a way that cannot wait for another process, and loses a
-connection whose transaction is cancelled. This one holds one writer and a few
-readers open. Statements outside a transaction go to a reader, which cannot
-write: writers do so within `writing(db)`.
+The stock backend opens a connection and a thread for each query, begins its transactions in a way
+that cannot wait for another process, and loses a connection whose transaction is cancelled. This
+backend holds one writer and a few readers open. Statements outside a transaction go to a reader,
+which cannot write: writers use `writing(db)`.
 """
 
 import asyncio
@@ -34,20 +33,20 @@ from lamplighter.repository.store.statements import (
 
 ACQUIRE_SECONDS: Final = 30.0
 MAX_WAITING: Final = {True: 400, False: 64}
-"""How many may wait for a connection that reads, or that writes: of more each waits too long."""
+"""The maximum number of tasks waiting for a reader, or the writer: more would wait too long."""
 ROLLBACK_POLL_SECONDS: Final = 0.05
 COMPILER: Final = Compiler(pysqlite.dialect(paramstyle="qmark"))
-"""Compiles each statement once a process, however many databases it opens."""
+"""Compiles each statement once per process, for all databases that the process opens."""
 
 
 def interrupt(connection: aiosqlite.Connection) -> None:
-    """End the statement that still runs on a connection, if any: closing would wait for it."""
+    """Interrupt the statement that is running on a connection: closing would wait for it."""
     with suppress(driver.Error, ValueError):  # it is closed already
         connection._conn.interrupt()
 
 
 class Pool:
-    """Open connections of one kind; taking one waits for it, a late one is an error."""
+    """Open connections of one kind; taking a connection waits, and fails after a time limit."""
 
     def __init__(self, path: str, *, size: int, readonly: bool) -> None:
         self._path, self._size, self._readonly = path, size, readonly
@@ -57,7 +56,7 @@ class Pool:
         self._ending: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """Open all connections now, so that a wrong path fails at the start."""
+        """Open all connections now: a wrong path must fail at the start."""
         try:
             for _ in range(self._size):
                 self._all.append(await self._opened())
@@ -67,7 +66,7 @@ class Pool:
             raise
 
     async def close(self) -> None:
-        """Close all connections, those in use too."""
+        """Close all connections, including those in use."""
         for connection in self._all:
             interrupt(connection)
         if self._ending:
@@ -94,10 +93,10 @@ class Pool:
             self._waiting -= 1
 
     def give_back(self, connection: aiosqlite.Connection, *, abandoned: bool = False) -> None:
-        """Take a connection back without waiting; an open transaction is rolled back first.
+        """Return a connection without waiting; an open transaction is rolled back first.
 
-        `abandoned` says that nobody waits any more for the statement it runs: that
-        one is ended. Even asking for an open transaction would wait for it.
+        `abandoned` means that no task waits for the running statement any more: it is interrupted.
+        Even a check for an open transaction would wait for that statement.
         """
         if abandoned:
             interrupt(connection)
@@ -141,11 +140,11 @@ WAIT_MS: Final = 50
 
 
 class WriteLog:
-    """The log of one database file.
+    """The write-ahead log of one database file.
 
-    SQLite restarts its log when a write finds no reader in it. On a busy machine readers
-    overlap, there is no such moment, and the log grows. A checkpoint that truncates copies all
-    of it first: readers that begin meanwhile need no log, and only those that run are waited for.
+    SQLite restarts its log when a write finds no reader in the log. On a busy machine readers
+    overlap, that moment never comes, and the log grows. A truncating checkpoint copies all of the
+    log first: readers that start meanwhile need no log, and only running readers are waited for.
     """
 
     def __init__(self, database: Path) -> None:
@@ -155,7 +154,7 @@ class WriteLog:
     def shorten(self, connection: driver.Connection) -> None:
         """Truncate a log that is too long; call it on the writer's connection after a commit.
 
-        It waits 50 ms at most. Where a reader runs longer, it tries again when the log has
+        It waits 50 ms at most. If a reader runs longer, the next attempt is made when the log has
         grown by 1 MiB.
         """
         size = self._size()
@@ -213,12 +212,12 @@ class PooledBackend(DatabaseBackend):
         self.watch.close()
 
     def connection(self) -> "PooledConnection":
-        """Return a task's connection; it takes a real one when it first needs it."""
+        """Return a task's connection, which takes a pooled connection at its first use."""
         return PooledConnection(self)
 
 
 class PooledConnection(RowConnection):
-    """What one task has taken of a SQLite file."""
+    """The connection of one task to a SQLite file."""
 
     def __init__(self, backend: PooledBackend) -> None:
         self._backend = backend
@@ -228,7 +227,7 @@ class PooledConnection(RowConnection):
         self._views = False
 
     async def release(self) -> None:
-        """Give back what was taken. Never waits, so it cannot be cancelled half-way."""
+        """Return the connection to its pool. Never waits: a cancellation cannot interrupt it."""
         held, self._held = self._held, None
         self._views = False
         if held is not None:
@@ -245,8 +244,8 @@ class PooledConnection(RowConnection):
     async def begin(self, *, readonly: bool) -> None:
         """Begin: IMMEDIATE for the writer, which can wait for another process.
 
-        SQLite's own waiting tries every 100 ms after a while, and so is overtaken by
-        a process that writes again and again; ours tries often enough to find each gap.
+        SQLite itself retries only every 100 ms after a while, and a process that writes repeatedly
+        overtakes it; our retries are frequent enough to find each gap.
         """
         self._pool = self._backend.readers if readonly else self._backend.writers
         self._held = await self._pool.take()
@@ -262,7 +261,7 @@ class PooledConnection(RowConnection):
         self._backend.watch.guard()
 
     async def _begun(self) -> bool:
-        """Begin to write; says whether no other process does just now."""
+        """Begin to write; return False if another process is writing."""
         try:
             await self.run("BEGIN IMMEDIATE")
         except driver.OperationalError as error:
@@ -299,11 +298,11 @@ class PooledConnection(RowConnection):
         return rows_of(rows, columns or _column_names(described)), count
 
     def run_at_once(self, query: ClauseElement) -> StatementResult | None:
-        """Run a short prepared statement within a transaction, of a reader not the first.
+        """Run a short prepared statement of a transaction on this thread, except a reader's first.
 
-        There no other process can make it wait, and going to a thread and back costs more
-        than the statement. The first statement of a reader takes its view of the database,
-        which can wait.
+        No other process can make the statement wait, and a switch to a thread and back costs more
+        than the statement. A reader's first statement opens its view of the database, which can
+        wait.
         """
         if not isinstance(query, BoundStatement) or query.statement.long:
             return None
@@ -333,11 +332,11 @@ class PooledConnection(RowConnection):
         ]
 
     async def execute(self, query: ClauseElement) -> int:
-        """Run a statement; returns how many rows it touched."""
+        """Run a statement; return the number of affected rows."""
         return (await self._run_query(query))[1]
 
     async def execute_many(self, queries: list[ClauseElement]) -> None:
-        """Run statements of one shape in one go."""
+        """Run statements of one shape together."""
         compiled = [self._backend.compile(query)[:2] for query in queries]
 
         def execute(raw: driver.Connection) -> None:
@@ -347,10 +346,10 @@ class PooledConnection(RowConnection):
         await self._call(execute)
 
     async def undo(self, *statements: str) -> None:
-        """Run what undoes a transaction; one that is over already needs nothing.
+        """Run the statements that undo a transaction, unless the transaction is already over.
 
-        It is asked on the connection's thread: asking here would wait, and hold everything up,
-        for a statement that still runs there.
+        The check runs on the connection's thread: here, it would block the event loop until a
+        statement that is still running there ends.
         """
 
         def undo(raw: driver.Connection) -> None:
@@ -369,7 +368,7 @@ class PooledConnection(RowConnection):
         return self._held is not None and self._pool is self._backend.writers
 
     async def _call(self, work: Callable[[driver.Connection], T], *, inline: bool = False) -> T:
-        """Run on the connection's thread, or `inline`, which holds up everything else."""
+        """Run on the connection's thread, or `inline`, which blocks the event loop."""
         if self._held is None:
             self._pool = self._backend.readers
             self._held = await self._pool.take()
@@ -392,7 +391,7 @@ class PooledConnection(RowConnection):
         return result
 
     def _inline(self, work: Callable[[driver.Connection], T]) -> T:
-        """Run on what is held, which holds up everything else."""
+        """Run on this thread, which blocks the event loop."""
         assert self._held is not None
         try:
             return work(self._held._conn)
@@ -401,7 +400,7 @@ class PooledConnection(RowConnection):
             raise
 
     def _check_damage(self, error: driver.DatabaseError) -> None:
-        """Have the pages checked where a statement failed because of them."""
+        """Request a check of the pages if a statement failed because of damage."""
         if driver.is_damage(error):
             self._backend.watch.doubt()
             raise driver.UnsoundDatabase(str(error)) from error

@@ -30,7 +30,7 @@ BOUNDS: Final = tuple(
         ("last", sa.func.max(changes.c.seq)),
     )
 )
-"""The numbers of the oldest and of the newest change, 0 without any, as columns of a query."""
+"""The numbers of the oldest and the newest change, 0 without changes, as query columns."""
 
 _BOUNDS: Final = Statement(sa.select(*BOUNDS))
 V = TypeVar("V")
@@ -47,7 +47,7 @@ async def append(
     version: int = 0,
     row: dict[str, Any] | None = None,
 ) -> None:
-    """Record a change; call it within `writing`, beside the change itself."""
+    """Record a change; call it within `writing`, together with the change itself."""
     await db.execute(
         _INSERT(
             entity=entity,
@@ -73,25 +73,25 @@ async def list_encoded_after(db: Database, seq: int) -> list[Change]:
 
 
 async def last_seq(db: Database) -> int:
-    """Return the number of the newest change, 0 before the first."""
+    """Return the number of the newest change, or 0."""
     return int(await db.fetch_val(_LAST()) or 0)
 
 
 async def has_missed(db: Database, seq: int) -> bool:
-    """Return whether a reader at `seq` has missed changes that are no longer stored."""
+    """Whether a reader at `seq` has missed changes that are no longer stored."""
     return is_outside(seq, await db.fetch_one(_BOUNDS()))
 
 
 def is_outside(seq: int, bounds: Any) -> bool:
     """Whether the changes after `seq` are not all stored.
 
-    A number after the last one is from another database: start again.
+    A number after the last change is from another database: the reader starts again.
     """
     return bool(seq > bounds["last"] or seq + 1 < bounds["first"])
 
 
 async def blank_row(db: Database, entity: str, entity_id: int) -> None:
-    """Blank the payloads of a row that was deleted for good."""
+    """Blank the payloads of a permanently deleted row."""
     statement = (
         sa.update(changes)
         .where(changes.c.entity == entity)
@@ -102,7 +102,7 @@ async def blank_row(db: Database, entity: str, entity_id: int) -> None:
 
 
 async def blank_rows(db: Database, entity: str, ids: sa.Select[tuple[int]] | Sequence[int]) -> None:
-    """Blank the payloads of those rows, or of those that a query tells the numbers of."""
+    """Blank the payloads of rows, by IDs or by a query that returns IDs."""
     statement = (
         sa.update(changes)
         .where(changes.c.entity == entity)
@@ -113,9 +113,9 @@ async def blank_rows(db: Database, entity: str, ids: sa.Select[tuple[int]] | Seq
 
 
 async def prune(db: Database, *, before: datetime) -> int:
-    """Remove changes from before a moment and return how many; the newest always stays.
+    """Remove changes from before a moment and return their number; the newest always stays.
 
-    It carries the number that the feed goes on from.
+    The newest change holds the number from which the feed continues.
     """
     newest = sa.select(sa.func.max(changes.c.seq)).scalar_subquery()
     statement = sa.delete(changes).where(changes.c.at < before).where(changes.c.seq < newest)

@@ -1,4 +1,4 @@
-"""The database: `databases` over our own backends; cancelled transactions end whole."""
+"""The database: `databases` over our own backends, with safe cancellation of transactions."""
 
 import asyncio
 import fcntl
@@ -47,15 +47,15 @@ V = TypeVar("V")
 
 
 class RowConnection(ConnectionBackend):
-    """What one task has taken: a reader, or the writer within a transaction."""
+    """The connection of one task: a reader, or the writer within a transaction."""
 
     @abstractmethod
     async def begin(self, *, readonly: bool) -> None:
-        """Begin a transaction on the writer, or on a reader for a steady view."""
+        """Begin a transaction on the writer, or on a reader for a consistent view."""
 
     @abstractmethod
     async def undo(self, *statements: str) -> None:
-        """Run what undoes a transaction; one that is over already needs nothing."""
+        """Run the statements that undo a transaction, unless the transaction is already over."""
 
     @abstractmethod
     async def run(self, statement: str) -> None:
@@ -66,7 +66,7 @@ class RowConnection(ConnectionBackend):
         """Return all rows."""
 
     def run_at_once(self, query: ClauseElement) -> StatementResult | None:
-        """Run a statement that waits for nothing; None where this one may, and was not run."""
+        """Run a statement that cannot wait; return None, without running it, if it may wait."""
         return None
 
     async def complete(self, work: Coroutine[Any, Any, None]) -> None:
@@ -74,18 +74,18 @@ class RowConnection(ConnectionBackend):
         await run_to_completion(work)
 
     async def acquire(self) -> None:
-        """Take nothing yet: what is needed shows with the first statement."""
+        """Take no connection yet: the first statement determines its kind."""
 
     async def fetch_each(self, queries: Sequence[ClauseElement]) -> list[list[Row]]:
         """Return all rows of each of several queries."""
         return [await self.fetch_all(query) for query in queries]
 
     def iterate(self, query: ClauseElement) -> AsyncGenerator[Row, None]:
-        """Refuse: a cursor held open across awaits keeps what is old from being cleared away."""
+        """Refuse: a cursor that is open across awaits prevents the cleanup of old data."""
         raise TypeError("Fetch a page of rows instead of holding a cursor open.")
 
     def transaction(self) -> "RowTransaction":
-        """Return a transaction on what this task holds."""
+        """Return a transaction on this connection."""
         return RowTransaction(self)
 
 
@@ -97,7 +97,7 @@ class RowTransaction(TransactionBackend):
         self._savepoint = ""
 
     async def start(self, is_root: bool, extra_options: dict[Any, Any]) -> None:
-        """Begin; `readonly=True` takes a steady view on a reader."""
+        """Begin; `readonly=True` opens a consistent view on a reader."""
         if is_root:
             await self._connection.begin(readonly=bool(extra_options.get("readonly")))
             return
@@ -109,17 +109,17 @@ class RowTransaction(TransactionBackend):
         await self._connection.run(f"RELEASE {self._savepoint}" if self._savepoint else "COMMIT")
 
     async def rollback(self) -> None:
-        """Roll back to where it began; a full disk may have done so already."""
+        """Roll back to the start; a full disk may have done so already."""
         name = self._savepoint
         undoing = (f"ROLLBACK TO {name}", f"RELEASE {name}") if name else ("ROLLBACK",)
         await self._connection.undo(*undoing)
 
 
 class SafeTransaction(Transaction):
-    """A transaction that a cancelled task always gives back whole."""
+    """A transaction that always returns its connection, even if its task is cancelled."""
 
     async def start(self) -> "SafeTransaction":
-        """Begin; a cancelled or failed begin leaves nothing taken."""
+        """Begin; a cancelled or failed begin holds no connection."""
         connection: Connection = self._connection
         raw: Any = connection._connection
         transaction = raw.transaction()
@@ -136,11 +136,11 @@ class SafeTransaction(Transaction):
         return self
 
     async def commit(self) -> None:
-        """Commit to the end even when cancelled meanwhile."""
+        """Commit completely, even if cancelled meanwhile."""
         await self._end(self._begun.commit)
 
     async def rollback(self) -> None:
-        """Roll back to the end even when cancelled meanwhile."""
+        """Roll back completely, even if cancelled meanwhile."""
         await self._end(self._begun.rollback)
 
     @property
@@ -162,7 +162,7 @@ class SafeTransaction(Transaction):
 
 
 async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
-    """Finish `work` even if we are cancelled meanwhile; the cancellation follows after it."""
+    """Finish `work` even if this task is cancelled meanwhile; the cancellation follows."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -180,9 +180,8 @@ async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
 class Database(EncodeDatabase):
     """One database; `announce` is called after each commit that changed something.
 
-    `fence`, where it is set, is asked at the beginning of each `writing` whether
-    this process may still write; it raises when it may not. `telling` says which
-    events people are told of; None tells nobody anything.
+    `fence`, if set, is called at the beginning of each `writing` and raises if this process may no
+    longer write. `telling` is the policy for notifications of events; None sends none.
     """
 
     SUPPORTED_BACKENDS = {  # noqa: RUF012 - so it is declared there
@@ -215,7 +214,7 @@ class Database(EncodeDatabase):
         self.taking_in: asyncio.Task[int] | None = None
 
     async def disconnect(self) -> None:
-        """Close every connection; what still works by itself is ended."""
+        """Close every connection, after cancelling background indexing."""
         if self.taking_in is not None:
             self.taking_in.cancel()
             await asyncio.wait({self.taking_in})
@@ -223,12 +222,12 @@ class Database(EncodeDatabase):
 
     @property
     def problem(self) -> str:
-        """Say why nothing may be written now; empty when nothing is wrong with the file."""
+        """The reason why writes are stopped; empty if the file has no problem."""
         return self.watch.problem if self.watch else ""
 
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[None]:
-        """Look after the file for as long as this is open."""
+        """Watch the file while this context is open."""
         if self.watch is None:
             yield
             return
@@ -240,7 +239,7 @@ class Database(EncodeDatabase):
         return SafeTransaction(self.connection, force_rollback=force_rollback, **options)
 
     def _run_at_once(self, query: Any) -> StatementResult | None:
-        """Run what waits for nothing without the locks of `databases`; None where it may wait."""
+        """Run a statement that cannot wait, without the locks of `databases`; else return None."""
         held = None if self._global_connection else self._connection
         return held and held._connection.run_at_once(query)  # type: ignore
 
@@ -259,7 +258,7 @@ class Database(EncodeDatabase):
         return value_of(await self.fetch_all(query, values), column)
 
     async def execute(self, query: Any, values: Any = None) -> Any:
-        """Run a statement; returns how many rows it touched."""
+        """Run a statement; return the number of affected rows."""
         found = self._run_at_once(query)
         return await super().execute(query, values) if found is None else found[1]
 
@@ -276,12 +275,12 @@ class Database(EncodeDatabase):
             return found
 
     async def fetch_together(self, *fetches: "Fetch[Any]") -> list[Any]:
-        """Run the queries of all, and return what each makes of its rows."""
+        """Run the queries of several fetches, and return the result of each."""
         rows = iter(await self.fetch_each([query for each in fetches for query in each.queries]))
         return [each.read([next(rows) for _ in each.queries]) for each in fetches]
 
     async def fetch(self, fetch: "Fetch[T]") -> T:
-        """Run the queries of one fetch, and return what it makes of its rows."""
+        """Run the queries of one fetch, and return its result."""
         return fetch.read([await self.fetch_all(query) for query in fetch.queries])
 
     async def __aenter__(self) -> "Database":
@@ -296,12 +295,12 @@ class Database(EncodeDatabase):
 
 @asynccontextmanager
 async def writing(db: Database) -> AsyncIterator[None]:
-    """Write in one transaction; within another one it is part of that.
+    """Write in one transaction; within another transaction, join it.
 
-    The right to write is taken first, so that we wait for another process: what is
-    read here stays true until the commit. (On SQLite a transaction that reads and
-    then writes would fail at once with "database is locked".)
-    Start no child tasks within it: they would wait for the one writer that it holds.
+    The write lock is taken first, which may wait for another process: data that is read here stays
+    valid until the commit. (On SQLite a transaction that reads and then writes would fail at once
+    with "database is locked".) Start no child tasks within it: they would wait for the writer that
+    it holds.
     """
     if db.in_transaction:
         yield
@@ -322,14 +321,14 @@ async def writing(db: Database) -> AsyncIterator[None]:
 
 
 class _Discarded(Exception):
-    """The end of a trial: what it wrote is rolled back."""
+    """The end of a trial, which rolls back its writes."""
 
 
 @asynccontextmanager
 async def trying(db: Database) -> AsyncIterator[None]:
-    """Write in one transaction that is always rolled back: nobody sees what is written in it.
+    """Write in one transaction that is always rolled back: no other reader sees the writes.
 
-    It is for previews, which read what a change would bring about. Not within another one.
+    For previews, which read the effects of a change. Not within another transaction.
     """
     assert not db.in_transaction
     changed = db.changed
@@ -343,7 +342,7 @@ async def trying(db: Database) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def reading(db: Database) -> AsyncIterator[None]:
-    """Read several things as of one moment; within a transaction it is part of that."""
+    """Read several things as of one moment; within another transaction, join it."""
     if db.in_transaction:
         yield
         return
@@ -357,7 +356,7 @@ def home_of(db: Database) -> str:
 
 
 def sqlite_url(path: Path) -> str:
-    """Return the address of a SQLite file, whatever its name holds."""
+    """Return the URL of a SQLite file, with its path quoted."""
     return f"sqlite:///{quote(str(path.absolute()))}"
 
 
@@ -367,12 +366,12 @@ def file_of(url: str) -> Path:
 
 
 def is_postgres(url: str) -> bool:
-    """Whether an address is one of a PostgreSQL database, and not of a SQLite file."""
+    """Whether an address is of a PostgreSQL database, not of a SQLite file."""
     return DatabaseURL(url).dialect in POSTGRES
 
 
 def display_address(url: str) -> str:
-    """Return what a person may read of an address: which database, and where."""
+    """Return the parts of an address that people may read: the database and its host."""
     if not is_postgres(url):
         return str(file_of(url))
     address = DatabaseURL(url)
@@ -381,7 +380,7 @@ def display_address(url: str) -> str:
 
 
 def password_of(url: str) -> str | None:
-    """Return the password in an address; None when it has none."""
+    """Return the password in an address, or None."""
     if not is_postgres(url):
         return None
     address = DatabaseURL(url)
@@ -394,24 +393,23 @@ _SEQUENCES: Final = sa.table("sqlite_sequence", sa.column("name"), sa.column("se
 
 
 class HighWater:
-    """The highest number that a session of a home had.
+    """The highest session ID of a home.
 
-    It is in a file beside the session files: a database that is restored or lost does
-    not set it back.
+    It is stored in a file beside the session files: a restored or lost database does not reset it.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> int:
-        """Return the highest number so far; 0 where there was none."""
+        """Return the highest ID so far, or 0."""
         try:
             return int(self._path.read_text() or 0)
         except (FileNotFoundError, ValueError):
             return 0
 
     def note(self, number: int) -> None:
-        """Keep a number, unless a higher one is kept already. Raises OperationalError."""
+        """Store an ID, unless a higher ID is stored. Raises OperationalError."""
         try:
             with self._locked() as file:
                 if number > int(os.pread(file, _DIGITS, 0).strip() or 0):
@@ -430,10 +428,9 @@ class HighWater:
 
 
 async def insert(db: Database, values: dict[str, Any]) -> Any:
-    """Insert a session under a number that none had before, and return its row.
+    """Insert a session with an ID that was never used before, and return its row.
 
-    Call it within `writing`. The number is noted before the commit: one that is undone
-    is skipped.
+    Call it within `writing`. The ID is stored before the commit: a rollback skips the ID.
     """
     await follow(db, db.high_water.read() if db.high_water else 0)
     row = await db.fetch_one(sa.insert(tables.sessions).values(**values).returning(tables.sessions))
@@ -444,10 +441,10 @@ async def insert(db: Database, values: dict[str, Any]) -> Any:
 
 
 async def follow(db: Database, mark: int) -> None:
-    """Let the next session have a number above `mark`.
+    """Make the ID of the next session higher than `mark`.
 
-    On PostgreSQL it is also the one after the last that is there: after a crash its
-    sequence continues up to 32 numbers further.
+    On PostgreSQL it also becomes the ID after the last stored session: after a crash the sequence
+    would continue up to 32 numbers further.
     """
     if db.notifies:
         highest = sa.select(
@@ -470,20 +467,20 @@ async def _follow_in_sqlite(db: Database, mark: int) -> None:
 
 
 async def revision_of(db: Database) -> str | None:
-    """Return the revision that a database is at."""
+    """Return the schema revision of a database."""
     found: str | None = await db.fetch_val("SELECT version_num FROM alembic_version")
     return found
 
 
 class Publish(Protocol[V]):
-    """Records a change of a value of one entity, and returns the value."""
+    """A function that records a change of a value of one entity, and returns the value."""
 
     async def __call__(self, db: Database, each: V, op: "ChangeOp", *, now: datetime) -> V:
-        """Record the change; call it within `writing`, beside the change itself."""
+        """Record the change; call it within `writing`, together with the change itself."""
 
 
 def publisher(entity: str, as_json: Callable[[V], dict[str, Any]]) -> Publish[V]:
-    """Return what records the changes of an entity, each with the value as it is now."""
+    """Return a function that records changes of an entity, each with its current value."""
 
     async def publish(db: Database, each: Any, op: "ChangeOp", *, now: datetime) -> Any:
         from lamplighter.repository.store import changes  # a reading command appends none

@@ -1,4 +1,4 @@
-"""What the two databases say in different words: for statements over many rows."""
+"""Differences between the two databases in SQL, for statements over many rows."""
 
 import json
 from collections.abc import Callable
@@ -30,26 +30,26 @@ def optional(kind: Any, *names: str) -> list[sa.Column[Any]]:
 
 
 class Stored(TypeDecorator[T]):
-    """A value as a column holds it; a kind that differs from it in Python has a `read`."""
+    """A value in its stored form; a type that has another form in Python overrides `read`."""
 
     def result_processor(self, dialect: Any, coltype: Any) -> Callable[[Any], Any]:
-        """Return `read` itself: SQLAlchemy's own would call it by two more functions."""
+        """Return `read` itself: SQLAlchemy's own processor adds two function calls."""
         return self.read
 
     @staticmethod
     def read(value: Any) -> Any:
-        """Read a value back: what the column holds."""
+        """Convert a stored value to its Python form."""
         return value
 
 
 class UTCDateTime(Stored[datetime]):
-    """An aware UTC moment, kept as `YYYY-MM-DDTHH:MM:SS.ffffffZ`: text that sorts as time."""
+    """An aware UTC moment, stored as `YYYY-MM-DDTHH:MM:SS.ffffffZ`: text that sorts by time."""
 
     impl = sa.Text
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Any) -> str | None:
-        """Write a moment; one without a time zone is a mistake of ours."""
+        """Write a moment; a moment without a time zone is an error in our code."""
         return None if value is None else stamp(value)
 
     @staticmethod
@@ -73,7 +73,7 @@ class LenientMoment(UTCDateTime):
 
 
 class PostgresType(UserDefinedType[Any]):
-    """A type that only PostgreSQL has, by its name: its whole dialect takes long to load."""
+    """A type that only PostgreSQL has, by name, because its dialect takes long to import."""
 
     cache_ok = True
 
@@ -81,7 +81,7 @@ class PostgresType(UserDefinedType[Any]):
         self.name = name
 
     def get_col_spec(self, **_: Any) -> str:
-        """Return the type as SQL has it."""
+        """Return the name of the type in SQL."""
         return self.name
 
 
@@ -93,7 +93,7 @@ class Stamp(TypeDecorator[str]):
 
 
 class Json(Stored[Any]):
-    """A value kept as JSON text."""
+    """A value stored as JSON text."""
 
     impl = sa.Text
     cache_ok = True
@@ -126,7 +126,7 @@ class LenientJson(Json):
 
 
 class Flag(Stored[bool]):
-    """Yes or no, kept as 1 or 0 and compared as a number on both databases."""
+    """A boolean, stored as 1 or 0 and compared as a number on both databases."""
 
     impl = NUMBER
     cache_ok = True
@@ -142,9 +142,9 @@ class Flag(Stored[bool]):
 
 
 def distinct_values(column: sa.Column[str]) -> sa.Select[Any]:
-    """Return the different values of a column that begins an index, in order, as `value`.
+    """Return the distinct values of a column that begins an index, in order, as `value`.
 
-    One look into the index finds each, however many rows have it.
+    Each takes one lookup in the index, however many rows have the value.
     """
     found = sa.select(sa.func.min(column).label("value")).cte("found", recursive=True)
     following = sa.select(sa.func.min(column)).where(column > found.c.value).scalar_subquery()
@@ -153,14 +153,14 @@ def distinct_values(column: sa.Column[str]) -> sa.Select[Any]:
 
 
 def stamp(at: datetime) -> str:
-    """Write a moment in the one text form we use everywhere."""
+    """Format a moment in the one text form that is used everywhere."""
     if at.tzinfo is None:
         raise ValueError("a moment without a time zone")
     return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def moment(text: str) -> datetime:
-    """Read the stored text form; the fraction and the zone are optional."""
+    """Parse the stored text form; the fraction and the zone are optional."""
     read = datetime.fromisoformat(text)
     if read.tzinfo is UTC:
         return read
@@ -171,7 +171,7 @@ DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS = 86_400, 3_600, 60
 
 
 class InIdList(FunctionElement[Any]):
-    """Whether a number is in a JSON list: one parameter, however many numbers there are."""
+    """Whether an ID is in a JSON list: one parameter for any number of IDs."""
 
     type = NUMBER  # of a Boolean SQLAlchemy would ask `= 1`, which no index answers
     inherit_cache = True
@@ -185,9 +185,9 @@ class InTextList(FunctionElement[Any]):
 
 
 class AmongIds(FunctionElement[Any]):
-    """The same beside another condition that an index answers.
+    """The same as `InIdList`, for use beside another condition that an index answers.
 
-    If PostgreSQL takes that index, it would read an array again for each row.
+    With that index, PostgreSQL would read an array again for each row.
     """
 
     type = NUMBER
@@ -202,28 +202,28 @@ class JsonObject(FunctionElement[str]):
 
 
 class JsonFlag(FunctionElement[Any]):
-    """A flag as JSON writes it."""
+    """A flag in its JSON form."""
 
     type = sa.Boolean()
     inherit_cache = True
 
 
 class IsBlob(FunctionElement[bool]):
-    """Return whether a text column holds bytes: SQLite accepts them, but not as JSON."""
+    """Whether a text column holds bytes, which SQLite accepts, but not in JSON."""
 
     type = sa.Boolean()
     inherit_cache = True
 
 
 class Seconds(FunctionElement[int]):
-    """The whole seconds since 1970 of a moment in our text form; NULL when there is no such day."""
+    """The whole seconds since 1970 of a moment in the stored text form; NULL for an invalid day."""
 
     type = NUMBER
     inherit_cache = True
 
 
 class OnSqlite(FunctionElement[Any]):
-    """A condition on SQLite, and another one on PostgreSQL; as a number, it is not compared."""
+    """A condition on SQLite, another on PostgreSQL; typed as a number to avoid a comparison."""
 
     name = "on_sqlite"
     inherit_cache = True
@@ -234,11 +234,12 @@ class OnSqlite(FunctionElement[Any]):
 
 
 def text_contains(column: Any, text: str, *, often: bool = False) -> OnSqlite:
-    """Ask whether a text contains another one, in whatever case; `often` says that most do.
+    """Return the condition that a text contains another, ignoring case; `often` if most do.
 
-    LIKE of SQLite ignores the case of ASCII letters by itself; `icontains` would copy each text.
-    On PostgreSQL ILIKE folds the case of its pattern for each text, and takes a third longer; a
-    copy in lower case is needed only where letters are looked for, and not as they are written.
+    LIKE of SQLite ignores the case of ASCII letters by itself; `icontains` would copy each text. On
+    PostgreSQL ILIKE folds the case of its pattern for each text, and takes a third longer; a copy
+    in lower case is needed only for a pattern with letters, if the text does not contain it as
+    written.
     """
     pattern = text
     for each in "/%_":
@@ -253,21 +254,21 @@ def text_contains(column: Any, text: str, *, often: bool = False) -> OnSqlite:
 
 
 class IdList(FunctionElement[Any]):
-    """The numbers of many rows as one value, which `EachId` reads."""
+    """The IDs of many rows as one value, which `EachId` reads."""
 
     type = sa.types.NULLTYPE
     inherit_cache = True
 
 
 class EachId(FunctionElement[Any]):
-    """The numbers of an `IdList`, each as a row."""
+    """The IDs of an `IdList`, each as a row."""
 
     type = NUMBER
     inherit_cache = True
 
 
 class JsonValue(FunctionElement[Any]):
-    """One value of a JSON object, of the type that is given; a flag as 1 or 0."""
+    """One value of a JSON object, of type `kind`; a flag as 1 or 0."""
 
     inherit_cache = False
 
@@ -287,7 +288,7 @@ def _in_id_list(element: InIdList | InTextList | AmongIds, compiler: Any, **how:
 
 @compiles(InIdList, "postgresql")
 def _in_id_array(element: InIdList, compiler: Any, **how: Any) -> str:
-    """Of an array it takes the index even where it knows nothing of the table yet."""
+    """With an array, PostgreSQL uses the index even without statistics of the table."""
     column, given = element.clauses
     return _compile_operand(compiler, column == sa.any_(_id_array(given)), how)
 
@@ -388,7 +389,7 @@ def _seconds(element: Seconds, compiler: Any, **how: Any) -> str:
 
 @compiles(Seconds, "postgresql")
 def _seconds_counted(element: Seconds, compiler: Any, **how: Any) -> str:
-    """Count them without reading a date that may not be one: reading it would be an error."""
+    """Compute the seconds without parsing a date, because an invalid date would be an error."""
     (moment,) = element.clauses
 
     def part(at: int, size: int) -> Any:

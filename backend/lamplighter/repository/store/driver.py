@@ -1,8 +1,8 @@
-"""Which SQLite library we use; everything else imports `sqlite3` from here.
+"""The SQLite library in use; all other modules import `sqlite3` from here.
 
-The SQLite of many systems has a bug that can damage a WAL file used by several
-processes (fixed in 3.51.3). `pysqlite3` bundles a fixed one where it has a
-wheel. Its exceptions are not those of the standard library, hence one place.
+The SQLite of many systems has a bug that can damage a WAL file used by several processes (fixed in
+3.51.3). `pysqlite3` bundles a fixed version on machines that have a wheel. Its exceptions are not
+those of the standard library, which requires one common module.
 """
 
 import logging
@@ -35,14 +35,14 @@ DatabaseError = sqlite3.DatabaseError
 Connection = sqlite3.Connection
 Row = sqlite3.Row
 STARTING: Final = "57P03"
-"""What a PostgreSQL server answers while it starts or stops."""
+"""The error code of a PostgreSQL server that is starting or stopping."""
 IN_MEMORY: Final = ":memory:"
 DAMAGE: Final = (11, 26)
 """SQLITE_CORRUPT and SQLITE_NOTADB."""
 
 
 class UnsoundDatabase(OperationalError):
-    """The database file is damaged, or it is no longer the one that was opened."""
+    """The database file is damaged, or no longer the file that was opened."""
 
 
 def version() -> tuple[int, ...]:
@@ -63,8 +63,8 @@ def connect(
 ) -> sqlite3.Connection:
     """Open a connection without implicit transactions and with our PRAGMAs.
 
-    Only with `create` a file that is not there is made: an empty one where a full one was
-    would hide that it is gone.
+    A missing file is created only with `create`: a new empty file would hide that the database is
+    gone.
     """
     mode = "rwc" if create else "rw"
     connection = sqlite3.connect(
@@ -87,33 +87,33 @@ def connect(
 
 
 def disable_busy_wait(connection: sqlite3.Connection) -> None:
-    """Let a connection answer at once that the database is busy: its user asks again itself."""
+    """Make a connection report a busy database at once, because the caller retries itself."""
     connection.execute("PRAGMA busy_timeout=0")
 
 
 def is_busy(error: BaseException) -> bool:
-    """Whether another process writes just now."""
+    """Whether a statement failed because another process is writing."""
     return "database is locked" in str(error)
 
 
 def disk_is_full(error: BaseException) -> bool:
-    """Whether a statement failed because there is no space left; its transaction is undone."""
+    """Whether a statement failed because the disk is full; its transaction is rolled back."""
     return "is full" in str(error)
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether a statement failed because the file is malformed, or is no database."""
+    """Whether a statement failed because the file is malformed or not a database."""
     code = getattr(error, "sqlite_errorcode", None)
     return isinstance(code, int) and code & 0xFF in DAMAGE
 
 
 def is_temporary(error: BaseException) -> bool:
-    """Whether a database cannot be used for a reason that ends by itself, or by making space."""
+    """Whether a database is unusable for a reason that ends by itself, or by freeing space."""
     cause = error.__cause__
     starting = isinstance(cause, OSError) or getattr(cause, "sqlstate", "") == STARTING
     return starting or disk_is_full(error) or "is locked" in str(error)
 
 
 def severity(error: BaseException) -> int:
-    """Return the level to log a failed statement at; an unsound file was reported once already."""
+    """Return the level to log a failed statement at; an unsound file is reported elsewhere."""
     return logging.DEBUG if isinstance(error, UnsoundDatabase) else logging.WARNING

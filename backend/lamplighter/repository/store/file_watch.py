@@ -1,9 +1,9 @@
-"""The file of a SQLite database while it is open: whether it is still there, the same, and sound.
+"""A watch on the file of an open SQLite database: it must exist, be the same, and be sound.
 
-SQLite itself notices none of it: a process keeps writing to a file that was deleted or
-replaced, and reads its cache of one that was damaged. So the files are compared with those
-that were opened before each commit and every second, and their pages are checked from time
-to time. What was opened and has no name any more is copied to a file that has one.
+SQLite itself notices none of this: a process keeps writing to a file that was deleted or replaced,
+and reads its cache of a damaged file. Therefore the files are compared with the opened files before
+each commit and every second, and their pages are checked from time to time. An open file that has
+lost its name is copied to a new file.
 """
 
 import asyncio
@@ -23,22 +23,22 @@ logger = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 1.0
 CHECK_SECONDS: Final = 3.0
-"""The shortest time from one check of the pages to the next."""
+"""The shortest interval between two checks of the pages."""
 ROUTINE_CHECK_SECONDS: Final = 600.0
-"""The longest one, for a disk that changes bytes and no time of the file."""
+"""The longest interval, for a disk that changes bytes but not the time of the file."""
 SHARE: Final = 50
-"""A check takes at most one part in so many of the time."""
+"""A check takes at most one part in this many of the time."""
 URGENT_SHARE: Final = 5
-"""The same for a check with a reason: a foreign change, or a statement that met damage."""
+"""The same for an urgent check: after a foreign change, or a statement that found damage."""
 CHECKPOINT_SECONDS: Final = 0.3
-"""How long the pages of a checkpoint are in the file before the log says so, on a fast disk."""
+"""How long a checkpoint's pages are in the file before the log shows it, on a fast disk."""
 LONGEST_CHECKPOINT_SECONDS: Final = 10.0
-"""The same on a slow one: each change that only seemed to be foreign doubles the patience."""
+"""The same on a slow disk: each change that only seemed to be foreign doubles the patience."""
 LOG_HEADER: Final = 32
 FRAME_HEADER: Final = 24
 LOG_STATE: Final = "PRAGMA wal_checkpoint(NOOP)"
 LOG_STATE_SINCE: Final = (3, 51)
-"""Older versions of SQLite would write a checkpoint instead of stating how far the last one was."""
+"""Older versions of SQLite would run a checkpoint instead of reporting the last one's progress."""
 BUSY_SECONDS: Final = 2.0
 SPARE_BYTES: Final = 64 * 2**20
 PARTS: Final = ("", "-wal", "-shm")
@@ -48,7 +48,7 @@ Identity = tuple[int, int]
 
 
 class FileWatch:
-    """Compares a database file with the one that was opened; `problem` says what is wrong."""
+    """Compares a database file with the opened file; `problem` describes what is wrong."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -66,9 +66,9 @@ class FileWatch:
         self._foreign, self._patience = False, CHECKPOINT_SECONDS
 
     def open(self) -> None:
-        """Note which file is opened now, and hold it open.
+        """Record which file is opened, and hold it open.
 
-        The log and its index are noted once they are held too: until then another process that
+        The log and its index are recorded once they are held too: until then, another process that
         closes the last connection removes them.
         """
         self._files[0] = self._identities()[0]
@@ -80,12 +80,12 @@ class FileWatch:
         self._checked = time.monotonic()
 
     def opened(self) -> None:
-        """Make sure that every connection since `open` is to the same file."""
+        """Verify that every connection since `open` is to the same file."""
         if self._identities()[0] != self._files[0]:
             raise driver.UnsoundDatabase(f"{self.path} was replaced while Lamplighter opened it")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Release the file."""
         _interrupt(self._checking)
         _interrupt(self._held)
         if self._held is not None:
@@ -93,7 +93,7 @@ class FileWatch:
             self._held = None
 
     def guard(self) -> None:
-        """Make sure that what is committed now is kept; raises Unsound."""
+        """Verify that a commit now will be durable; raises UnsoundDatabase."""
         if self._held is None:
             return
         found = self._moved()
@@ -103,17 +103,17 @@ class FileWatch:
             )
 
     def doubt(self) -> None:
-        """Have the pages checked at once: a statement found them malformed.
+        """Request a check of the pages at once: a statement found them malformed.
 
-        Where that check finds the rows intact, as with a damaged search index, there is no
-        further one at once until the file changes.
+        If that check finds the rows intact, as with a damaged search index, no further check runs
+        at once until the file changes.
         """
         self._doubted = True
         self._met = self._met or not (self._cleared or self._damage)
 
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[None]:
-        """Look every second, for as long as this is open."""
+        """Check the file every second while this context is open."""
         task = asyncio.create_task(self._follow())
         try:
             yield
@@ -133,7 +133,7 @@ class FileWatch:
                 logger.exception("Could not check the database file; retrying.")
 
     def _quiet(self) -> bool:
-        """Whether nothing changed since the last look, and nothing is due: a thread costs more."""
+        """Whether nothing changed since the last check, and nothing is due: a thread costs more."""
         if self.problem or self._doubted or self._overdue() or self._identities() != self._files:
             return False
         found = self.path.stat()
@@ -141,7 +141,7 @@ class FileWatch:
         return unchanged and (self._log is None or self._log.written == self._written())
 
     def look(self) -> None:
-        """Compare the files, and check the pages when it is time."""
+        """Compare the files, and check the pages if a check is due."""
         problem = self._moved()
         if problem:
             if not self._rescued:
@@ -163,7 +163,7 @@ class FileWatch:
         return [_identity(path) for path in self._paths]
 
     def _moved(self) -> str:
-        """Say what became of the files since they were opened; the log is made a little later."""
+        """Describe a deletion or replacement of the files; the log is created a little later."""
         for at, (part, now) in enumerate(zip(PARTS, self._identities(), strict=True)):
             if self._files[at] is None:
                 self._files[at] = now
@@ -173,7 +173,7 @@ class FileWatch:
         return ""
 
     def _due(self) -> bool:
-        """Whether to check the pages: when the file changed, and now and then without that."""
+        """Whether to check the pages: if the file changed, and occasionally without a change."""
         before, size = self._log, self._size
         changed = self._note_changes()
         self._doubted = self._doubted or changed or self._overdue()
@@ -186,14 +186,14 @@ class FileWatch:
         return self._doubted and time.monotonic() >= earliest
 
     def _note_changes(self) -> bool:
-        """Note how the files are now; returns whether the time of the database file changed."""
+        """Record the state of the files; return whether the time of the database file changed."""
         self._log = self._log_state()  # first: a checkpoint between the two then seems too new
         before, found = self._changed, self.path.stat()
         self._changed, self._size = found.st_mtime_ns, found.st_size
         return before != self._changed
 
     def _is_foreign(self, before: "LogState | None") -> bool:
-        """Whether the file changed without a checkpoint: nothing else of SQLite writes to it."""
+        """Whether the file changed without a checkpoint, which alone writes to it in SQLite."""
         until = time.monotonic() + self._patience
         while before and self._log and not self._log.is_copied_since(before):
             if time.monotonic() >= until:
@@ -203,7 +203,7 @@ class FileWatch:
         return False
 
     def _log_state(self) -> "LogState | None":
-        """Return how much of the log is copied to the file, if this SQLite can state it."""
+        """Return how much of the log is copied to the file, if this SQLite can report it."""
         if self._held is None or driver.version() < LOG_STATE_SINCE:
             return None
         written, begun = self._written(), self._begun()
@@ -215,7 +215,7 @@ class FileWatch:
         return LogState(frames, copied, written, begun, after[1] if after else 0)
 
     def _begun(self) -> bytes:
-        """Return the header of the log: another one once it began again, after a checkpoint."""
+        """Return the header of the log, which changes when the log restarts after a checkpoint."""
         try:  # no lock of SQLite is on this file: to close it here releases none
             with open(self._paths[1], "rb", buffering=0) as log:
                 return log.read(LOG_HEADER)
@@ -273,13 +273,13 @@ class FileWatch:
         return f"The database file {self.path} is damaged ({damage})."
 
     def _touch(self) -> None:
-        """Have the other processes check the file too: to them this is a foreign change."""
+        """Make the other processes check the file too: this looks like a foreign change to them."""
         with suppress(OSError):
             os.utime(self.path)
             self._changed = self.path.stat().st_mtime_ns
 
     def _rescue(self) -> str:
-        """Copy what is still open to a file of its own; say where it is, or why it is not."""
+        """Copy the open database to a new file; describe where it is, or why copying failed."""
         identity = self._files[0]
         target = self.path.with_name(f"{RESCUED}{self.path.stem}-{identity and identity[1]}.db")
         part = target.with_suffix(f".{os.getpid()}.part")
@@ -316,9 +316,9 @@ class FileWatch:
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """The log at one moment: its frames, those that are copied to the file, its time and size.
+    """The log at one moment: its frames, the frames copied to the file, its time and size.
 
-    `begun` is its header, `size` that of its file right after its frames were counted.
+    `begun` is its header, `size` the size of its file right after the frames were counted.
     """
 
     frames: int
@@ -328,14 +328,14 @@ class LogState:
     size: int
 
     def is_copied_since(self, before: "LogState") -> bool:
-        """Whether a checkpoint wrote to the file meanwhile. A log that began again may hide one."""
+        """Whether a checkpoint wrote to the file since `before`. A restarted log may hide this."""
         began_again = self.frames < before.frames or self.begun != before.begun
         if self.copied != before.copied or began_again:
             return True
         return self.frames == before.frames and self.written != before.written
 
     def is_shorter_than(self, page_size: int) -> bool:
-        """Whether the file of the log has no room for its frames."""
+        """Whether the file of the log is too short for its frames."""
         needed = LOG_HEADER + self.frames * (FRAME_HEADER + page_size)
         return self.frames > self.copied and self.size < needed
 
@@ -347,14 +347,14 @@ REPAIR: Final = (
 
 
 def _interrupt(connection: driver.Connection | None) -> None:
-    """End what a connection reads; the thread that reads may just have closed it."""
+    """Interrupt the reads of a connection; the reading thread may just have closed it."""
     if connection is not None:
         with suppress(driver.Error, ValueError):
             connection.interrupt()
 
 
 def rescued(path: Path) -> list[Path]:
-    """Return the copies that were rescued of a database file, the newest first."""
+    """Return the rescued copies of a database file, the newest first."""
     found = path.parent.glob(f"{RESCUED}{path.stem}-*.db")
     return sorted(found, key=lambda each: each.stat().st_mtime, reverse=True)
 

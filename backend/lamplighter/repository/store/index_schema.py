@@ -1,7 +1,7 @@
-"""What keeps the index of the search in step, in the words of each database.
+"""Triggers that keep the search index in sync, in the SQL of each database.
 
-Triggers note each row that was written, by whatever statement, as `unindexed`; what is
-removed leaves the index with its row.
+They mark each written row as `unindexed`, whatever the statement; a removed row leaves the index at
+once.
 """
 
 from typing import Final
@@ -54,7 +54,7 @@ def _differs(columns: tuple[str, ...], unlike: str) -> str:
 
 
 def _note_triggers(unlike: str) -> tuple[tuple[str, str, str, str], ...]:
-    """Return the triggers that note what is written: name, when, on which condition, what."""
+    """Return the triggers that mark written rows: name, event, condition, statement."""
     of = ", ".join
     summarized = "NEW.summary <> ''"
     resummarized = f"(OLD.summary <> '' OR {summarized}) AND ({_differs(_SESSION, unlike)})"
@@ -153,13 +153,13 @@ METADATA_POSTGRES: Final = (
     f"CREATE OR REPLACE TRIGGER {METADATA} {_METADATA_CHANGED} FOR EACH ROW"
     " WHEN (OLD.metadata IS DISTINCT FROM NEW.metadata) EXECUTE FUNCTION memories_changed()"
 )
-"""Came with the column of metadata, at a later revision than the others."""
+"""Added with the metadata column, in a later revision than the other triggers."""
 
 TRIGGERS: Final = tuple(sorted((METADATA, *(name for name, *_ in _SQLITE))))
-"""The names of all of them: a table that is rebuilt loses its own, and a test misses them."""
+"""The names of all triggers: a rebuilt table loses its triggers, which a test detects."""
 
 ASCII: Final = "ascii tokenchars ''_''"
-"""Terms are made by us, with spaces between them: nothing is left to take apart or to fold."""
+"""Terms are prepared here, with spaces between them: nothing is left to split or to fold."""
 
 SQLITE: Final = (
     f"CREATE VIRTUAL TABLE {INDEX} USING fts5({_NAMES}, content='terms', content_rowid='id',"
@@ -203,5 +203,5 @@ RECOUNT: Final = (
 
 
 def is_of_index(damage: str) -> bool:
-    """Return whether a problem of a database check is one of the index."""
+    """Whether a problem that a database check reports is in the index."""
     return "fts5" in damage.lower() or INDEX in damage

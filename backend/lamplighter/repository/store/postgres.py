@@ -1,9 +1,8 @@
 """A pooled, cancellation-safe PostgreSQL backend for `databases`.
 
-It keeps the rules of the one for SQLite: one writer at a time, in this process
-and among all others, a few readers that cannot write, and errors by the same
-names. So a decision that reads and then writes is as safe here as there, and
-the numbers of changes are in the order of their commits.
+It follows the rules of the SQLite backend: one writer at a time, in this process and among all
+others, a few readers that cannot write, and errors of the same names. A decision that reads and
+then writes is as safe as on SQLite, and the numbers of changes are in the order of their commits.
 """
 
 import asyncio
@@ -42,9 +41,9 @@ END_STUCK_WRITER: Final = (
     " AND a.state = 'active' AND a.wait_event IN ('ClientRead', 'ClientWrite')"
     " AND a.query_start < clock_timestamp() - interval '10 s'"
 )
-"""Ends a writer that was stopped between two messages of one statement, or before it read a result.
+"""Ends a writer that stopped between two messages of one statement, or before it read a result.
 
-The server takes it for active, so that neither the limit for idle transactions nor the one for
+The server considers the writer active: neither the limit for idle transactions nor the limit for
 statements ends it.
 """
 BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -58,7 +57,7 @@ SETTINGS: Final = {
     "max_parallel_workers_per_gather": "0",
 }
 COMPILER: Final = Compiler(words.dialect())  # type: ignore[no-untyped-call]
-"""Compiles each statement once a process, however many databases it opens."""
+"""Compiles each statement once per process, for all databases that the process opens."""
 CONNECTION_ERRORS: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -66,15 +65,15 @@ CONNECTION_ERRORS: Final = (
     OSError,
 )
 DISCONNECT_ERRORS: Final = (asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
-"""Answers of a server after which it talks to us no more."""
+"""Errors after which the server closes the connection."""
 CANCELED_ERROR: Final = asyncpg.QueryCanceledError
-"""A statement ran out of its time: of those the one after which it talks on."""
+"""A statement timeout: the only error of those after which the connection stays open."""
 
 NUL, REPLACEMENT = "\0", "\ufffd"
 
 
 class PostgresPool:
-    """Connections of one kind. One that is in doubt is never given to anybody again."""
+    """Connections of one kind. A connection in doubt is never used again."""
 
     def __init__(self, dsn: str, size: int) -> None:
         self._dsn = dsn
@@ -84,7 +83,7 @@ class PostgresPool:
             self._free.put_nowait(None)
 
     async def take(self) -> asyncpg.Connection:
-        """Wait for a free connection; one that was lost meanwhile is replaced."""
+        """Wait for a free connection; a lost connection is replaced."""
         async with asyncio.timeout(ACQUIRE_SECONDS):
             held = await self._free.get()
         if held is not None and not held.is_closed():
@@ -105,10 +104,10 @@ class PostgresPool:
         return made
 
     def give_back(self, connection: asyncpg.Connection, *, doubtful: bool) -> None:
-        """Take a connection back without waiting.
+        """Return a connection without waiting.
 
-        One that nobody waits for any more, that failed, or that is within a transaction is cut
-        off: the server undoes what was not committed.
+        A connection that is abandoned, failed, or within a transaction is terminated: the server
+        rolls back what was not committed.
         """
         if doubtful or connection.is_closed() or connection.is_in_transaction():
             connection.terminate()
@@ -118,7 +117,7 @@ class PostgresPool:
             self._free.put_nowait(connection)
 
     def close(self) -> None:
-        """Cut every connection off, those in use too."""
+        """Terminate all connections, including those in use."""
         for held in self._all:
             held.terminate()
         self._all.clear()
@@ -134,7 +133,7 @@ class PostgresBackend(DatabaseBackend):
         self.readers = PostgresPool(dsn, READERS)
 
     async def connect(self) -> None:
-        """Open a connection of each kind, so that a wrong address fails at the start."""
+        """Open a connection of each kind: a wrong address must fail at the start."""
         try:
             for pool in (self.writers, self.readers):
                 async with translate_errors():
@@ -144,12 +143,12 @@ class PostgresBackend(DatabaseBackend):
             raise
 
     async def disconnect(self) -> None:
-        """Close every connection, those in use too."""
+        """Close every connection, including those in use."""
         self.readers.close()
         self.writers.close()
 
     async def ended_stuck_writer(self) -> bool:
-        """End the writer of another process that sends no more; say whether there was one."""
+        """End the stuck writer of another process; return whether there was one."""
         connection = PostgresConnection(self)
         try:
             async with connection._using() as raw:
@@ -158,12 +157,12 @@ class PostgresBackend(DatabaseBackend):
             await connection.release()
 
     def connection(self) -> "PostgresConnection":
-        """Return a task's connection; it takes a real one when it first needs it."""
+        """Return a task's connection, which takes a pooled connection at its first use."""
         return PostgresConnection(self)
 
 
 class PostgresConnection(RowConnection):
-    """What one task has taken of a PostgreSQL database."""
+    """The connection of one task to a PostgreSQL database."""
 
     def __init__(self, backend: PostgresBackend) -> None:
         self._backend = backend
@@ -172,13 +171,13 @@ class PostgresConnection(RowConnection):
         self._doubtful = False
 
     async def release(self) -> None:
-        """Give back what was taken. Never waits, so it cannot be cancelled half-way."""
+        """Return the connection to its pool. Never waits: a cancellation cannot interrupt it."""
         held, self._held = self._held, None
         if held is not None:
             self._pool.give_back(held, doubtful=self._doubtful)
 
     async def begin(self, *, readonly: bool) -> None:
-        """Begin; the writer waits here for the writers of other processes."""
+        """Begin; the writer waits for the writers of other processes."""
         self._pool = self._backend.readers if readonly else self._backend.writers
         try:
             await self.run(BEGIN_READ if readonly else BEGIN_WRITE)
@@ -198,7 +197,7 @@ class PostgresConnection(RowConnection):
 
     @asynccontextmanager
     async def _using(self) -> AsyncIterator[asyncpg.Connection]:
-        """Use what is held; whatever ends before its answer came leaves it in doubt."""
+        """Use the connection; any failure before an answer arrived leaves it in doubt."""
         async with translate_errors():
             if self._held is None:
                 self._held, self._doubtful = await self._pool.take(), False
@@ -221,14 +220,14 @@ class PostgresConnection(RowConnection):
         return rows_of(rows, columns)
 
     async def execute(self, query: ClauseElement) -> int:
-        """Run a statement; returns how many rows it touched."""
+        """Run a statement; return the number of affected rows."""
         sql, arguments, _ = self._backend.compile(query)
         async with self._using() as raw:
             status = await raw.execute(sql, *_without_nul(arguments))
         return count(status)
 
     async def execute_many(self, queries: list[ClauseElement]) -> None:
-        """Run statements of one shape in one go."""
+        """Run statements of one shape together."""
         compiled = [self._backend.compile(query)[:2] for query in queries]
         async with self._using() as raw:
             for sql in dict.fromkeys(sql for sql, _ in compiled):
@@ -237,7 +236,7 @@ class PostgresConnection(RowConnection):
                 )
 
     async def undo(self, *statements: str) -> None:
-        """Run what undoes a transaction; a connection in doubt is cut off instead."""
+        """Run the statements that undo a transaction; if the connection is in doubt, do nothing."""
         held = self._held
         if held is None or self._doubtful or held.is_closed() or not held.is_in_transaction():
             return
@@ -251,7 +250,7 @@ class PostgresConnection(RowConnection):
 
 
 def address(url: str) -> str:
-    """Return an address as the PostgreSQL library takes it."""
+    """Return an address in the form that the PostgreSQL library takes."""
     scheme, colon, rest = url.partition(":")
     return f"{scheme.partition('+')[0]}{colon}{rest}"
 
@@ -268,7 +267,7 @@ async def connect(url: str, **settings: str) -> asyncpg.Connection:
 
 
 def application_name() -> str:
-    """Return the name that all connections of this process have, and those of no other process."""
+    """Return the name that all connections of this process share, and no other process has."""
     return _application_name(os.getpid())
 
 
@@ -279,7 +278,7 @@ def _application_name(pid: int) -> str:
 
 @asynccontextmanager
 async def translate_errors() -> AsyncIterator[None]:
-    """Raise what the PostgreSQL library raises by the names that both databases share."""
+    """Raise the errors of the PostgreSQL library under the names that both databases share."""
     try:
         yield
     except asyncpg.IntegrityConstraintViolationError as error:
@@ -291,7 +290,7 @@ async def translate_errors() -> AsyncIterator[None]:
 
 
 def _without_nul(arguments: Sequence[Any]) -> list[Any]:
-    """Return values as PostgreSQL can hold them: it refuses text with a NUL."""
+    """Replace NUL in texts, because PostgreSQL refuses it."""
     return [
         value.replace(NUL, REPLACEMENT) if isinstance(value, str) and NUL in value else value
         for value in arguments

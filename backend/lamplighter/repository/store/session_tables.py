@@ -1,4 +1,4 @@
-"""The tables of models at work, of the graph and of scheduled checks, as SQL Core sees them."""
+"""The tables of model sessions, of the graph and of scheduled checks, as SQL Core sees them."""
 
 import sqlalchemy as sa
 
@@ -286,8 +286,8 @@ memory_periods = sa.Table(
     sa.Column("session_id", NUMBER),
     sa.Column("other_text", sa.Text),
 )
-"""What each memory was from when to when; triggers maintain them. `held_to` "~" is now.
+"""The periods of each memory with its values; triggers maintain them. `held_to` "~" is now.
 
-`entry_id` is the entry of the history that ended the period; 0 of the one that lasts. `other_text`
-is its title and text where they were not those of now.
+`entry_id` is the history entry that ended the period; 0 for the current period. `other_text` is the
+title and text of the memory if they differed from the current text.
 """

@@ -1,8 +1,8 @@
-"""Statements that are built once, for what runs many times a second, and pages of their rows.
+"""Statements that are built once, for frequent use, and pages of their rows.
 
-Building and compiling a Core statement costs more than running it. A
-`Statement` is built when its module is imported and compiled once a dialect;
-calling it with values gives what `databases` takes for a query.
+Building and compiling a Core statement costs more than running it. A `Statement` is built when its
+module is imported and compiled once per dialect; calling it with values returns a query for
+`databases`.
 
 A page continues after the last row, despite concurrent inserts and deletes.
 """
@@ -31,7 +31,7 @@ UNNAMED: Final[Columns] = (), ()
 
 @dataclass(slots=True)
 class CompiledStatement:
-    """A statement in the words of one database: its SQL, its arguments and its columns."""
+    """A statement compiled for one database: its SQL, its arguments and its columns."""
 
     sql: str
     columns: Columns | None
@@ -40,7 +40,7 @@ class CompiledStatement:
     _fixed: Mapping[str, Any]
 
     def arguments(self, values: Mapping[str, Any]) -> list[Any]:
-        """Return the values in the order of the statement."""
+        """Return the values in the order of the statement's parameters."""
         given = {**self._fixed, **values}
         processors = self._processors
         return [
@@ -51,10 +51,10 @@ class CompiledStatement:
 
 @dataclass(slots=True)
 class Statement:
-    """A statement whose values are given when it runs.
+    """A statement whose values are passed when it runs.
 
-    `long` says that it touches many rows: it is not to hold up what else is done meanwhile.
-    `tuples` leaves its rows as the driver gives them, where no column needs a conversion.
+    `long` means that it touches many rows, and must not block other work. `tuples` leaves its rows
+    as the driver returns them, for columns that need no conversion.
     """
 
     statement: ClauseElement
@@ -68,10 +68,10 @@ class Statement:
         return BoundStatement(self, values)
 
     values = __call__
-    """As a statement of SQLAlchemy takes values: `run_many` runs one for many of them."""
+    """The interface of an SQLAlchemy statement: `run_many` runs it for many rows of values."""
 
     def compiled(self, dialect: Any) -> CompiledStatement:
-        """Return it compiled; the first time that costs."""
+        """Return the compiled statement, compiling it at the first call."""
         found = self._compiled.get(dialect.name)
         if found is None:
             found = self._compiled[dialect.name] = self._compile(dialect)
@@ -92,7 +92,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class BoundStatement:
-    """A statement and the values of this one run."""
+    """A statement with the values of one run."""
 
     statement: Statement
     values: Mapping[str, Any]
@@ -100,14 +100,14 @@ class BoundStatement:
 
 @dataclass(frozen=True, slots=True)
 class Fetch(Generic[T]):
-    """Queries, and what their rows become: several run in one turn of a connection's thread."""
+    """Queries and the conversion of their rows; several run in one turn of a thread."""
 
     queries: Sequence[Any]
     read: Callable[[Sequence[Sequence[Any]]], T]
 
 
 def fetch_list(query: Any, read: Callable[[Any], T]) -> Fetch[list[T]]:
-    """Return what fetches the rows of one query, each as a value."""
+    """Build the fetch of the rows of one query, each converted to a value."""
     return Fetch([query], lambda found: [read(row) for row in found[0]])
 
 
@@ -120,9 +120,9 @@ def prepare_insert(
 
 
 def prepare_upsert(table: sa.Table) -> Statement:
-    """Prepare an insert of whole rows; one with the same primary key is replaced.
+    """Prepare an insert of whole rows; a row with the same primary key is replaced.
 
-    Both dialects of SQLAlchemy compile this insert: each has the clause that this one adds.
+    Both dialects of SQLAlchemy compile this insert, because each has its ON CONFLICT clause.
     """
     from sqlalchemy.dialects.postgresql import insert as insert_into  # takes long to load
 
@@ -133,7 +133,7 @@ def prepare_upsert(table: sa.Table) -> Statement:
 
 
 def one_of(column: sa.ColumnElement[Any], values: Iterable[Any]) -> sa.ColumnElement[bool]:
-    """Return whether a column has one of a few values, as a prepared statement can hold it.
+    """Return the condition that a column has any of a few values, for a prepared statement.
 
     SQLAlchemy expands an IN for each run. Both databases treat this the same as an IN.
     """
@@ -141,7 +141,7 @@ def one_of(column: sa.ColumnElement[Any], values: Iterable[Any]) -> sa.ColumnEle
 
 
 def columns_of(compiled: Any, dialect: Any) -> Columns | None:
-    """Return the names of a compiled statement's columns, and what turns each into a value."""
+    """Return the names of a compiled statement's columns, and the conversions of their values."""
     if not compiled._result_columns:
         return None
     names = tuple(column[0] for column in compiled._result_columns)
@@ -160,7 +160,7 @@ CompiledQuery = tuple[str, Sequence[Any], Columns | None]
 
 
 class Row(dict[str, Any]):
-    """One row, its values by the names of their columns."""
+    """One row, as a mapping of column names to values."""
 
     @property
     def _mapping(self) -> "Row":
@@ -168,18 +168,18 @@ class Row(dict[str, Any]):
 
 
 StatementResult = tuple[list[Row], int]
-"""The rows of a statement, and how many it touched."""
+"""The rows of a statement, and the number of affected rows."""
 
 
 class Compiler:
-    """Turns SQL Core into the SQL and the arguments of one database."""
+    """Compiles SQL Core to the SQL and the arguments of one database."""
 
     def __init__(self, dialect: Any) -> None:
         self.dialect = dialect
         self.cache: LRUCache[Any, Any] = LRUCache(STATEMENTS_CACHED)
 
     def __call__(self, query: ClauseElement | BoundStatement) -> CompiledQuery:
-        """Return a statement's SQL, its arguments and its columns (None: those it says itself)."""
+        """Return a statement's SQL, its arguments and its columns (None: those that it reports)."""
         if isinstance(query, BoundStatement):
             prepared = query.statement.compiled(self.dialect)
             return prepared.sql, prepared.arguments(query.values), prepared.columns
@@ -220,7 +220,7 @@ def value_of(rows: Sequence[Row], column: Any) -> Any:
 
 
 def rows_of(rows: Sequence[Sequence[Any]], columns: Columns) -> list[Any]:
-    """Return rows by the names of their columns, each value as its type reads it."""
+    """Return rows by the names of their columns, each value converted by its type."""
     names, processors = columns
     if columns is UNNAMED:
         return list(rows)
@@ -233,17 +233,17 @@ def rows_of(rows: Sequence[Sequence[Any]], columns: Columns) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One column of an order, and whether it runs downward."""
+    """One column of an order, and its direction."""
 
     column: sa.ColumnElement[Any]
     descending: bool = False
 
     def ordered(self) -> sa.ColumnElement[Any]:
-        """Return the column as ORDER BY takes it."""
+        """Return the column for ORDER BY."""
         return self.column.desc() if self.descending else self.column.asc()
 
     def accepts(self, value: Any) -> bool:
-        """Whether the column can hold such a value."""
+        """Whether the column can hold a value."""
         match self.column.type:
             case UTCDateTime():
                 return isinstance(value, datetime)
@@ -256,14 +256,14 @@ class Key:
         return isinstance(value, str)
 
     def beyond(self, value: Any) -> sa.ColumnElement[bool]:
-        """Return what is true of rows after `value`."""
+        """Return the condition for rows after `value`."""
         found: sa.ColumnElement[bool]
         found = self.column < value if self.descending else self.column > value
         return found
 
 
 def after(keys: Sequence[Key], values: Sequence[Any]) -> sa.ColumnElement[bool]:
-    """Return what is true of the rows behind the one with these values in this order.
+    """Return the condition for rows after the row with these values in this order.
 
     Raises Invalid for values of another order.
     """
@@ -282,7 +282,7 @@ def after(keys: Sequence[Key], values: Sequence[Any]) -> sa.ColumnElement[bool]:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some rows, and the position to go on from when there are more."""
+    """Some rows, and the position from which the next page continues, if there is a next page."""
 
     items: list[T]
     position: list[Any] | None = None
@@ -297,7 +297,7 @@ async def newest_first(
     limit: int,
     position: Sequence[Any] | None,
 ) -> Page[T]:
-    """Return one page of a query's rows, each as a value, the highest `number` first."""
+    """Return one page of a query's rows, each converted, the highest `number` first."""
     if position is not None:
         query = query.where(after([Key(number, descending=True)], position))
     rows = await db.fetch_all(query.order_by(number.desc()).limit(limit + 1))

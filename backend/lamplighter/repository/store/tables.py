@@ -1,4 +1,4 @@
-"""The tables, as SQL Core sees them, and how rows of declared entities become values.
+"""The tables, as SQL Core sees them, and the conversion of rows to declared entities.
 
 migrations/ creates the tables; a test compares the two.
 """
@@ -90,7 +90,7 @@ days = sa.Table(
 
 
 STEP: Final = 2**40
-"""The numbers of each part of the index begin at a multiple of this; a row's own is added."""
+"""The numbers of each part of the index start at a multiple of this, plus the ID of the row."""
 
 BASES: Final[Mapping[str, int]] = {
     "memory": 0,
@@ -243,7 +243,7 @@ _PARENTS: Final = {
     "replaces": "approvals.id",
     "request_id": "requests.id",
 }
-"""What the columns of these names refer to, in every table."""
+"""The columns that columns of these names reference, in every table."""
 
 _LENIENT: Final[Mapping[type[Any], Any]] = {
     bool: Flag,
@@ -253,7 +253,7 @@ _LENIENT: Final[Mapping[type[Any], Any]] = {
     tuple: LenientJson,
     dict: LenientJson,
 }
-"""People write memories by hand too: their columns read leniently."""
+"""People edit memories in the database too: their columns are read leniently."""
 
 _ENTITIES: Final = {
     "alerts": "services.alert.AlertIncident",
@@ -287,8 +287,10 @@ _ENTITIES: Final = {
     "sessions": "sessions.session.Session",
     "tokens": "access.access.Token",
 }
-"""Tables of declared entities: each is made at its first use, and loads the module of its own
-entity. A command that reads memories loads no others."""
+"""Tables of declared entities, each built at its first use.
+
+Building a table imports the module of its entity. A command that reads memories imports no others.
+"""
 
 _MORE: Final[Mapping[str, Sequence[sa.Column[Any]]]] = {
     "cooldowns": (sa.Column("act_id", NUMBER),),
@@ -297,21 +299,21 @@ _MORE: Final[Mapping[str, Sequence[sa.Column[Any]]]] = {
     "notebook_texts": (sa.Column("home", sa.Text, nullable=False),),
     "tokens": (sa.Column("secret_hash", sa.Text, nullable=False),),
 }
-"""Columns that the values of an entity do not hold."""
+"""Columns that are not fields of an entity."""
 
 _KEYS: Final[Mapping[str, Sequence[str]]] = {
     "changes": ("seq",),
     "incident_members": ("incident_id", "service"),
     "learned_facts": ("memory_id",),
 }
-"""Primary keys other than the number of a row."""
+"""Primary keys other than `id`."""
 
 _REFERENCES: Final[Mapping[str, Mapping[str, str]]] = {
     "alerts": {"idx_alerts_request": "request_id"},
     "approvals": {"idx_approvals_use": "use_id", "idx_approvals_replaces": "replaces"},
     "incidents": {"idx_incidents_request": "request_id"},
 }
-"""Indexes of columns in which a few rows name another one: its removal looks for them."""
+"""Indexes of columns that few rows fill: removing a row looks up the references to it."""
 
 _making: Final = RLock()
 
@@ -327,7 +329,7 @@ def __getattr__(name: str) -> sa.Table:
 
 
 def complete_metadata() -> sa.MetaData:
-    """Return the metadata of all tables, those of the entities included."""
+    """Return the metadata of all tables, including those of the entities."""
     for name in (*_ENTITIES, "trash"):
         __getattr__(name)
     return metadata
@@ -364,19 +366,19 @@ def table(
     types: Mapping[type[Any], Any],
     keys: Collection[str],
 ) -> sa.Table:
-    """Return the table of an entity; `more` are columns that its values do not hold."""
+    """Build the table of an entity; `more` are columns that are not fields of the entity."""
     stored = [each for each in declared_fields(entity).values() if each.declared.stored]
     return sa.Table(name, metadata, *(_column(each, types, keys) for each in stored), *more)
 
 
 def reference_index(name: str, column: sa.Column[Any]) -> None:
-    """Declare the index by which a row is removed that a few rows of the column's table name."""
+    """Declare the index that finds the few rows which reference a row to be removed."""
     some = column.is_not(None)
     sa.Index(name, column, sqlite_where=some, postgresql_where=some)
 
 
 def reader(entity: type[T]) -> Callable[[Any], T]:
-    """Return what makes a value of a row; other columns of the row are left out."""
+    """Return a function that converts a row to an entity, ignoring other columns."""
     stored = [each for each in declared_fields(entity).values() if each.declared.stored]
     columns = [(each.name, each.column) for each in stored]
     converted: list[tuple[str, Callable[[Any], Any]]] = [

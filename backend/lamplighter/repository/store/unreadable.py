@@ -1,4 +1,4 @@
-"""Rows of memories as values, also those with unreadable values, written outside the app."""
+"""Memory rows as values, including rows with unreadable values, written outside the app."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from lamplighter.repository.store.statements import Row
 from lamplighter.repository.store.tables import memories
 
 UPDATED: Final = "updated_text"
-"""The moment of a row's last change as its text: the order of lists."""
+"""The time of a row's last change as text, for the order of lists."""
 
 _MEMBERS: Final[dict[str, dict[Any, Any]]] = {
     name: {None: None, **{choice.value: choice for choice in each.choices}}
@@ -71,7 +71,7 @@ class Unreadable(Conflict):
 
 
 def unreadable_column(row: Mapping[str, Any]) -> str | None:
-    """Return the first column of a row that cannot be read; of those that it has."""
+    """Return the first unreadable column of a row, among the columns that the row has."""
     for name, kinds in ACCEPTED_TYPES.items():
         if name in row and type(row[name]) not in kinds:
             return name
@@ -84,7 +84,7 @@ def unreadable_column(row: Mapping[str, Any]) -> str | None:
 
 
 def is_readable(row: Mapping[str, Any]) -> bool:
-    """Whether a row can be read; one that cannot is named in the log, once."""
+    """Whether a row can be read; an unreadable row is logged once."""
     column = unreadable_column(row)
     if column is not None:
         log_unreadable(row["id"], column)
@@ -101,7 +101,7 @@ async def fetch_readable(
     limit: int,
     read: Callable[[Sequence[Any]], list[Any]] = _readable,
 ) -> list[Any]:
-    """Return the first rows of a query that can be read; `first` is it for so many rows."""
+    """Return the first readable rows of a query; `first` builds the query with a limit."""
     most = limit
     while True:
         rows = await db.fetch_all(first(most))
@@ -112,7 +112,7 @@ async def fetch_readable(
 
 
 async def list_unreadable(url: str, most: int) -> list[Unreadable]:
-    """Return what is wrong with the first rows that cannot be read; changes nothing."""
+    """Return the problems of the first unreadable rows; changes nothing."""
     problems: list[Unreadable] = []
     async with Database(url) as db:
         query, last = sa.select(memories).order_by(memories.c.id).limit(BATCH_SIZE), 0
@@ -127,13 +127,13 @@ async def list_unreadable(url: str, most: int) -> list[Unreadable]:
 
 
 def count_unreadable() -> int:
-    """Return how many rows this process has come across that it could not read."""
+    """Return the number of unreadable rows that this process has found."""
     return log_unreadable.cache_info().currsize
 
 
 @lru_cache(MAX_LOGGED)
 def log_unreadable(number: int, column: str) -> None:
-    """Name in the log, once, a row that is left out because a column cannot be read."""
+    """Log, once per row, that a row is left out because a column cannot be read."""
     logger.warning("Skipped memory %s: its %s cannot be read.", number, column)
 
 
@@ -147,7 +147,7 @@ def _valid(column: str) -> str:
 
 
 def from_row(row: Any) -> Memory:
-    """Return the memory that a row holds; raises Unreadable."""
+    """Return the memory of a row; raises Unreadable."""
     fields = dict(row)
     fields.pop(UPDATED, None)
     column = unreadable_column(fields)
@@ -157,7 +157,7 @@ def from_row(row: Any) -> Memory:
 
 
 def from_fields(fields: dict[str, Any]) -> Memory:
-    """Return the memory of a row's columns, which have been found to be readable."""
+    """Return the memory of a row's columns, which were checked to be readable."""
     fields["tags"] = tuple(fields["tags"])
     for name, members in _MEMBERS.items():
         fields[name] = members[fields[name]]

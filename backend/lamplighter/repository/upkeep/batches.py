@@ -1,4 +1,4 @@
-"""Work on many rows as a row of short writes, between which others get their turn."""
+"""Work on many rows in a series of short writes, between which other writers can proceed."""
 
 import asyncio
 import time
@@ -12,8 +12,11 @@ FEWEST, MOST = 200, 1_500
 LEAST_REST_SECONDS: Final = 0.003
 WORK_SECONDS: Final = 0.014
 REST_SECONDS: Final = 0.010
-"""A writer of another process on SQLite asks again after 1, 2, 5, 10 and 15 ms: one that waits
-since less than 18 ms is sure to ask within the 10 ms that we rest."""
+"""The pause for other writers between two batches.
+
+A writer of another process on SQLite retries after 1, 2, 5, 10 and 15 ms: a writer that has waited
+less than 18 ms is certain to retry within this pause of 10 ms.
+"""
 
 Work = Callable[[Sequence[int]], Awaitable[list[int]]]
 Prepare = Callable[[Sequence[int]], object]
@@ -27,12 +30,11 @@ async def in_batches(
     first: int = FIRST,
     prepare: Prepare = lambda some: None,
 ) -> list[int]:
-    """Do `work` on a few of the numbers at a time, each time in a write of its own.
+    """Do `work` on a few of the IDs at a time, each time in a separate write.
 
-    `prepare` is called with them before: what needs no database is done while others write.
-
-    Each time on as many as take about as long as they may, whatever the machine.
-    Returns all that it returns. What was done stays done when a later batch fails.
+    `prepare` is called with them before: work that needs no database is done while others write.
+    The size of the batches adapts to the speed of the machine. Returns all results of `work`.
+    Completed batches stay when a later batch fails.
     """
     done: list[int] = []
     at, size, fewest = 0, first, min(first, FEWEST)
@@ -51,7 +53,7 @@ async def in_batches(
 
 
 async def _rest(db: Database, seconds: float) -> None:
-    """Let others write; the end of a commit, when SQLite tidies up, has been such a time too."""
+    """Let others write; the end of a commit, when SQLite cleans up, is such a time too."""
     if db.in_transaction:
         return
     # PostgreSQL lets writers in by the order in which they came

@@ -9,9 +9,9 @@ from lamplighter.repository.store.database import file_of, is_postgres
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyContents:
-    """What a copy holds: its revision, its rows by table, and the highest session number.
+    """The content of a copy: its revision, its rows by table, and the highest session ID.
 
-    The tables are in the order in which their rows may be inserted.
+    The tables are in an order in which their rows can be inserted.
     """
 
     kind: str
@@ -21,26 +21,26 @@ class CopyContents:
 
 
 def replace_last(copied: CopyContents, number: int) -> CopyContents:
-    """Return what a copy holds, with a higher last session number."""
+    """Return the content of a copy, with a higher last session ID."""
     return replace(copied, last_session=number)
 
 
 class DatabaseCopier(Protocol):
-    """Copies the database of an address while others use it, and tries a copy."""
+    """Copies a database while others use it, and verifies copies."""
 
     def copy(self, directory: Path) -> CopyContents:
         """Copy the database into a directory."""
 
     def prove(self, directory: Path, copied: CopyContents) -> None:
-        """Restore a copy to nowhere and compare it with what was copied; raises Damaged."""
+        """Restore a copy temporarily and compare it with the copied content; raises DamagedCopy."""
 
 
 class DamagedCopy(Exception):
-    """A copy is not what was copied."""
+    """A copy does not match the copied database."""
 
 
 def copier(url: str) -> DatabaseCopier:
-    """Return what copies the database of an address."""
+    """Return the copier for the database at an address."""
     if is_postgres(url):
         from lamplighter.repository.upkeep.copies_postgres import PostgresCopier
 
@@ -51,5 +51,5 @@ def copier(url: str) -> DatabaseCopier:
 
 
 def kind_of(url: str) -> str:
-    """Return the kind of the database of an address, as manifests name it."""
+    """Return the kind of the database at an address, as manifests name it."""
     return "postgresql" if is_postgres(url) else "sqlite"

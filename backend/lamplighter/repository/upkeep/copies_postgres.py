@@ -1,4 +1,4 @@
-"""Copies of a PostgreSQL database: one file a table, as COPY writes it."""
+"""Copies of a PostgreSQL database: one file per table, in COPY format."""
 
 import asyncio
 import graphlib
@@ -71,7 +71,7 @@ IN_USE: Final = (
 
 
 class PostgresCopier:
-    """Copies a PostgreSQL database by COPY, within one transaction that reads only."""
+    """Copies a PostgreSQL database by COPY, within one read-only transaction."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -81,9 +81,9 @@ class PostgresCopier:
         return asyncio.run(self._copy(directory))
 
     def prove(self, directory: Path, copied: CopyContents) -> None:
-        """Restore a copy to nowhere and compare it with what was copied; raises Damaged.
+        """Restore a copy temporarily and compare it with the copied content; raises DamagedCopy.
 
-        It is loaded into a schema of its own, within a transaction that is undone.
+        The copy is loaded into a separate schema, within a transaction that is rolled back.
         """
         asyncio.run(self._prove(directory, copied))
 
@@ -111,7 +111,7 @@ class PostgresCopier:
 
 
 def used_by_others(url: str) -> int:
-    """Return how many connections of Lamplighter the database has."""
+    """Return the number of connections of Lamplighter to the database."""
     return asyncio.run(_used_by_others(url))
 
 
@@ -121,7 +121,7 @@ def note_of(url: str) -> str:
 
 
 def last_session(url: str) -> int:
-    """Return the highest session number of a database; 0 where it has no tables yet."""
+    """Return the highest session ID of a database; 0 if it has no tables yet."""
     there = asyncio.run(_fetch_value(url, "SELECT to_regclass('sessions')"))
     return int(asyncio.run(_fetch_value(url, _LAST))) if there else 0
 
@@ -136,7 +136,7 @@ async def _used_by_others(url: str) -> int:
 
 
 async def _count_others(connection: asyncpg.Connection) -> int:
-    """Return how many other connections of Lamplighter stay.
+    """Return the number of other Lamplighter connections that remain after a short wait.
 
     The server still counts the connections of a command that just ended, or was killed.
     """
@@ -157,9 +157,9 @@ async def _fetch_value(url: str, query: str) -> Any:
 
 
 def replace(url: str, directory: Path, revision: str, note: str) -> None:
-    """Put a copy in the place of what the database holds, at the newest revision: all or nothing.
+    """Replace the content of a database with a copy, at the newest revision: all or nothing.
 
-    Raises Unavailable when another process uses the database.
+    Raises Unavailable if another process uses the database.
     """
     asyncio.run(_replace(url, directory, revision, note))
 
@@ -180,7 +180,7 @@ async def _replace(url: str, directory: Path, revision: str, note: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _CopyTransaction:
-    """One transaction, for our own migrations and for COPY."""
+    """One transaction, for both migrations and COPY."""
 
     connection: Any
     raw: asyncpg.Connection
@@ -257,7 +257,7 @@ async def _load(connection: asyncpg.Connection, directory: Path) -> None:
 
 
 async def _ordered(connection: asyncpg.Connection) -> list[str]:
-    """Return our tables, each after those that its rows refer to."""
+    """Return our tables, each after the tables that it references."""
     graph: dict[str, set[str]] = {row["name"]: set() for row in await connection.fetch(_TABLES)}
     for row in await connection.fetch(_REFERENCES):
         graph[row["name"]].add(row["needs"])

@@ -23,7 +23,7 @@ _LAST: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '
 
 
 class SqliteCopier:
-    """Copies a SQLite file by VACUUM INTO: as of one moment, and no writer waits for it."""
+    """Copies a SQLite file by VACUUM INTO: as of one moment, without blocking writers."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -35,7 +35,7 @@ class SqliteCopier:
         return counted(directory / FILE)
 
     def prove(self, directory: Path, copied: CopyContents) -> None:
-        """Restore a copy to nowhere and compare it with what was copied; raises Damaged."""
+        """Restore a copy temporarily and compare it with the copied content; raises DamagedCopy."""
         with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
             path = Path(scratch) / FILE
             shutil.copyfile(directory / FILE, path)
@@ -47,7 +47,7 @@ class SqliteCopier:
 
 
 def counted(path: Path) -> CopyContents:
-    """Return what a database file holds."""
+    """Return the content of a database file."""
     with closing(driver.connect(str(path))) as connection:
         names = [row[0] for row in connection.execute(_TABLES)]
         return CopyContents(
@@ -62,7 +62,7 @@ def counted(path: Path) -> CopyContents:
 
 
 def last_session(path: Path) -> int:
-    """Return the highest session number of a database file; 0 where it cannot be read."""
+    """Return the highest session ID of a database file; 0 if the file cannot be read."""
     try:
         with closing(driver.connect(str(path))) as connection:
             return int(connection.execute(_LAST).fetchone()[0])
@@ -71,7 +71,7 @@ def last_session(path: Path) -> int:
 
 
 def check(path: Path) -> None:
-    """Check every page and every reference of a database file; raises Damaged."""
+    """Check every page and every reference of a database file; raises DamagedCopy."""
     with closing(driver.connect(str(path))) as connection:
         [whole] = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if whole != "ok":

@@ -15,9 +15,9 @@ LOCKED_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class DatabaseCondition:
-    """What was found: `check` is "ok" or the first damage, `newest` the time of the last change.
+    """The findings: `check` is "ok" or the first damage, `newest` the time of the last change.
 
-    `index` is what is wrong with the index of the search, empty for nothing.
+    `index` is the problem of the search index, empty if there is none.
     """
 
     check: str
@@ -27,7 +27,7 @@ class DatabaseCondition:
 
 
 def inspect_file(path: Path) -> DatabaseCondition:
-    """Look at a database file; raises the driver's error when it cannot be read."""
+    """Inspect a database file; raises the driver's error if the file cannot be read."""
     with closing(driver.connect(str(path), busy_seconds=LOCKED_SECONDS)) as connection:
         found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(100)").fetchall()]
         check = next((each for each in found if not is_of_index(each)), "ok")
@@ -45,7 +45,7 @@ def _newest(connection: driver.Connection) -> datetime | None:
 
 
 def _locked(connection: driver.Connection) -> bool:
-    """Return whether writes are blocked now; taking and releasing the lock writes nothing."""
+    """Whether writes are blocked now; taking and releasing the lock writes nothing."""
     try:
         connection.execute("BEGIN IMMEDIATE")
     except driver.OperationalError as error:

@@ -38,10 +38,10 @@ ACTIVITY: Final = sa.table(
 
 
 class PostgresLock:
-    """A lock of a session of the server: it ends with our connection, however that ends.
+    """A session-level lock of the server: it ends with our connection, for whatever reason.
 
-    Then another supervisor may lead before this one knows: the lease's epoch is the
-    fence that keeps what it still writes out.
+    Another supervisor may then become the leader before this supervisor notices: the epoch of the
+    lease fences off its late writes.
     """
 
     def __init__(self, url: str, what: int = LEADER) -> None:
@@ -51,13 +51,13 @@ class PostgresLock:
 
     @property
     def owned(self) -> bool:
-        """Whether the lock is ours, as far as we can know."""
+        """Whether this process owns the lock, as far as it can know."""
         return self._connection is not None and not self._connection.is_closed()
 
     async def take(self) -> bool:
-        """Take the lock without waiting; say whether it is ours. Raises OperationalError.
+        """Take the lock without waiting; return whether it is ours. Raises OperationalError.
 
-        One try at a time: a second one would find the lock held, by the first.
+        One attempt at a time: a second attempt would find the lock taken by the first.
         """
         async with self._taking:
             return self.owned or await self._try()
@@ -75,16 +75,16 @@ class PostgresLock:
         return locked
 
     async def release(self) -> None:
-        """Let go of the lock."""
+        """Release the lock."""
         held, self._connection = self._connection, None
         if held is not None:
             held.terminate()
 
     async def beat(self, db: Database, epoch: int, *, now: datetime) -> None:
-        """Write the heartbeat; raises Deposed.
+        """Write the heartbeat; raises LeadershipLost.
 
-        It goes over the connection that holds the lock and waits for no writer: a leader that
-        is busy, or whose database is, is not taken for one that hangs.
+        It uses the connection that holds the lock and waits for no writer: a busy leader, or a
+        leader with a busy database, is not mistaken for a hung leader.
         """
         if self._connection is None or not self.owned:
             await leases.ensure_leader(
@@ -100,12 +100,12 @@ class PostgresLock:
             await leases.ensure_leader(db, epoch)
 
     async def free_from(self, leader: Leader) -> bool:
-        """End the process that holds the lock, as far as the server can: what blocks others.
+        """End the process that owns the lock, as far as the server can: its blocking connections.
 
         One statement decides, unless the leader has sent a heartbeat since, and ends each of its
-        connections that holds one of our locks or waits for one: it may hang during a write. A
-        writer that is stuck on the same machine goes too. All this needs no right but that of the
-        same database user. When it returns, the locks are free.
+        connections that holds one of our locks or waits for one: the leader may hang during a
+        write. A writer that is stuck on the same machine is ended too. This requires only the same
+        database user. When it returns, the locks are free.
         """
         sql, arguments, _ = COMPILER(self._ending(leader))
         connection = await connect(self._url, **KEEPALIVE)

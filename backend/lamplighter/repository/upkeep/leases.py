@@ -1,4 +1,4 @@
-"""Which supervisor leads: what others read, and the epoch that fences a former one off."""
+"""The lease of the supervisor: who is the leader, and the epoch that fences off a former one."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -28,7 +28,7 @@ async def acquire(
     dry_run: bool,
     now: datetime,
 ) -> Leader:
-    """Lead from now on, in an epoch of its own; call it while holding the lock."""
+    """Become the leader, in a new epoch; call it while holding the lock."""
     values = {
         "pid": pid,
         "engine": engine,
@@ -47,17 +47,17 @@ _LEADER: Final = Statement(sa.select(leases).where(leases.c.name == SUPERVISOR))
 
 
 async def get(db: Database) -> Leader | None:
-    """Return the supervisor that leads or led last."""
+    """Return the current leader, or the last."""
     return await db.fetch(leader_fetch())
 
 
 def leader_fetch() -> Fetch[Leader | None]:
-    """Return what fetches the supervisor that leads or led last."""
+    """Build the fetch of the current leader, or the last."""
     return Fetch([_LEADER()], lambda found: _leader(found[0][0]) if found[0] else None)
 
 
 async def ensure_leader(db: Database, epoch: int) -> None:
-    """Make sure that the supervisor of an epoch still leads; raises Deposed."""
+    """Verify that the supervisor of an epoch is still the leader; raises LeadershipLost."""
     now = await db.fetch_val(_EPOCH())
     if now != epoch:
         raise LeadershipLost(
@@ -66,12 +66,12 @@ async def ensure_leader(db: Database, epoch: int) -> None:
 
 
 async def record_heartbeat(db: Database, epoch: int, *, now: datetime) -> None:
-    """Show that the supervisor is alive; no screen needs to hear of it."""
+    """Record a heartbeat of the supervisor, without a change in the feed."""
     await db.execute(heartbeat_statement(epoch, now=now))
 
 
 def heartbeat_statement(epoch: int, *, now: datetime) -> sa.Update:
-    """Return the statement that writes the heartbeat of an epoch, and of no later one."""
+    """Build the statement that writes the heartbeat of an epoch, and of no later epoch."""
     return (
         sa.update(leases)
         .where(leases.c.name == SUPERVISOR)
@@ -81,7 +81,7 @@ def heartbeat_statement(epoch: int, *, now: datetime) -> sa.Update:
 
 
 def unchanged(leader: Leader) -> sa.Select[Any]:
-    """Return the query that finds a row while the leader has sent no heartbeat since."""
+    """Build the query that finds a row while the leader has sent no further heartbeat."""
     return (
         sa.select(leases.c.id)
         .where(leases.c.name == SUPERVISOR)
@@ -91,12 +91,12 @@ def unchanged(leader: Leader) -> sa.Select[Any]:
 
 
 async def update_status(db: Database, *, now: datetime, **values: Any) -> Leader:
-    """Store what the supervisor does now (session_id, next_round_at, pid) and tell everyone."""
+    """Store and publish the status of the supervisor (session_id, next_round_at, pid)."""
     return await _update(db, {"heartbeat_at": now, **values}, now=now)
 
 
 async def clear_session(db: Database, session_id: int, *, now: datetime) -> None:
-    """Say that the supervisor is not busy with a session any more, where it was."""
+    """Clear the session in the status of the supervisor, if it is this session."""
     leader = await get(db)
     if leader is not None and leader.session_id == session_id:
         await update_status(db, session_id=None, now=now)

@@ -1,9 +1,9 @@
-"""What lists count of many rows, maintained with each row by triggers.
+"""Counts over many rows for lists, maintained with each row by triggers.
 
-Groups of equal events (level, service, text) have a row of their own. Memories that a view of the
-list shows are named in `memory_views`: those that no prompt included, those that only their first
-source observed, and those that an operator edited. `memory_periods` says of each memory what it was
-at which time: in which period the values hold that an entry of the history changed.
+Each group of equal events (level, service, text) has a row. `memory_views` names the memories that
+a view of the list shows: memories that no prompt included, that only their first source observed,
+or that an operator edited. `memory_periods` holds the states of each memory over time: the periods
+of the values that history entries changed.
 """
 
 from typing import Final
@@ -71,7 +71,7 @@ _Triggers = tuple[tuple[str, str, str, str], ...]
 
 
 def _triggers(group: dict[str, str]) -> _Triggers:
-    """Return the triggers: name, when, on which condition, what."""
+    """Return the triggers: name, event, condition, statement."""
     included = "NEW.position IS NOT NULL"
     use = _DROP.format(view="unused", of="NEW.memory_id")
     return (
@@ -124,7 +124,7 @@ FILL: Final = (
 
 
 def _sqlite(triggers: _Triggers) -> tuple[str, ...]:
-    """Return the statements that create triggers in SQLite."""
+    """Build the statements that create triggers in SQLite."""
     return tuple(
         f"CREATE TRIGGER {name} AFTER {moment}{f' WHEN {when}' if when else ''} BEGIN {what} END"
         for name, moment, when, what in triggers
@@ -132,7 +132,7 @@ def _sqlite(triggers: _Triggers) -> tuple[str, ...]:
 
 
 def _postgres(triggers: _Triggers) -> str:
-    """Return the statement that creates triggers in PostgreSQL."""
+    """Build the statement that creates triggers in PostgreSQL."""
     create = "".join(
         f" CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
         f" $body$ BEGIN {what} RETURN NULL; END $body$;"
@@ -154,7 +154,7 @@ POSTGRES: Final = (
 )
 
 OPEN: Final = "~"
-"""The end of the period that lasts: it sorts behind every moment."""
+"""The end of the current period: it sorts after every moment."""
 
 _VALUES: Final = ("service", "category", "project", "active", "confidence", "updated_at")
 _PERIOD: Final = (
@@ -212,7 +212,7 @@ _FILL: Final = (
 
 
 def _was(values: dict[str, str], row: str) -> dict[str, str]:
-    """Return what an entry says that its memory was before it: the values, and another text."""
+    """Return the previous state of a memory in a history entry: the values, and another text."""
     was = {name: value.format(row=row) for name, value in values.items()}
     text = f"{was['title']} || '\n' || {was['observation']}"
     return {
@@ -222,7 +222,7 @@ def _was(values: dict[str, str], row: str) -> dict[str, str]:
 
 
 def _periods(values: dict[str, str]) -> _Triggers:
-    """Return the triggers of periods, with what an entry says that its memory was before it."""
+    """Return the triggers of periods, from the previous states of memories in history entries."""
     other = " OR ".join(f"OLD.{name} <> NEW.{name}" for name in ("title", "observation"))
     moved = "coalesce(OLD.session_id, 0) <> coalesce(NEW.session_id, 0)"
     return (

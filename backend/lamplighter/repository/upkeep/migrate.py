@@ -1,4 +1,4 @@
-"""Bring a database to the newest revision; whichever process comes first does it."""
+"""Migration of a database to the newest revision, by whichever process comes first."""
 
 import fcntl
 import os
@@ -16,29 +16,29 @@ from lamplighter.repository.store.database import file_of, is_postgres
 LOCK_SUFFIX: Final = ".migrate.lock"
 
 MigrationSteps = Callable[[Any], None]
-"""What is done to a connection of SQLAlchemy within the one transaction of a migration."""
+"""The work on a connection of SQLAlchemy within the one transaction of a migration."""
 
 
 class MigrationTarget(Protocol):
-    """Where a database is."""
+    """A database to be migrated."""
 
     def revision(self) -> str | None:
-        """Return the revision it is at; None when it has none yet."""
+        """Return the current revision; None before the first migration."""
 
     def migrate(self, steps: MigrationSteps) -> None:
-        """Run the steps in one transaction; others wait until it has ended."""
+        """Run the steps in one transaction; other processes wait until it ends."""
 
     def cannot_use(self, error: Exception) -> str:
-        """Say in words what is wrong and what to do."""
+        """Describe the problem and its remedy."""
 
 
 def upgrade(url: str, *, target: str | None = None, patience: float = 0.0) -> bool:
-    """Migrate to the newest revision (or to `target`); say whether there was anything to do.
+    """Migrate to the newest revision (or to `target`); return whether there was anything to do.
 
-    A PostgreSQL server that is only starting is waited for, up to `patience` seconds.
-    All of it is one transaction under a lock between processes: killed at any
-    moment it leaves the database as it was. Alembic is imported only when needed.
-    Raises Unavailable when the database cannot be used or is newer than this program.
+    A PostgreSQL server that is starting is waited for, up to `patience` seconds. The migration is
+    one transaction under a lock between processes: killed at any moment, it leaves the database
+    unchanged. Alembic is imported only when needed. Raises Unavailable if the database cannot be
+    used or is newer than this program.
     """
     place, target_revision = _migration_target(url, patience), target or newest_revision()
     did = False
@@ -62,9 +62,9 @@ def upgrade(url: str, *, target: str | None = None, patience: float = 0.0) -> bo
 
 
 def revision_of(url: str) -> str | None:
-    """Return the revision of the database at an address; None when it has none yet.
+    """Return the revision of the database at an address; None before its first migration.
 
-    Raises Unavailable when the database cannot be used.
+    Raises Unavailable if the database cannot be used.
     """
     place = _migration_target(url)
     try:
@@ -79,12 +79,12 @@ def cannot_use(url: str, error: Exception) -> Unavailable:
 
 
 def revision(path: Path) -> str | None:
-    """Return the revision a database file is at; None when it has none yet."""
+    """Return the revision of a database file; None before its first migration."""
     return SqliteFile(path).revision()
 
 
 class SqliteFile:
-    """A SQLite file; a lock beside it keeps other processes out while it is migrated."""
+    """A SQLite file; a lock beside it keeps other processes out during a migration."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -93,7 +93,7 @@ class SqliteFile:
         return str(self._path)
 
     def revision(self) -> str | None:
-        """Return the revision it is at; None when it has none yet."""
+        """Return the current revision; None before the first migration."""
         if not self._path.exists() or not self._path.stat().st_size:  # to open it would make one
             return None
         with closing(driver.connect(str(self._path))) as connection:
@@ -104,7 +104,7 @@ class SqliteFile:
             return str(row[0]) if row else None
 
     def migrate(self, steps: MigrationSteps) -> None:
-        """Run the steps in one transaction; others wait until it has ended."""
+        """Run the steps in one transaction; other processes wait until it ends."""
         import sqlalchemy as sa
 
         with self._locked():
@@ -123,7 +123,7 @@ class SqliteFile:
             engine.dispose()
 
     def cannot_use(self, error: Exception) -> str:
-        """Say in words what is wrong and what to do."""
+        """Describe the problem and its remedy."""
         damaged = isinstance(error, driver.DatabaseError)
         if damaged and not isinstance(error, driver.OperationalError):
             return f"{self} is damaged or not a database: {error}. Restore a backup."

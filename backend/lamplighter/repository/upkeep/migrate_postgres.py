@@ -27,7 +27,7 @@ SELECT_REVISION: Final = "SELECT version_num FROM alembic_version"
 
 
 class PostgresDatabase:
-    """A PostgreSQL database; a lock in it keeps other processes out while it is migrated."""
+    """A PostgreSQL database; a lock in it keeps other processes out during a migration."""
 
     def __init__(self, url: str, *, patience: float = 0.0) -> None:
         self._url, self._patience = url, patience
@@ -36,15 +36,15 @@ class PostgresDatabase:
         return f"The database {display_address(self._url)}"
 
     def revision(self) -> str | None:
-        """Return the revision it is at; None when it has none yet."""
+        """Return the current revision; None before the first migration."""
         return asyncio.run(self._revision())
 
     def migrate(self, steps: MigrationSteps) -> None:
-        """Run the steps in one transaction; others wait until it has ended."""
+        """Run the steps in one transaction; other processes wait until it ends."""
         asyncio.run(self._migrate(steps))
 
     def cannot_use(self, error: Exception) -> str:
-        """Say in words what is wrong and what to do."""
+        """Describe the problem and its remedy."""
         return (
             f"{self} cannot be used: {error}. Check LAMPLIGHTER_DATABASE_URL, that the server "
             "runs and accepts this user, and that this user may create tables."
@@ -62,7 +62,7 @@ class PostgresDatabase:
         return None if found is None else str(found)
 
     async def _connected(self) -> Any:
-        """Connect; a server that is only starting is waited for, as long as patience lasts."""
+        """Connect; wait for a server that is starting, as long as the patience allows."""
         deadline = time.monotonic() + self._patience
         while True:
             try:

@@ -23,12 +23,12 @@ WAIT: Final = f"SELECT pg_advisory_xact_lock_shared({LOCK_NAMESPACE}, {WRITER})"
 
 
 def inspect_server(url: str) -> DatabaseCondition:
-    """Look at a database; raises OperationalError when it cannot be read."""
+    """Inspect a database; raises OperationalError if the database cannot be read."""
     return asyncio.run(inspect_connection(url))
 
 
 async def inspect_connection(url: str) -> DatabaseCondition:
-    """Look at a database within a loop that runs already; raises as `condition` does."""
+    """Inspect a database within a running event loop; raises as `inspect_server` does."""
     async with translate_errors():
         connection = await connect(url, lock_timeout="2s")
         try:
@@ -48,7 +48,7 @@ async def inspect_connection(url: str) -> DatabaseCondition:
 
 
 async def _locked(connection: asyncpg.Connection) -> bool:
-    """Return whether writes stay blocked: waiting for the writer's lock writes nothing."""
+    """Whether writes stay blocked; waiting for the writer's lock writes nothing."""
     try:
         await connection.execute(WAIT)
     except asyncpg.LockNotAvailableError:

@@ -1,4 +1,4 @@
-"""Removing rows of a certain age, in short writes."""
+"""The removal of rows of a certain age, in short writes."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -56,7 +56,7 @@ _BEGIN_GROUP: Final = Statement(
     .values(first_id=sa.bindparam("new_id"), first_at=sa.bindparam("new_at", type_=UTCDateTime()))
 )
 AT_ONCE: Final = 50
-"""Rows in the first write: sessions and incidents have many others, which are removed with them."""
+"""Rows in the first write: sessions and incidents have many dependent rows to remove too."""
 
 _DONE: Final = (RequestState.DONE, RequestState.CANCELLED)
 INCIDENT_PARTS: Final = (incident_entries, incident_members, incident_sessions)
@@ -86,9 +86,9 @@ RECORDS: Final = (
 
 
 async def prune_events(db: Database, *, before: datetime) -> int:
-    """Remove events from before a moment, oldest first; return how many.
+    """Remove events from before a moment, oldest first; return their number.
 
-    Their groups then begin with the first event that is left.
+    Their groups then start with the first remaining event.
     """
     named = sa.exists().where(notices.c.event_id == events.c.id)
     removed = await _remove(db, events, events.c.created_at < before, ~named)
@@ -98,7 +98,7 @@ async def prune_events(db: Database, *, before: datetime) -> int:
 
 
 async def _correct_groups(db: Database, *, before: datetime) -> None:
-    """Let the groups that began before a moment begin with their first stored event."""
+    """Move the start of groups from before a moment to their first stored event."""
     first = sa.func.min(events.c.id)
     query = (
         sa.select(
@@ -128,7 +128,7 @@ async def prune_records(db: Database, *, before: datetime) -> int:
 async def prune_incidents(db: Database, *, before: datetime) -> int:
     """Remove incidents that ended before a moment, with their timelines, and ended pauses.
 
-    The records of their outcomes stay: memories are derived from these.
+    Their outcome records stay, because memories are derived from them.
     """
     other = incidents.alias()
     stays = sa.or_(other.c.resolved_at.is_(None), other.c.resolved_at >= before)
@@ -139,7 +139,7 @@ async def prune_incidents(db: Database, *, before: datetime) -> int:
 
 
 async def prune_history(db: Database, *, before: datetime) -> int:
-    """Remove the ended sessions that nothing refers to any more, and what they did and asked."""
+    """Remove unreferenced ended sessions, and older approvals, requests and uses."""
     removed = sum([await _remove(db, table, at < before, more) for table, at, more in HISTORY])
     ended = (sessions.c.ended_at < before, sessions.c.output_pending == 0)
     ids = await _ids(db, sessions, *ended)
@@ -155,7 +155,7 @@ async def prune_history(db: Database, *, before: datetime) -> int:
 
 
 async def prune_journal(db: Database, *, before: datetime) -> int:
-    """Remove acts, which can then no more be undone, and what runs and reviews that ended left."""
+    """Remove acts, which can then no longer be undone, and ended runs and reviews."""
     old = sa.select(acts.c.id).where(acts.c.created_at < before)
     steps = await _remove(db, graph_steps, graph_steps.c.act_id.in_(old))
     return steps + sum([await _remove(db, table, at < before) for table, at in JOURNAL])
@@ -177,7 +177,7 @@ async def _remove(
 
 
 async def _ids(db: Database, table: sa.Table, *where: sa.ColumnElement[bool]) -> list[int]:
-    """Return the numbers of rows that no other row refers to, of those that `where` is true of."""
+    """Return the IDs of rows that match `where` and that no other row references."""
     named = [
         sa.select(key.parent)
         for each in complete_metadata().sorted_tables

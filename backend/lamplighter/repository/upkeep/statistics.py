@@ -1,4 +1,4 @@
-"""Counts over many rows, for what is seen at one glance."""
+"""Counts over many rows, for overviews."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,13 +50,13 @@ REINFORCED: Final = "reinforced"
 WEAKENED: Final = "contradicted"
 FADED: Final = "faded"
 CLIENTS: Final = 0
-"""The tier of the sessions of clients: none of these ran here."""
+"""The tier of the sessions of clients, which did not run here."""
 CAUSES: Final = (LEARNED, REINFORCED, WEAKENED, FADED)
 
 
 @dataclass(frozen=True, slots=True)
 class RunTotals:
-    """How many sessions began, by tier, and what they cost; None when that is not known."""
+    """The number of started sessions by tier, and their cost; None if the cost is unknown."""
 
     by_tier: Mapping[int, int]
     cost_usd: float | None
@@ -64,7 +64,7 @@ class RunTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayRuns:
-    """How many sessions of a tier began on a day and ended one way; None is not known."""
+    """The sessions of a tier that started on a day and have one status; None is unknown."""
 
     day: date
     tier: int
@@ -76,7 +76,7 @@ class DayRuns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidenceChange:
-    """One change of a memory's confidence, and the memory as it is now."""
+    """One change of a memory's confidence, and the current memory."""
 
     cause: str
     at: datetime
@@ -88,10 +88,10 @@ class ConfidenceChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """What memories, events and sessions did lately, and what waits for review.
+    """The recent activity of memories, events and sessions, and the open reviews.
 
-    `causes` count the changes of memories and `changes` are the last of each, newest first;
-    `runs` are totals, `days` the same by day; `reviews` are how many, and since when.
+    `causes` count the changes of memories and `changes` are the last of each, newest first; `runs`
+    are totals, `days` the same by day; `reviews` are the number of open reviews, and since when.
     """
 
     causes: Mapping[str, int]
@@ -113,7 +113,7 @@ _LEVELS: Final = Statement(
     long=True,
 )
 _ROUNDS: Final = sa.cast(sa.func.sum(sessions.c.rounds), NUMBER)
-"""How many sessions there were: a row may stand for several rounds."""
+"""The number of sessions: a row may stand for several rounds."""
 _RUNS: Final = Statement(
     sa.select(
         sessions.c.tier,
@@ -155,18 +155,18 @@ _OPEN_REVIEWS: Final = Statement(
 
 
 async def count_queued(db: Database) -> int:
-    """Return how many requests wait."""
+    """Return the number of queued requests."""
     return await db.fetch(queued_fetch())
 
 
 def queued_fetch() -> Fetch[int]:
-    """Return what counts the requests that wait."""
+    """Build the fetch of the number of queued requests."""
     return Fetch([_QUEUED()], lambda found: int(found[0][0]["count"]))
 
 
 @dataclass(frozen=True, slots=True)
 class ActivityCounts:
-    """What memories, events and sessions did lately, with the last changes of memories as rows."""
+    """The recent activity, with the last changes of memories as rows."""
 
     activity: Activity
     rows: Sequence[Any]
@@ -180,11 +180,11 @@ def activity_fetch(
     limit: int,
     project: str | None = None,
 ) -> Fetch[ActivityCounts]:
-    """Return what fetches what memories did `start`, and events and sessions since `recent`.
+    """Build the fetch of memory activity since `start`, and events and sessions since `recent`.
 
-    Sessions by day begin with `first`. It takes `limit` changes of memories by each cause, so
-    that many of one do not hide the others. With a `project`, only changes of its memories and of
-    the global ones.
+    Sessions by day start with `first`. `limit` applies to the changes of memories by each cause:
+    many changes by one cause do not hide the others. With a `project`, only changes of its memories
+    and of global memories are included.
     """
     latest, midnight = _recent_of(project, limit), datetime.combine(first, time(), UTC)
     queries = [
@@ -212,7 +212,7 @@ def _read_activity(found: Sequence[Sequence[Any]]) -> ActivityCounts:
 
 
 async def with_changes(db: Database, counted: ActivityCounts) -> Activity:
-    """Return what was counted, with the last changes of memories and these as they are now."""
+    """Return the activity, with the last changes of memories and the current memories."""
     found = await _with_memories(db, counted.rows) if counted.rows else []
     changes = tuple(sorted(found, key=lambda change: change.at, reverse=True))
     return replace(counted.activity, changes=changes)
@@ -233,7 +233,7 @@ async def page(
 
 
 async def open_reviews(db: Database) -> tuple[int, datetime | None]:
-    """Return how many reviews wait, and since when the oldest does."""
+    """Return the number of open reviews, and since when the oldest has been open."""
     row = await db.fetch_one(_OPEN_REVIEWS())
     assert row is not None
     return _open(row)
@@ -299,7 +299,7 @@ def _readable(project: str | None) -> sa.ColumnElement[bool]:
 
 
 async def _with_memories(db: Database, rows: Sequence[Any]) -> list[ConfidenceChange]:
-    """Return changes with their memories as they are now; a deleted one has no row any more."""
+    """Return changes with their current memories, without changes of deleted memories."""
     existing = await memory_rows.by_ids(db, list({MemoryId(row["memory_id"]) for row in rows}))
     return [
         ConfidenceChange(

@@ -1,4 +1,4 @@
-"""Figures of the database itself, for the page of health."""
+"""Figures of the database itself, for the Health page."""
 
 from datetime import datetime
 from typing import Final
@@ -14,7 +14,7 @@ _POSTGRES_SIZE: Final = "SELECT pg_database_size(current_database())"
 
 
 async def size(db: Database) -> int:
-    """Return how many bytes the database takes."""
+    """Return the size of the database in bytes."""
     return int(await db.fetch_val(_POSTGRES_SIZE if db.notifies else _SQLITE_SIZE))
 
 
@@ -31,7 +31,7 @@ async def last_change_at(db: Database) -> datetime | None:
 
 
 async def queue_length(db: Database) -> tuple[int, datetime | None]:
-    """Return how many requests wait, and since when the oldest does."""
+    """Return the number of queued requests, and since when the oldest has been waiting."""
     query = sa.select(
         sa.func.count().label("count"), sa.func.min(requests.c.created_at).label("oldest")
     ).where(requests.c.state == RequestState.QUEUED)

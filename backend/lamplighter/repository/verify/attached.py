@@ -47,7 +47,7 @@ async def of_memory(db: Database, memory_id: int) -> list[MemoryCheck]:
 
 
 async def due(db: Database, *, now: datetime, limit: int) -> list[MemoryCheck]:
-    """Return checks of active memories that are due, those that wait the longest first."""
+    """Return due checks of active memories, the longest due first."""
     query = (
         sa.select(memory_checks)
         .join(memories, memories.c.id == memory_checks.c.memory_id)
@@ -61,7 +61,7 @@ async def due(db: Database, *, now: datetime, limit: int) -> list[MemoryCheck]:
 async def record(
     db: Database, each: MemoryCheck, state: str, detail: str, *, now: datetime
 ) -> None:
-    """Keep what a check showed, and when it is due again."""
+    """Store the result of a check, and when it is due again."""
     values: dict[str, Any] = {
         "state": state,
         "detail": detail,
@@ -72,7 +72,7 @@ async def record(
 
 
 async def remove(db: Database, memory_id: int, number: int) -> bool:
-    """Detach a check from a memory; return whether it was there."""
+    """Detach a check from a memory; return whether the memory had it."""
     statement = sa.delete(memory_checks).where(
         memory_checks.c.id == number, memory_checks.c.memory_id == memory_id
     )
@@ -80,6 +80,6 @@ async def remove(db: Database, memory_id: int, number: int) -> bool:
 
 
 async def make_due(db: Database, ids: Sequence[int], *, now: datetime) -> None:
-    """Let the checks of some memories be due at once; call it within `writing`."""
+    """Make the checks of some memories due at once; call it within `writing`."""
     which = memory_checks.c.memory_id.in_(ids)
     await db.execute(sa.update(memory_checks).where(which).values(next_at=now))

@@ -1,4 +1,4 @@
-"""Outcomes of verification, one a memory, and the memories to verify."""
+"""Outcomes of verification, one per memory, and the memories to verify."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ LOW_CONFIDENCE: Final = 0.8
 class Verification:
     """The last outcome for a memory at one of its versions.
 
-    `evidence` has an object a claim: claim, state, source and detail. `untested` are the parts
-    of the text without evidence. `mark` says why it is to be verified, where it is.
+    `evidence` has an object per claim: claim, state, source and detail. `untested` are the parts of
+    the text without evidence. `mark` is why the memory is to be verified, if it is marked.
     """
 
     memory_id: MemoryId
@@ -39,7 +39,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class ChangeNotice:
-    """An event as verification reads it."""
+    """An event, with the fields that verification reads."""
 
     id: int
     service: str | None
@@ -54,7 +54,7 @@ async def get(db: Database, memory_id: int) -> Verification | None:
 
 
 async def put(db: Database, outcome: Verification) -> None:
-    """Keep an outcome; the mark that it answers ends. Call it within `writing`."""
+    """Store an outcome, which replaces the mark of its memory. Call it within `writing`."""
     await db.execute(sa.delete(verifications).where(verifications.c.memory_id == outcome.memory_id))
     await db.execute(
         sa.insert(verifications).values(
@@ -71,7 +71,7 @@ async def put(db: Database, outcome: Verification) -> None:
 
 
 async def mark(db: Database, ids: Sequence[int], reason: str, *, now: datetime) -> None:
-    """Mark memories as to verify; call it within `writing`."""
+    """Mark memories for verification; call it within `writing`."""
     held = sa.update(verifications).where(verifications.c.memory_id.in_(ids))
     rows = await db.fetch_all(
         held.values(marked_at=now, mark=reason).returning(verifications.c.memory_id)
@@ -92,7 +92,7 @@ async def mark(db: Database, ids: Sequence[int], reason: str, *, now: datetime) 
 
 
 async def marked(db: Database, *, limit: int) -> list[MemoryId]:
-    """Return active memories that are marked, those that wait the longest first."""
+    """Return active memories that are marked, the longest marked first."""
     query = (
         sa.select(memories.c.id)
         .join(verifications, verifications.c.memory_id == memories.c.id)
@@ -104,7 +104,7 @@ async def marked(db: Database, *, limit: int) -> list[MemoryId]:
 
 
 async def unmark(db: Database, ids: Sequence[int]) -> None:
-    """End the marks of memories; call it within `writing`."""
+    """Remove the marks of memories; call it within `writing`."""
     held = sa.update(verifications).where(verifications.c.memory_id.in_(ids))
     await db.execute(held.values(marked_at=None, mark=""))
 
@@ -112,16 +112,16 @@ async def unmark(db: Database, ids: Sequence[int]) -> None:
 async def unverified(
     db: Database, *, before: datetime, limit: int, after: int = 0
 ) -> list[MemoryId]:
-    """Return active memories that nobody verified, by their numbers, from `after` on.
+    """Return active memories that are not verified, ordered by ID, with IDs above `after`.
 
-    A memory is tested again when it was changed, or when its outcome is from `before`.
+    A memory is tested again if it was changed, or if its outcome is from before `before`.
     """
     query = _unverified(before, memories.c.id > after).order_by(memories.c.id).limit(limit)
     return [MemoryId(row["id"]) for row in await db.fetch_all(query)]
 
 
 async def due_among(db: Database, ids: Collection[int], *, before: datetime) -> list[MemoryId]:
-    """Return which of some memories are active and not verified, by their numbers."""
+    """Return those of some memories that are active and not verified, ordered by ID."""
     found: list[MemoryId] = []
     for at in range(0, len(ids), IDS_AT_ONCE):
         some = memories.c.id.in_(sorted(ids)[at : at + IDS_AT_ONCE])
@@ -168,7 +168,7 @@ async def naming(
 
 
 async def events_after_position(db: Database, *, limit: int) -> list[ChangeNotice] | None:
-    """Return the events that were not read yet; None at the first time, which reads none."""
+    """Return the events that were not read yet; None the first time, which reads none."""
     position = await db.fetch_val(sa.select(verification_position.c.event_id))
     if position is None:
         return None
@@ -180,7 +180,7 @@ async def events_after_position(db: Database, *, limit: int) -> list[ChangeNotic
 
 
 async def save_position(db: Database, event_id: int | None) -> None:
-    """Keep the last event that was read; None: the newest one. Call it within `writing`."""
+    """Store the last event that was read, None for the newest. Call it within `writing`."""
     if event_id is None:
         event_id = await db.fetch_val(sa.select(sa.func.coalesce(sa.func.max(events.c.id), 0)))
     await db.execute(sa.delete(verification_position))
@@ -188,7 +188,7 @@ async def save_position(db: Database, event_id: int | None) -> None:
 
 
 async def count_by_state(db: Database) -> dict[str, int]:
-    """Return how many active memories are verified, marked, and have each outcome."""
+    """Return the number of active memories that are verified, marked, and by outcome."""
     columns, verification = memories.c, verifications.c
     outcomes = (
         sa.select(verification.state, sa.func.count().label("count"))
@@ -218,7 +218,7 @@ async def count_by_state(db: Database) -> dict[str, int]:
 async def page(
     db: Database, state: VerdictState | None, *, limit: int, after: int = 0
 ) -> list[Verification]:
-    """Return outcomes by the numbers of their memories."""
+    """Return outcomes, ordered by the IDs of their memories."""
     query = sa.select(verifications).where(verifications.c.memory_id > after)
     if state is not None:
         query = query.where(verifications.c.state == state)

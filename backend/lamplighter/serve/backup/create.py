@@ -1,4 +1,4 @@
-"""Backups: the database, the session files and what a person wrote, tried before they count."""
+"""Backups: the database, the session files and the user's files, tested by a restore."""
 
 import fcntl
 import json
@@ -47,9 +47,9 @@ class Backup:
 
 
 def make(settings: Settings, directory: Path | None, *, keep: int, report: Report) -> Backup:
-    """Make a backup in a directory, try to restore it, and keep the newest `keep` of them.
+    """Create a backup in a directory, test its restore, and keep the newest `keep` backups.
 
-    Raises Unavailable where there is nothing to back up, and Damaged when the trial fails.
+    Raises Unavailable if there is no data to back up, and Damaged if the test fails.
     """
     os.umask(0o077)
     with translate_errors(settings):
@@ -58,7 +58,7 @@ def make(settings: Settings, directory: Path | None, *, keep: int, report: Repor
 
 @contextmanager
 def translate_errors(settings: Settings) -> Iterator[None]:
-    """Raise Unavailable, in words, for what the database or the disk refuses."""
+    """Translate errors of the database or the disk to Unavailable."""
     try:
         yield
     except driver.Error as error:
@@ -141,7 +141,7 @@ def _copy_sessions(settings: Settings, to: Path) -> int:
 
 
 def _copy_output(path: Path, to: Path, masked: Callable[[bytes], bytes]) -> None:
-    """Copy what was printed, and mask the secrets in it until its own session has done so."""
+    """Copy session output, and mask its secrets if its own session has not done so yet."""
     # before the file is opened: a session's own directory is removed when its files are masked
     is_masked = not path.with_suffix("").is_dir()
     with path.open("rb") as source, to.open("wb") as target:
@@ -172,7 +172,7 @@ def _copy_written(settings: Settings, to: Path) -> None:
 
 
 def _copy_notebook(settings: Settings, to: Path) -> None:
-    """Copy the pages of the notebook; what is a link is not part of it."""
+    """Copy the pages of the notebook; links are left out."""
     to.mkdir()
     root = settings.home / NOTEBOOK
     for directory in (root, *(root / each for each in SECTIONS)):
@@ -194,7 +194,7 @@ def user_files(settings: Settings) -> Iterator[tuple[Path, str]]:
 
 
 def _remove_oldest(directory: Path, identity: str, keep: int) -> Iterator[Path]:
-    """Remove the oldest whole backups of a home, beyond the newest `keep`."""
+    """Remove the oldest complete backups of a home, beyond the newest `keep`."""
     whole = []
     for path in sorted(directory.glob(f"{manifest.NAME}*"), reverse=True):
         try:

@@ -19,7 +19,7 @@ NAME: Final = "lamplighter-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a backup holds: `files` are hashes by path; `home` is the identity of its home."""
+    """The contents of a backup: `files` are hashes by path; `home` is the identity of its home."""
 
     lamplighter: str
     made_at: str
@@ -31,7 +31,7 @@ class Manifest:
 
 
 def describe(directory: Path, **about: Any) -> Manifest:
-    """Return the manifest of what is in a directory."""
+    """Return the manifest of a directory."""
     paths = sorted(path for path in directory.rglob("*") if path.is_file())
     hashes = {str(path.relative_to(directory)): hash_of(path) for path in paths}
     return Manifest(files=hashes, **about)
@@ -79,7 +79,7 @@ def hash_of(path: Path) -> str:
 
 
 def flush(directory: Path) -> None:
-    """Let all that is in a directory outlive a loss of power."""
+    """Flush a directory with its files to the disk, to survive a loss of power."""
     for path in (*directory.rglob("*"), directory, directory.parent):
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:

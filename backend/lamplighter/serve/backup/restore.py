@@ -1,4 +1,4 @@
-"""Restore a backup: the home ends as the backup has it, or stays as it was."""
+"""Restore a backup: the home ends in the state of the backup, or stays unchanged."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was restored, and where what it replaced was put; None where there was nothing."""
+    """The restored files, and the directory of the replaced ones; None if there were none."""
 
     manifest: Manifest
     revision: str
@@ -45,7 +45,7 @@ class Restored:
 
 
 def restore(settings: Settings, path: Path, *, replace: bool, report: Report) -> Restored:
-    """Restore a backup into the home and its database; raises Unavailable where it cannot."""
+    """Restore a backup into the home and its database; raises Unavailable if that is impossible."""
     os.umask(0o077)
     try:
         with create.translate_errors(settings):
@@ -98,7 +98,7 @@ def _check_kind(settings: Settings, made: Manifest) -> None:
 
 @contextmanager
 def _lock_home(settings: Settings) -> Iterator[None]:
-    """Use the home alone, its database too; raises Unavailable naming what is in use."""
+    """Lock the home and its database; raises Unavailable naming the process that uses them."""
     with ExitStack() as locks:
         locks.enter_context(home_lock.exclusive(settings.home))
         if is_postgres(settings.database_url):
@@ -118,7 +118,7 @@ def _lock_home(settings: Settings) -> Iterator[None]:
 
 
 def _existing_files(settings: Settings) -> Iterator[Path | str]:
-    """Yield what is there already that a restore would replace."""
+    """Yield the existing files that a restore would replace."""
     if is_postgres(settings.database_url):
         if migrate.revision_of(settings.database_url) is not None:
             yield f"The database {display_address(settings.database_url)}"
@@ -129,7 +129,7 @@ def _existing_files(settings: Settings) -> Iterator[Path | str]:
 
 
 def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
-    """Make the new version of every file beside its place, the database migrated and checked."""
+    """Stage the new version of every file beside its place; migrate and check the database."""
     places: dict[str, str] = {}
     gone: list[str] = []
 
@@ -172,7 +172,7 @@ def _mark_index(path: Path) -> None:
 
 
 def _last_session(settings: Settings) -> int:
-    """Return the last session number of the database that is replaced, where it can be read."""
+    """Return the last session number of the replaced database, if it can be read."""
     if is_postgres(settings.database_url):
         from lamplighter.repository.upkeep import copies_postgres
 
@@ -182,7 +182,7 @@ def _last_session(settings: Settings) -> int:
 
 
 def _load(settings: Settings, path: Path, made: Manifest, replacement: Replacement) -> None:
-    """Put the rows in place where they are in PostgreSQL; a SQLite file is a file like others."""
+    """Load the rows into PostgreSQL; a SQLite file is restored like other files."""
     if is_postgres(settings.database_url):
         from lamplighter.repository.upkeep import copies_postgres
 

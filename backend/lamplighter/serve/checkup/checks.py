@@ -43,7 +43,7 @@ def run_check(check: HealthCheck, settings: Settings) -> list[VitalSign]:
 
 
 def sqlite(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether SQLite is a version that is safe for several processes."""
+    """Check that the version of SQLite is safe for several processes."""
     if is_postgres(settings.database_url):
         return
     found = ".".join(map(str, driver.version()))
@@ -57,7 +57,7 @@ def sqlite(settings: Settings) -> Iterator[VitalSign]:
 
 
 def home(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether the home may be written to."""
+    """Check that the home is writable."""
     there = _nearest_directory(settings.home)
     yield build_sign(
         "home",
@@ -68,7 +68,7 @@ def home(settings: Settings) -> Iterator[VitalSign]:
 
 
 def permissions(settings: Settings) -> Iterator[VitalSign]:
-    """Name the files that every user of this machine may change: they decide what runs here."""
+    """List the files that every user of this machine may change: they decide what runs here."""
     found = {
         settings.home: "home",
         settings.services: "services",
@@ -90,13 +90,13 @@ def permissions(settings: Settings) -> Iterator[VitalSign]:
 
 
 def _is_open(path: Path) -> bool:
-    """Whether everybody may write a file, or replace what is in a directory."""
+    """Whether every user may write a file, or replace the files of a directory."""
     mode = path.stat().st_mode
     return bool(mode & stat.S_IWOTH) and not (stat.S_ISDIR(mode) and mode & stat.S_ISVTX)
 
 
 def user(settings: Settings) -> Iterator[VitalSign]:
-    """Warn where checks, actions and engines run as root."""
+    """Warn if checks, actions and engines run as root."""
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         yield VitalSign(
             "user",
@@ -112,12 +112,12 @@ def _nearest_directory(path: Path) -> Path:
 
 
 def space(settings: Settings) -> Iterator[VitalSign]:
-    """Look how much space is left."""
+    """Check the free disk space."""
     yield vitals.judge_space(shutil.disk_usage(_nearest_directory(settings.home)).free)
 
 
 def run_directory(settings: Settings) -> Iterator[VitalSign]:
-    """Look at the directory of the sockets."""
+    """Check the directory of the sockets."""
     try:
         yield build_sign("sockets", True, f"Sockets {directory_of(settings.home, make=False)}")
     except LamplighterError as error:
@@ -126,7 +126,7 @@ def run_directory(settings: Settings) -> Iterator[VitalSign]:
 
 
 def notebook(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether the pages of the notebook can be read and written."""
+    """Check that the pages of the notebook can be read and written."""
     tree = NotebookTree(settings.home)
     if not settings.notebook or not os.path.lexists(tree.root):
         return
@@ -159,7 +159,7 @@ def _refuses(path: Path) -> bool:
 
 
 def session_files(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether the files of sessions can be read and written."""
+    """Check that the files of sessions can be read and written."""
     directory = settings.home / SESSIONS
     if not directory.exists():
         return
@@ -183,7 +183,7 @@ def session_files(settings: Settings) -> Iterator[VitalSign]:
 
 
 def services(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether services.yaml can be read."""
+    """Check that services.yaml can be read."""
     if not settings.services.exists():
         yield build_sign(
             "services", True, f"{settings.services}: not created yet; written at the first start"
@@ -198,7 +198,7 @@ def services(settings: Settings) -> Iterator[VitalSign]:
 
 
 def lexicon(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether lexicon.toml can be read, where there is one."""
+    """Check that lexicon.toml can be read, if it exists."""
     if not settings.lexicon.exists() and settings.lexicon.parent == settings.home:
         return
     try:
@@ -215,7 +215,7 @@ def lexicon(settings: Settings) -> Iterator[VitalSign]:
 
 
 def prices(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether prices.toml can be read, where there is one."""
+    """Check that prices.toml can be read, if it exists."""
     path = price_file.prices_path(settings)
     if not path.exists():
         return
@@ -231,7 +231,7 @@ def prices(settings: Settings) -> Iterator[VitalSign]:
 
 
 def programs(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether the programs that checks and actions run can be found."""
+    """Check that the programs of checks and actions can be found."""
     with suppress(LamplighterError):
         for service in ServicesFile(settings.services).load():
             for what, program, directory in _programs_of(service):
@@ -252,7 +252,7 @@ def _programs_of(service: Service) -> Iterator[tuple[str, str, str]]:
 
 
 def engine(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether the engine of each tier can be run."""
+    """Check that the engine of each tier can run."""
     usual = default_engines(settings)
     try:
         here = {each.name: each for each in engines(settings)}
@@ -274,7 +274,7 @@ def _program(engine: Engine | None) -> str:
 
 
 def app(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether the app was built."""
+    """Check that the app was built."""
     advice = "Run `make up` in the checkout to build the app. The API works without it."
     yield build_sign("app", (assets.WEB / "index.html").is_file(), f"App {assets.WEB}", advice)
 
@@ -303,7 +303,7 @@ def _unknown_targets(settings: Settings) -> list[str]:
 
 
 def roots(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether the directories that sessions may read are there."""
+    """Check that the directories exist that sessions may read."""
     if gone := [str(each) for each in settings.read_roots if not each.is_dir()]:
         words = f"LAMPLIGHTER_READ_ROOTS: {' and '.join(gone)}: not a readable directory"
         yield build_sign(
@@ -315,7 +315,7 @@ def roots(settings: Settings) -> Iterator[VitalSign]:
 
 
 def token(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether the token of the home is for its owner alone."""
+    """Check that only its owner can read the token of the home."""
     path = home_token.token_file(settings)
     try:
         mode = path.stat().st_mode

@@ -36,7 +36,7 @@ NEWER: Final = "Start the Lamplighter version that migrated the database, or a n
 
 
 def diagnose(settings: Settings) -> list[VitalSign]:
-    """Check everything that can keep Lamplighter from working; change nothing."""
+    """Check everything that Lamplighter needs; change nothing."""
     every = (
         checks.sqlite,
         checks.home,
@@ -125,7 +125,7 @@ def _postgres(url: str) -> Iterator[VitalSign]:
 
 
 def _database_warnings(condition: DatabaseCondition) -> Iterator[VitalSign]:
-    """Report what keeps a healthy database from working as it should."""
+    """Report problems that slow down or limit a healthy database."""
     if condition.locked:
         advice = (
             "Find the program (`fuser FILE`, or `pg_locks`) and end it. Writes wait until then."
@@ -232,7 +232,7 @@ def _web(settings: Settings) -> Iterator[VitalSign]:
 
 
 def _not_ready(address: str) -> Iterator[VitalSign]:
-    """Repeat what the web process reports of its open database file."""
+    """Repeat the web process's report on its open database file."""
     with suppress(httpx2.HTTPError, ValueError):
         answer = httpx2.get(f"{address}/readyz", trust_env=False, timeout=REQUEST_SECONDS)
         if answer.status_code == 503:

@@ -48,9 +48,9 @@ async def _link(db: Database, settings: Settings) -> str:
 
 
 def welcome(settings: Settings) -> str:
-    """Announce how to log in: a link while there is no login, else how to get one.
+    """Announce how to log in: a link if there is no login yet, else the command for a link.
 
-    A database that is busy is not waited for: raises Busy.
+    Raises Busy at once if the database is busy.
     """
     return asyncio.run(home.in_database(settings, lambda db: _welcome(db, settings)))
 
@@ -66,7 +66,7 @@ async def _welcome(db: Database, settings: Settings) -> str:
 async def announce_login_later(
     settings: Settings, db: Database, report: Callable[[str], None]
 ) -> AsyncIterator[None]:
-    """Make the token and say how to log in as soon as the database takes a write."""
+    """Create the token and announce the login as soon as the database accepts a write."""
     async with home.running(_announce_later(settings, db, report)):
         yield
 
@@ -100,7 +100,7 @@ def create(
 
 
 def revoke(settings: Settings, token_id: int) -> None:
-    """Let a token in no more; raises NotFound."""
+    """Revoke a token; raises NotFound."""
     from lamplighter.usecases.access import access
 
     now = clock.now()

@@ -21,8 +21,8 @@ def decide(
 ) -> Approval:
     """Decide on an approval and return the resulting one; `at_once` approves an edit too.
 
-    Raises NotFound, Invalid and Conflict, and Unavailable within a session: what
-    an engine runs never says yes to itself.
+    Raises NotFound, Invalid and Conflict, and Unavailable within a session: a program that an
+    engine runs cannot approve its own request.
     """
     if os.environ.get(MARK):
         raise Unavailable("A session cannot decide on approvals. Ask a person.")

@@ -13,7 +13,7 @@ from lamplighter.usecases.sessions import halt
 
 
 def halt_all(settings: Settings, reason: str) -> str:
-    """Halt everything and say how: by the file at once, then by the database if it can be used."""
+    """Halt everything and report how: by the file at once, then by the database if available."""
     control = home.halt_control(settings)
     with suppress(OSError):  # then the database has to do
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -33,7 +33,7 @@ def halt_all(settings: Settings, reason: str) -> str:
 
 
 def resume_all(settings: Settings) -> str:
-    """Let everything go on: remove the file, and release the row."""
+    """Resume: remove the file, and release the row."""
     path = settings.home / FILE
     try:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a person does with incidents on the command line."""
+"""Commands of a person for incidents."""
 
 import os
 

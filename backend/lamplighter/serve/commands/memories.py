@@ -10,7 +10,7 @@ from lamplighter.serve.services_file import ServicesFile
 
 
 def add(settings: Settings, candidate: Candidate) -> Memory:
-    """Keep what a person knows; raises Invalid."""
+    """Store the knowledge of a person; raises Invalid."""
     from lamplighter.usecases.memory import curate
 
     return home.run(
@@ -51,7 +51,7 @@ def get_memory(settings: Settings, memory_id: int, *, trashed: bool = False) -> 
 
 
 def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool) -> None:
-    """Delete a memory: into the trash, or (`soft`) kept inactive; raises NotFound."""
+    """Delete a memory: move it to the trash, or deactivate it (`soft`); raises NotFound."""
     from lamplighter.usecases.memory import curate, journal
 
     now = clock.now()

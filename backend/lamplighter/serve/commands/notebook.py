@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def list_pages(settings: Settings, query: str) -> list[decide.PageListing]:
-    """Return the pages, or those with all words of a query."""
+    """Return all pages, or those with all words of a query."""
     if query.strip():
         return home.run(settings, lambda db: decide.find_pages(db, query))
     return home.run(settings, decide.list_pages)
@@ -39,7 +39,7 @@ def show(settings: Settings, path: str) -> str:
 
 
 def sync(settings: Settings) -> SyncResult:
-    """Read edits and write pages now; raises Unavailable where the directory cannot be used."""
+    """Read edits and write pages now; raises Unavailable if the directory cannot be used."""
     return _run(settings, read_and_write)
 
 

@@ -1,4 +1,4 @@
-"""A test of the notifications by a command, and what became of it."""
+"""A test of the notifications by a command, and its result."""
 
 import asyncio
 from typing import Final
@@ -20,7 +20,7 @@ POLL_SECONDS: Final = 0.1
 
 
 def test(settings: Settings) -> Notice:
-    """Put a test notice into the outbox and follow it until it was sent, or could not be."""
+    """Put a test message into the outbox and wait for its delivery or failure."""
     return home.run(settings, lambda db: _test(settings, db))
 
 

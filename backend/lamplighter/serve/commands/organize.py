@@ -1,4 +1,4 @@
-"""The organizer for the command line: it works in this process, beside a running server."""
+"""The organizer for the command line: it runs in this process, beside a running server."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def organize(settings: Settings, *, dry_run: bool, progress: Progress) -> dict[str, Any]:
-    """Run the organizer and return the run as JSON; with `dry_run` what it would do."""
+    """Run the organizer and return the run as JSON; with `dry_run` the expected effect."""
     redact = home.secrets(settings)
     services = ServicesFile(settings.services)
     names = services.last_good().folded_names
@@ -61,7 +61,7 @@ def list_runs(settings: Settings, *, limit: int) -> list[dict[str, Any]]:
 
 
 def show(settings: Settings, number: int) -> dict[str, Any]:
-    """Return a run as JSON with what it changed; raises NotFound."""
+    """Return a run with its changes as JSON; raises NotFound."""
 
     async def ask(db: Database) -> dict[str, Any]:
         found = await view.diff(db, number)

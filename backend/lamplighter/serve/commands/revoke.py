@@ -26,7 +26,7 @@ def prompt_context(settings: Settings, db: Database) -> PromptContext:
 
 
 def revoke(settings: Settings, origin: TeachingOrigin, *, dry_run: bool) -> dict[str, Any]:
-    """Revert what an origin taught, or preview that; raises NotFound, Conflict."""
+    """Revert the effect of an origin, or preview that; raises NotFound, Conflict."""
 
     async def work(db: Database) -> dict[str, Any]:
         here, do = prompt_context(settings, db), usecase.preview if dry_run else usecase.revoke

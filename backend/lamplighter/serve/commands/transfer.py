@@ -34,7 +34,7 @@ Step = Callable[[int, int], object]
 
 
 class ImportFormat(StrEnum):
-    """What an import reads."""
+    """Formats that can be imported."""
 
     AUTO = "auto"
     LAMPLIGHTER = "lamplighter"
@@ -45,7 +45,7 @@ class ImportFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """What is to be imported, and how; `project` is that of what names none."""
+    """The records to import, and the options; `project` is for records that name none."""
 
     path: str
     kind: ImportFormat = ImportFormat.AUTO
@@ -109,7 +109,7 @@ def import_file(settings: Settings, options: ImportOptions, *, step: Step) -> Im
 
 
 async def _record(db: Database, done: Importing) -> None:
-    """Note in the journal what an import has changed."""
+    """Record the changes of an import in the journal."""
     changed = sum(done.counts.get(each, 0) for each in CHANGES)
     if changed and not done.dry:
         async with writing(db):

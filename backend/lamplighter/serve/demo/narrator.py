@@ -1,7 +1,7 @@
 """The narrator prints events in the terminal and explains them.
 
-It follows the change feed. The first time that something worth seeing happens, one line
-explains it; when all of it was seen, the last lines name the next step.
+It follows the change feed. Each kind of event is explained in one line when it first occurs; after
+all kinds have occurred, the last lines name the next step.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ docs/reference/services.md describes its keys."""
 
 
 def services_of(url: str, token: str) -> Services:
-    """Return what asks Lamplighter at `url` for each service, by name.
+    """Return a function that reads the status of each service from Lamplighter at `url`, by name.
 
     `incident` is the state of its open incident, empty without one.
     """
@@ -63,7 +63,7 @@ def services_of(url: str, token: str) -> Services:
 
 
 async def narrate(url: str, token: str, report: Report) -> None:
-    """Follow the changes at `url` and report those that a person wants to hear of."""
+    """Follow the changes at `url` and report the notable ones."""
     after, confidences, reported = 0, dict[int, float](), dict[str, str]()
     story = _Narration(report)
     async with _client(url, token) as client:

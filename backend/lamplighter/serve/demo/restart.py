@@ -1,4 +1,4 @@
-"""The declared action of the demo's services: asks the stage to restart a service.
+"""The declared action of the demo's services: requests a restart from the stage.
 
 `python -m lamplighter.serve.demo.restart SOCKET NAME`
 """
@@ -10,7 +10,7 @@ SECONDS = 20.0
 
 
 def main(path: str, name: str) -> int:
-    """Ask, wait for the answer, and return the exit status."""
+    """Request the restart, wait for the answer, and return the exit status."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(SECONDS)
         asking.connect(path)

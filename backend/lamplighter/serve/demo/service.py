@@ -15,7 +15,7 @@ NEEDED_SECONDS = 4.0
 
 
 class StatusResponder(BaseHTTPRequestHandler):
-    """Answers 200 when the service is well, else 503 and why."""
+    """Answers 200 if the service is healthy, else 503 and the reason."""
 
     began: float
     slow: float = 0.0
@@ -32,7 +32,7 @@ class StatusResponder(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: the demo tells what matters."""
+        """Log nothing: the demo prints the notable events."""
 
     def _problem(self) -> str:
         if time.monotonic() - self.began < self.slow:

@@ -1,4 +1,4 @@
-"""The demo put together: a temporary home, the stage, the two processes, and a narrator."""
+"""The demo: a temporary home, the stage, the two processes, and a narrator."""
 
 import asyncio
 import os
@@ -56,7 +56,7 @@ def run(*, port: int | None, seconds: float | None, keep: bool, report: Report) 
 
 @contextmanager
 def _defer_signals() -> Iterator[None]:
-    """Let a signal to end wait: in the middle of a migration it would print a traceback."""
+    """Defer termination signals: in the middle of a migration they would print a traceback."""
     ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     signal.pthread_sigmask(signal.SIG_BLOCK, ending)
     try:
@@ -135,7 +135,7 @@ def _quiet_log(report: Report) -> Report:
 
 
 def _environment(directory: Path, port: int) -> dict[str, str]:
-    """Return an environment in which nothing is set but what the demo needs."""
+    """Return an environment with only the settings of the demo."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     return kept | {
         f"{PREFIX}HOME": str(directory),
@@ -151,7 +151,7 @@ def _environment(directory: Path, port: int) -> dict[str, str]:
 def _port(port: int | None) -> Iterator[int]:
     """Return the requested port, else the default port, else a free port.
 
-    A lock of its own marks a demo that does not listen yet.
+    A separate lock reserves the port of a demo that does not listen yet.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
         try:

@@ -1,7 +1,7 @@
 """The stage: runs the demo's services, breaks them on purpose, and restarts one on request.
 
-What it breaks next depends on what Lamplighter has seen, never on the clock: a slow machine
-plays the same story, only slower.
+The next failure depends on Lamplighter's progress, never on the clock: a slow machine shows the
+same events, only slower.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ POLL_SECONDS: Final = 0.5
 STARTING_SECONDS: Final = 120.0
 
 Services = Callable[[], Awaitable[Mapping[str, Mapping[str, Any]]]]
-"""Asks Lamplighter for the status of each service, by name; empty while it cannot answer."""
+"""Reads the status of each service from Lamplighter, by name; empty while it does not answer."""
 
 _SERVICES: Final = Path(__file__).with_name("services.yaml").read_text(encoding="utf-8")
 
 
 @dataclass(slots=True)
 class DemoServices:
-    """Three services, each a process of its own; `print_line` reports what is done to them."""
+    """Three services, each a process of its own; `print_line` reports failures and restarts."""
 
     path: Path
     print_line: Callable[[str], None]
@@ -145,7 +145,7 @@ async def run_services(path: Path, report: Callable[[str], None]) -> AsyncIterat
 
 
 async def _answering(ports: Iterable[int]) -> None:
-    """Wait until every service answers that it is healthy, as far as that comes about."""
+    """Wait until every service answers as healthy, or a time limit."""
     deadline = time.monotonic() + STARTING_SECONDS
     async with httpx2.AsyncClient(trust_env=False, timeout=STARTING_SECONDS) as client:
         for port in ports:

@@ -1,1 +1,1 @@
-"""The files that the app edits, as they are on this machine."""
+"""The files that the app edits, on this machine."""

@@ -1,4 +1,4 @@
-"""A file of a person, replaced at once: its bytes are a hash, its mode and its links stay."""
+"""A user's file, replaced atomically: its version is a hash, its mode and links stay."""
 
 import errno
 import fcntl
@@ -30,7 +30,7 @@ class ReplacedFile:
 
     @property
     def path(self) -> str:
-        """Where it is, as the setting names it."""
+        """The path of the file, as configured."""
         return str(self._path)
 
     def read(self) -> FileVersion:
@@ -40,7 +40,7 @@ class ReplacedFile:
         return FileVersion(text, etag_of(raw), why or self._obstacle())
 
     def replace(self, etag: str, text: str) -> None:
-        """Put a text in its place at once; raises Stale where it changed, Unavailable."""
+        """Replace the text atomically; raises Stale if the file changed, Unavailable."""
         with self._alone():
             raw = self._bytes()
             if etag_of(raw) != etag:
@@ -70,7 +70,7 @@ class ReplacedFile:
             raise Unavailable(f"{self.path} cannot be read: {reason}.") from error
 
     def _obstacle(self) -> str:
-        """Say why it cannot be written; empty where nothing is known against it."""
+        """Return why the file is not writable; empty without a known obstacle."""
         target = self._path.resolve()
         with suppress(FileNotFoundError):
             if not target.stat().st_mode & 0o222 or not os.access(target, os.W_OK):
@@ -78,7 +78,7 @@ class ReplacedFile:
         return "" if os.access(target.parent, os.W_OK) else READ_ONLY.format(target.parent)
 
     def _write(self, raw: bytes) -> None:
-        """Write beside the file that a link leads to, and take its place with its mode."""
+        """Write a new file beside the target of a link, and replace the target; its mode stays."""
         target = self._path.resolve()
         handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:

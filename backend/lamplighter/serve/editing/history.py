@@ -16,13 +16,13 @@ MAX_EDITS: Final = 500
 
 
 class EditFiles:
-    """Keeps the texts before and after the newest edits."""
+    """Stores the texts before and after the newest edits."""
 
     def __init__(self, home: Path) -> None:
         self._directory = home / DIRECTORY
 
     def save(self, act: int, edit: KeptEdit) -> None:
-        """Keep the texts of an act, which is pending from now; raises Unavailable."""
+        """Store the texts of an act, which is pending from now; raises Unavailable."""
         try:
             self._directory.mkdir(mode=0o700, exist_ok=True)
             handle = os.open(self._place(act), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -35,7 +35,7 @@ class EditFiles:
             raise Unavailable(f"{self._directory} cannot be written: {why}.") from error
 
     def load(self, act: int) -> KeptEdit | None:
-        """Return the texts of an act; None once they are no longer kept."""
+        """Return the texts of an act; None after their retention."""
         try:
             return KeptEdit(**json.loads(self._place(act).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""The settings of a running process: those that are live follow the settings file."""
+"""The settings of a running process: live settings follow the settings file."""
 
 import asyncio
 import logging

@@ -51,7 +51,7 @@ class ServicesSource(ReplacedFile):
     name = "services"
 
     def problems(self, text: str) -> FileProblems:
-        """Return what is wrong with a text, as a start would report it."""
+        """Return the errors of a text, as a start would report them."""
         if len(text.encode()) > FILE_BYTES:
             place = {"path": self.path, "line": 0, "column": 0}
             return [{**place, "field": "services", "message": "the file is larger than 1 MiB"}]
@@ -72,7 +72,7 @@ class SettingsSource(ReplacedFile):
     name = "settings"
 
     def problems(self, text: str) -> FileProblems:
-        """Return what is wrong with a text, as a start would report it."""
+        """Return the errors of a text, as a start would report them."""
         try:
             read_settings(file=text)
         except Invalid as error:
@@ -82,7 +82,7 @@ class SettingsSource(ReplacedFile):
 
 
 def build_context(settings: Settings) -> ConfigurationContext:
-    """Return what edits of this home's configuration work with."""
+    """Return the context for edits of this home's configuration."""
     lock = settings.home / DIRECTORY / "lock"
     return ConfigurationContext(
         policy=EditPolicy(settings.edit),
@@ -97,7 +97,7 @@ def build_context(settings: Settings) -> ConfigurationContext:
 
 
 def protected(settings: Settings, before: str, after: str) -> str:
-    """Say why the app may not change a setting; empty where it may."""
+    """Return why the app may not change a setting; empty if it may."""
     old, new = tomllib.loads(before), tomllib.loads(after)
     path = settings.home / FILE
     for each in SETTINGS:
@@ -169,7 +169,7 @@ async def run_checks(checks: Sequence[Check]) -> list[dict[str, Any]]:
 
 
 def _run_apart(checks: Sequence[Check]) -> list[dict[str, Any]]:
-    """Run them on an event loop of their own: the one of a web server starts no such process."""
+    """Run them on a separate event loop: that of a web server cannot start such a process."""
     try:
         with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
             return runner.run(_run_all(checks))

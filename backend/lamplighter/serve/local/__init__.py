@@ -1,7 +1,7 @@
-"""Commands of this machine ask the web process of their home, where one answers; else the database.
+"""Commands of this machine query the web process of their home, else the database.
 
-Here is where the web process answers: its address, and the sockets in the home's run directory.
-Part of each command that only reads: nothing heavy is loaded before the database is needed.
+This module finds the web process: its address, and the sockets in the home's run directory. Each
+reading command loads this module: no heavy module is imported before the database is needed.
 """
 
 import gc
@@ -47,9 +47,9 @@ def read(settings: "Settings", query: str, /, **options: Any) -> Any:
 
 
 def ask_web_process(settings: "Settings", query: str, /, **options: Any) -> Any:
-    """Return the answer of the web process; None where none answers, or in time, or with an error.
+    """Return the answer of the web process; None without one, after the timeout, or for an error.
 
-    The database then gives the answer, or the error.
+    The database then provides the answer, or the error.
     """
     try:
         name = command_socket(settings)
@@ -76,13 +76,13 @@ def _receive(connection: socket.socket) -> bytes:
 
 
 def web_url(settings: "Settings") -> str:
-    """Return the address to ask the web process at, from this machine."""
+    """Return the address of the web process for requests from this machine."""
     host = LOOPBACK if _is_wildcard(settings.host) else settings.host
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
 
 
 def known_hosts(settings: "Settings") -> tuple[str, ...]:
-    """Return the names, beside those of loopback, that this server is asked by."""
+    """Return the host names of this server, besides those of loopback."""
     bound = () if _is_wildcard(settings.host) else (settings.host,)
     return tuple(f"[{each}]" if ":" in each else each for each in (*bound, *settings.hosts))
 
@@ -94,10 +94,7 @@ def _is_wildcard(host: str) -> bool:
 
 
 def run_directory(home: Path, *, make: bool = True) -> Path:
-    """Return the directory of a home's sockets: short, because their names may be 107 bytes.
-
-    Raises Unavailable when somebody else owns it, or when it cannot be made.
-    """
+    """Return the directory of a home's sockets: short, because names are limited to 107 bytes."""
     name = f"lamplighter-{os.getuid()}-{sha256(str(home.resolve()).encode()).hexdigest()[:12]}"
     base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
     if not base.is_dir() or not os.access(base, os.W_OK) or len(os.fsencode(base)) > BASE_CHARS:
@@ -122,10 +119,10 @@ def run_directory(home: Path, *, make: bool = True) -> Path:
 
 
 def command_socket(settings: "Settings") -> str | None:
-    """Return the name of the socket for commands; None while there is no home or database.
+    """Return the name of the socket for commands; None before there is a home or database.
 
-    The name depends on all that an answer depends on. A web process of another version, home,
-    database file or setting therefore listens elsewhere, and is never asked.
+    The name depends on everything that affects an answer. A web process with another version, home,
+    database file or setting therefore has another socket, and is never queried.
     """
     try:
         home = (settings.home / IDENTITY).read_text()

@@ -1,4 +1,4 @@
-"""The home's own token: made where none is valid, and kept from other users."""
+"""The home's own token: created if none is valid, and hidden from other users."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ def token_file(settings: Settings) -> Path:
 
 
 def read_home_token(settings: Settings) -> str:
-    """Return the home's own token; empty when there is none to read."""
+    """Return the home's own token; empty if there is none to read."""
     return _read(token_file(settings))
 
 

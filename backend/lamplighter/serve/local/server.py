@@ -26,7 +26,7 @@ MODE: Final = 0o600
 
 @asynccontextmanager
 async def command_server(here: QueryContext) -> AsyncIterator[None]:
-    """Answer queries as long as this lasts; commands do without where that is impossible."""
+    """Answer queries during this context; without it, commands read the database."""
     name = command_socket(here.settings)
     if name is None:
         yield

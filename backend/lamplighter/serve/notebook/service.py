@@ -1,4 +1,4 @@
-"""The notebook of a process: kept in step with the memories, and with the files."""
+"""The notebook of a process: kept in sync with the memories, and with the files."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ RETRY_SECONDS: Final = 60.0
 def notebook_context(
     settings: Settings, here: Context, services: ServicesFile
 ) -> NotebookContext | None:
-    """Return what the notebook of a home is kept with; None where it is turned off."""
+    """Return the context of a home's notebook; None if the notebook is turned off."""
     if not settings.notebook:
         return None
     tree = NotebookTree(settings.home)
@@ -47,7 +47,7 @@ def notebook_context(
 async def notebook_upkeep(
     here: NotebookContext | None, *, start: float = START_SECONDS
 ) -> AsyncIterator[None]:
-    """Keep the notebook in step as long as this lasts."""
+    """Keep the notebook in sync during this context."""
     if here is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""The key of this home that push services know it by (VAPID, RFC 8292)."""
+"""The VAPID key of this home (RFC 8292), by which push services identify it."""
 
 import json
 import os
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 FILE: Final = "push-key.pem"
 VALID_FOR: Final = timedelta(hours=12)
 CONTACT: Final = "mailto:operator@lamplighter.example"
-"""Push services want a contact; some refuse names that cannot be public, as localhost."""
+"""Push services require a contact; some refuse names that cannot be public, such as localhost."""
 
 _NUMBER_BYTES: Final = 32
 
 
 class PushKey:
-    """The private key in the home; it is made when a browser first asks for it."""
+    """The private key in the home; created when a browser first requests the public key."""
 
     def __init__(self, home: Path) -> None:
         self._path = home / FILE
         self._loaded: tuple[float, EllipticCurvePrivateKey] | None = None
 
     def public(self, *, make: bool = False) -> str:
-        """Return the public key as browsers take it; empty where there is none.
+        """Return the public key in the form of browsers; empty without a key.
 
-        Raises Unavailable where the file cannot be used.
+        Raises Unavailable if the file cannot be used.
         """
         from cryptography.hazmat.primitives import serialization
 

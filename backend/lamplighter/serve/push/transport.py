@@ -47,7 +47,7 @@ class PushClient:
     async def post(
         self, endpoint: str, host: str, body: bytes, headers: Mapping[str, str]
     ) -> tuple[int, str]:
-        """Post a message; return the status, or 0 with the reason why there is none."""
+        """Post a message; return the status, or 0 with the reason of a failure."""
         import httpx2
 
         try:
@@ -74,7 +74,7 @@ class PushClient:
             return 0, f"could not be reached ({type(error).__name__})"
 
     async def _resolve(self, host: str, port: int) -> str:
-        """Return an address of a host; empty where one of them is not public."""
+        """Return an address of a host; empty if one of its addresses is not public."""
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = [str(each[4][0]) for each in found]
@@ -84,7 +84,7 @@ class PushClient:
 
 RECORD_BYTES: Final = 4_096
 MAX_PLAIN_BYTES: Final = 3_900
-"""Push services take 4,096 bytes; the header, the tag and the delimiter are 103 of them."""
+"""Push services accept 4,096 bytes; the header, the tag and the delimiter are 103 of them."""
 
 _SALT_BYTES: Final = 16
 _LAST_RECORD: Final = b"\x02"
@@ -129,7 +129,7 @@ def _derive(material: bytes, salt: bytes, info: bytes, size: int) -> bytes:
 logger = logging.getLogger(__name__)
 
 GONE: Final = (404, 410)
-"""What a push service answers for a browser that is not subscribed any more."""
+"""The answers of a push service for a browser that has unsubscribed."""
 
 OTHER_KEY: Final = (
     "it was subscribed with another key. Turn notifications off and on again on this device"
@@ -150,14 +150,14 @@ class NoticeOutlets:
         return [*await self.addresses.targets(), *await self.devices.targets()]
 
     async def send(self, target: NoticeTarget, message: NoticeMessage) -> str:
-        """Send a message; say why it was not taken, empty when it was."""
+        """Send a message; return the reason of a failure, empty after a delivery."""
         outlet = self.devices if target.key.startswith(_DEVICE) else self.addresses
         return await outlet.send(target, message)
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceTransport:
-    """Sends messages to subscribed devices, and removes those that are gone."""
+    """Sends messages to subscribed devices, and removes those that have unsubscribed."""
 
     db: Database
     key: PushKey
@@ -170,7 +170,7 @@ class DeviceTransport:
         return [NoticeTarget(f"{_DEVICE}{each.id}", ROUTE) for each in found]
 
     async def send(self, target: NoticeTarget, message: NoticeMessage) -> str:
-        """Send a message; say why it was not taken, empty when it was."""
+        """Send a message; return the reason of a failure, empty after a delivery."""
         device = await devices.get(self.db, int(target.key.removeprefix(_DEVICE)))
         if device is None:
             return ""  # it was removed meanwhile
@@ -206,7 +206,7 @@ class DeviceTransport:
         return status, f"{device.host} {why}" if why else ""
 
     async def _keep(self, device: Device, *, remove: bool = False, **values: Any) -> None:
-        """Keep what became of a message; that it was sent counts even where this fails."""
+        """Store the result of a message; the message counts as sent even if this fails."""
         try:
             async with writing(self.db):
                 if remove:

@@ -1,8 +1,8 @@
-"""The queries of the command line: answered by the web process, or by a database opened for one.
+"""The queries of the command line: answered by the web process, or from a database opened for one.
 
-Both call the same function, and the answer is JSON in both cases: the output is the same. One
-module of this package answers one kind of question and imports only what that needs: a command
-that no web process answers loads it, and a person waits for it.
+Both call the same function, and the answer is JSON in both cases: the output is the same. Each
+module of this package answers one kind of question with few imports: without a web process a
+command loads it, and a person waits for it.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ Query = Callable[..., Awaitable[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class QueryContext:
-    """What a query is answered from.
+    """The context of a query.
 
     `services` returns the services file, `semantic` opens the semantic search.
     """
@@ -68,7 +68,7 @@ def _find(query: str) -> Query:
 
 
 def run(settings: Settings, query: str, options: Mapping[str, Any]) -> Any:
-    """Answer a query from the database; raises what the query raises, and Busy."""
+    """Answer a query from the database; raises the errors of the query, and Busy."""
     reply = asyncio.run(_answer_if_ready(settings, query, options))
     if reply is None:
         from lamplighter.serve import home  # a first start, an update or a restore that was cut off
@@ -116,7 +116,7 @@ def _identity(settings: Settings) -> str:
 async def _answer_if_ready(
     settings: Settings, query: str, options: Mapping[str, Any]
 ) -> bytes | None:
-    """Answer a query; None where the home is not whole, or its database not of this version."""
+    """Answer a query; None if the home is incomplete, or its database has another version."""
     if (settings.home / JOURNAL).exists() or not os.access(settings.home, os.W_OK | os.X_OK):
         return None
     return await _answer(settings, query, options, only_if_ready=True)
@@ -125,7 +125,7 @@ async def _answer_if_ready(
 async def _answer(
     settings: Settings, query: str, options: Mapping[str, Any], *, only_if_ready: bool = False
 ) -> bytes | None:
-    """Answer a query from the database: opened as it is, without what a server prepares."""
+    """Answer a query from the database, opened without the preparations of a server."""
     with home_lock.shared(settings.home):
         db = Database(settings.database_url)
         db.home_id = _identity(settings)

@@ -56,7 +56,7 @@ async def list_events(
     seconds: float | None,
     limit: int,
 ) -> dict[str, Any]:
-    """Return events, newest first: of a service, some levels, with words, the last `seconds`."""
+    """Return events, newest first, by service, levels, text and age in `seconds`."""
     from lamplighter.repository.services import events
     from lamplighter.repository.services.events import EventSelection
 

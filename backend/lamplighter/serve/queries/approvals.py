@@ -1,4 +1,4 @@
-"""Approvals: the list, and one with what helps to decide it."""
+"""Approvals: the list, and one approval with its evidence."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -28,9 +28,9 @@ async def list_approvals(here: "QueryContext", *, whole: bool) -> dict[str, Any]
 
 
 async def get_approval(here: "QueryContext", *, number: int) -> dict[str, Any]:
-    """Return an approval with what helps to decide it; raises NotFound.
+    """Return an approval with its evidence; raises NotFound.
 
-    That is: what its session knew of the service, and what is left of the cooldown.
+    The evidence is the memories of its session about the service, and the rest of the cooldown.
     """
     from lamplighter.domain.services import cooldown  # the list needs none of these
     from lamplighter.repository.memory import memories

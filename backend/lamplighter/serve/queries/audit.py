@@ -1,4 +1,4 @@
-"""What is believed on a topic, and the evidence."""
+"""The beliefs on a topic, and their evidence."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +12,7 @@ PAGE: Final = 200
 
 
 async def audit_topic(here: "QueryContext", *, topic: str, limit: int | None) -> dict[str, Any]:
-    """Return what is believed on a topic: `limit` beliefs, or all; raises Invalid."""
+    """Return the beliefs on a topic: the first `limit`, or all; raises Invalid."""
     known = here.services().last_good().names
     pages: list[Audit] = []
     while not pages or (limit is None and pages[-1].position is not None):

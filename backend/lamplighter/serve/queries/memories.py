@@ -21,7 +21,7 @@ FADING_WITHIN: Final = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryListOptions:
-    """Which memories are asked for, in the words of the command line; None asks for all."""
+    """Filters of the command line for memories; None means all."""
 
     q: str | None = None
     service: str | None = None
@@ -37,7 +37,7 @@ class MemoryListOptions:
     limit: int = 50
 
     def filter(self) -> MemoryFilter:
-        """Return it as the repository takes it, but for the service."""
+        """Return the filter of the repository, without the service."""
         return MemoryFilter(
             q=self.q,
             category=None if self.category is None else Category(self.category),
@@ -52,7 +52,7 @@ class MemoryListOptions:
 
 
 async def list_memories(here: "QueryContext", **options: Any) -> dict[str, Any]:
-    """Return the first memories of those that are asked for, and how many there are."""
+    """Return the first matching memories, and the number of all matches."""
     request = MemoryListOptions(**options)
     at = None if request.as_of is None else _earlier(request.as_of)
     sort = Sort(request.sort)

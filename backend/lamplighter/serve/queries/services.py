@@ -113,14 +113,14 @@ async def get_incident(here: "QueryContext", *, number: int) -> dict[str, Any]:
 async def replay_incident(
     here: "QueryContext", *, number: int, without: list[int], today: bool
 ) -> dict[str, Any]:
-    """Return what would begin at an incident with other memories; raises NotFound."""
+    """Return the first step at an incident with other memories; raises NotFound."""
     options = ReplayOptions(without=without, today=today)
     async with reading(here.db):
         return await replay(here.db, here.services().last_good(), number, options)
 
 
 async def status(here: "QueryContext") -> dict[str, Any]:
-    """Return how everything is: the services, open incidents, and what needs a person."""
+    """Return the status: the services, open incidents, and requests to a person."""
     now = clock.now()
     async with reading(here.db):
         summary = await overview.overview(

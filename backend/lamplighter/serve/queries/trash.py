@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 async def list_trash(here: "QueryContext", *, q: str, limit: int) -> dict[str, Any]:
-    """Return deleted memories that contain a text, and how many there are."""
+    """Return deleted memories that contain a text, and their number."""
     async with reading(here.db):
         page = await trash.page(here.db, q=q, limit=limit)
         total = await trash.count(here.db, q=q)

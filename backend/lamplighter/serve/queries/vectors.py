@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 async def read_progress(here: "QueryContext") -> dict[str, Any]:
-    """Return of how many memories there are embeddings."""
+    """Return the number of memories with embeddings."""
     return describe(here.settings, await embeddings.progress(here.db, embedding.NAME))
 
 
 def describe(settings: Settings, index_progress: IndexProgress | None) -> dict[str, Any]:
-    """Return the state of the embeddings as JSON, and in words."""
+    """Return the state of the embeddings as JSON, and as text."""
     reason = why_not(settings)
     return {
         "words": rules.judge_index(index_progress, why_not=reason).text,
@@ -41,7 +41,7 @@ def describe(settings: Settings, index_progress: IndexProgress | None) -> dict[s
 
 
 def progress(settings: Settings) -> IndexProgress | None:
-    """Return of how many memories the meaning is kept, None where that cannot be asked."""
+    """Return the number of memories with embeddings, None if it cannot be read."""
     url = settings.database_url
     if not is_postgres(url) and not file_of(url).exists():
         return None

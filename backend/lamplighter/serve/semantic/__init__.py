@@ -1,1 +1,1 @@
-"""Semantic search: what finds memories by their meaning, and the process that computes it."""
+"""Semantic search: the finder of memories, and the process that computes embeddings."""

@@ -1,4 +1,4 @@
-"""What finds memories by their meaning, where that is installed and turned on."""
+"""The semantic finder of memories, if it is installed and turned on."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ SEARCH_SECONDS: Final = 2.0
 
 
 def why_not(settings: Settings) -> str:
-    """Return why memories cannot be found by their meaning, empty when they can; loads nothing."""
+    """Return why semantic search is unavailable, empty if it is available; loads nothing."""
     if settings.vectors == "off":
         return "LAMPLIGHTER_VECTORS is off"
     missing = embedding.unavailable_reason()
@@ -23,7 +23,7 @@ def why_not(settings: Settings) -> str:
 
 
 def semantic_finder(settings: Settings, db: "Database") -> "SemanticSearch | None":
-    """Return what finds memories by their meaning, None where nothing can."""
+    """Return the semantic finder, None if semantic search is unavailable."""
     model = None if why_not(settings) else embedding.installed_model()
     if model is None:
         return None
@@ -34,7 +34,7 @@ def semantic_finder(settings: Settings, db: "Database") -> "SemanticSearch | Non
 
 @contextmanager
 def open_finder(settings: Settings, db: "Database") -> "Iterator[SemanticSearch | None]":
-    """Open what finds memories by their meaning for one search."""
+    """Open the semantic finder for one search."""
     near = semantic_finder(settings, db)
     if near is None:
         yield None

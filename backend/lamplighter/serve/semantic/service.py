@@ -1,4 +1,4 @@
-"""Meaning: what a process needs to find memories by it, and the one process that keeps it."""
+"""Semantic search in a process, and the single process that computes embeddings."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ ShowProgress = Callable[[IndexProgress], None]
 
 @dataclass(slots=True)
 class SemanticService:
-    """What a web process does for it: it answers, and keeps the meaning of what is written."""
+    """The semantic search of a web process: answers searches, and embeds new memories."""
 
     settings: Settings
     db: Database
@@ -47,7 +47,7 @@ class SemanticService:
 
     @property
     def answers(self) -> SemanticIndex | None:
-        """What searches ask: where none is installed one that says so, None when turned off."""
+        """The semantic part of searches: reports a missing model, or None when turned off."""
         if self.near is not None or self.settings.vectors == "off":
             return self.near
         return NoSemanticSearch(why_not(self.settings))
@@ -60,7 +60,7 @@ class SemanticService:
         return rules.judge_index(found, problem=self.embedder.problem if self.embedder else "")
 
     async def run(self) -> None:
-        """Keep what memories mean, as soon as no other process does; then until cancelled."""
+        """Embed memories as soon as no other process does; then until cancelled."""
         if self.embedder is None:
             return
         await asyncio.sleep(self.start)
@@ -69,7 +69,7 @@ class SemanticService:
             await self.embedder.run()
 
     async def _prepare(self) -> None:
-        """Be ready for the first search, where there is anything to be found."""
+        """Load the model for the first search, if there are embeddings."""
         try:
             if self.near is not None and await embeddings.count_memories(self.db):
                 await self.near.prepare()
@@ -81,7 +81,7 @@ class SemanticService:
 async def semantic_service(
     settings: Settings, db: Database, *, start: float = START_SECONDS
 ) -> AsyncIterator[SemanticService]:
-    """Find memories by their meaning, and keep it in the background, where a model is installed."""
+    """Provide semantic search, and embed memories in the background, if a model is installed."""
     finder = semantic_finder(settings, db)
     embedder = None if finder is None else Embedder(db, finder.embedding, clock.now)
     here = SemanticService(settings, db, finder, embedder, start)
@@ -97,7 +97,7 @@ async def semantic_service(
 
 
 def backfill(settings: Settings, show: ShowProgress) -> IndexProgress:
-    """Keep the meaning of all memories now, or follow the process that does; show how far it is."""
+    """Embed all memories now, or follow the process that does; show the progress."""
     home.prepare(settings)
     return asyncio.run(_backfill(settings, show))
 
@@ -122,7 +122,7 @@ async def _backfill(settings: Settings, show: ShowProgress) -> IndexProgress:
 
 
 async def _follow_progress(embedder: Embedder, show: ShowProgress) -> None:
-    """Show what another process does, until it is done."""
+    """Show the progress of another process until its end."""
     while not (found := await embedder.progress()).whole:
         show(found)
         await asyncio.sleep(PROGRESS_SECONDS)
@@ -130,7 +130,7 @@ async def _follow_progress(embedder: Embedder, show: ShowProgress) -> None:
 
 @asynccontextmanager
 async def _exclusive_lock(settings: Settings) -> AsyncIterator[None]:
-    """Wait until no other process does it, and keep others from it."""
+    """Wait for the lock of the embedding process, and hold it."""
     lock = _lock(settings)
     try:
         await _wait_for(lock)

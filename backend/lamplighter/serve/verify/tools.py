@@ -24,14 +24,14 @@ COMMAND_SECONDS: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class VerificationTools:
-    """What verification asks: the sources, and read-only commands."""
+    """The sources of verification, and read-only commands."""
 
     sources: GroundTruth
     readable: Readable
     services: ServicesFile
 
     def refusal(self, command: str) -> str:
-        """Return why a command is refused; empty where it only reads."""
+        """Return why a command is refused; empty if it only reads."""
         match judge_line(command, self._policy()):
             case RefusedCommand(why):
                 return why
@@ -42,7 +42,7 @@ class VerificationTools:
     async def run_command(self, command: str) -> Answer:
         """Run a read-only command: exit status 0 confirms, any other refutes.
 
-        Raises Conflict for a refused one, NotFound where its program or file is missing.
+        Raises Conflict for a refused command, NotFound if its program or file is missing.
         """
         permitted = judge_line(command, self._policy())
         if isinstance(permitted, RefusedCommand | ActionCommand):
@@ -58,7 +58,7 @@ class VerificationTools:
         return Answer(state, "command", detail)
 
     def _policy(self) -> CommandPolicy:
-        """Return the policy without the commands that services.yaml adds: those may change."""
+        """Return the policy without the commands of services.yaml: those may change files."""
         return CommandPolicy(
             replace(self.services.last_good(), shell=()),
             roots=tuple(map(str, self.readable.roots)),
@@ -67,7 +67,7 @@ class VerificationTools:
 
 
 def build_tools(settings: Settings, services: ServicesFile) -> VerificationTools:
-    """Return what this process verifies memories with."""
+    """Return the tools for verifying memories in this process."""
     readable = Readable(roots=settings.verify_roots, private=private_paths(settings))
     names = frozenset(os.environ)
     return VerificationTools(
@@ -76,7 +76,7 @@ def build_tools(settings: Settings, services: ServicesFile) -> VerificationTools
 
 
 def private_paths(settings: Settings) -> tuple[Path, ...]:
-    """Return the files and directories of Lamplighter, which are read for nobody."""
+    """Return the files and directories of Lamplighter, which verification never reads."""
     private = [settings.home, settings.services, MOUNTED_SECRETS]
     if not is_postgres(settings.database_url):
         file = file_of(settings.database_url)

@@ -1,4 +1,4 @@
-"""Checks made by the supervisor itself: in a process of their own, or in the check process."""
+"""Checks by the supervisor itself: in a separate process, or in the check process."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ PreviousResults = Mapping[str, Sequence[CheckResult]]
 async def check(
     session: Session, service: Service, before: PreviousResults | None = None
 ) -> list[CheckResult]:
-    """Return the results of a service's checks; raises Conflict when there are none.
+    """Return the results of a service's checks; raises Conflict if it has none.
 
-    A check that hangs ends with its process.
+    A check that hangs is killed with its process.
     """
     if not service.checks:  # its jobs have reported no run yet
         return []
@@ -63,7 +63,7 @@ async def check(
 async def check_at_once(
     processes: CheckProcesses, session: Session, service: Service
 ) -> list[CheckResult]:
-    """Return the results of a service's checks from the check process, which runs already."""
+    """Return the results of a service's checks from the check process, which is already running."""
     try:
         results = await asyncio.gather(*map(processes.run_now, service.checks))
     except (CheckProcessEnded, OSError) as error:

@@ -26,9 +26,9 @@ ENDED: Final = SESSION_ENDED
 
 @dataclass(slots=True)
 class ApprovalWait:
-    """When a session waits for a person, and for how many seconds it has.
+    """When a session waits for a person, and its remaining seconds.
 
-    `parked` is set with the first approval: from then on nobody waits for the session.
+    `parked` is set with the first approval: from then on no other work waits for the session.
     """
 
     parked: asyncio.Event = field(default_factory=asyncio.Event)
@@ -38,17 +38,17 @@ class ApprovalWait:
 
     @property
     def now(self) -> bool:
-        """Whether it waits now."""
+        """Whether the session is waiting now."""
         return self._open > 0
 
     @property
     def seconds(self) -> float:
-        """Return for how long it has waited, which is no working time."""
+        """Return how long the session has waited, which does not count as working time."""
         return self._passed + (time.monotonic() - self._started_at if self._open else 0.0)
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count the time until the end of the context; of several at once only once."""
+        """Count the time until the end of the context; overlapping times count once."""
         self._started_at = self._started_at if self._open else time.monotonic()
         self._open += 1
         self.parked.set()
@@ -65,7 +65,7 @@ async def open_request(
     *,
     now: Callable[[], datetime],
 ) -> CooldownUse | Approval:
-    """Return the decision on a request; a canceled one leaves nothing behind."""
+    """Return the decision on a request; a canceled request leaves no row."""
     answering = asyncio.ensure_future(asking)
     try:
         return await asyncio.shield(answering)
@@ -90,8 +90,8 @@ async def await_decision(
 ) -> Approval:
     """Wait for a decision or the deadline; return the resulting approval.
 
-    When a person puts another command in its place, that one is waited for. Nothing
-    comes of it any more when nobody waits: the session was stopped, or went away.
+    A command that a person edits has a new approval, which is waited for instead. The approval is
+    withdrawn if its session is stopped or disconnects.
     """
     current = approval
     try:

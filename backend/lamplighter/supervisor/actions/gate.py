@@ -1,8 +1,7 @@
-"""The gate: what may run, and the one place that runs it.
+"""The gate: decides which actions may run, and is the only place that runs them.
 
-Memory advises, it never permits: what is allowed comes from the tier, services.yaml
-and the cooldowns, never from a session's prompt or output. Whatever is not
-certain is a no.
+Memory advises, it never permits: permission comes from the tier, services.yaml and the cooldowns,
+never from a session's prompt or output. In doubt the gate refuses.
 """
 
 import asyncio
@@ -55,7 +54,7 @@ SHOWN_CHARS: Final = 300
 class GateVerdict:
     """Outcome of a request to act: `outcome` of the use, `text` for a person.
 
-    Where a person was asked, `approval_state` is what that came to.
+    `approval_state` is the outcome of the approval, if one was required.
     """
 
     outcome: UseOutcome
@@ -68,12 +67,12 @@ class GateVerdict:
 
     @property
     def heading(self) -> str:
-        """Return the outcome as it begins an answer; the words say what was not confirmed."""
+        """Return the outcome as the beginning of an answer; the text names unconfirmed checks."""
         return "ran" if self.outcome is UseOutcome.UNCONFIRMED else self.outcome.value
 
     @property
     def ran(self) -> bool:
-        """Whether anything was run."""
+        """Whether anything has run."""
         return self.attempts > 0
 
 
@@ -121,15 +120,15 @@ Execute = Callable[..., Awaitable[ProgramResult]]
 
 
 def action_environment() -> dict[str, str]:
-    """Return what an action has of our environment: where programs are, never our settings."""
+    """Return the environment of an action: the search path of programs, none of our settings."""
     return {name: os.environ[name] for name in PASSED_ON if name in os.environ}
 
 
 @dataclass(slots=True, kw_only=True)
 class Gate:
-    """Decides for one session what may run, and runs it.
+    """Decides for one session which actions may run, and runs them.
 
-    `current` reads services.yaml as it is then.
+    `current` reads services.yaml at that moment.
     """
 
     here: Context
@@ -152,12 +151,12 @@ class Gate:
     others: dict[tuple[str, str], Set[str]] = field(default_factory=dict)
     """The checks that failed before an action of a service and that it does not repair."""
     ending: bool = False
-    """Whether its session is being brought to its end: nothing begins any more."""
+    """Whether its session is being ended: nothing starts any more."""
     _work: set[asyncio.Future[ProgramResult]] = field(default_factory=set)
 
     @property
     def busy(self) -> bool:
-        """Whether a tool is used or an action or a command runs now, or one waits for a person."""
+        """Whether a tool, an action or a command is running, or an action waits for a person."""
         return bool(self.using or self._running or self._pending or self._checks)
 
     def end_actions(self) -> None:
@@ -168,11 +167,11 @@ class Gate:
     async def run_action(
         self, service: str, action: str, *, again: int | None = None, reason: str = ""
     ) -> GateVerdict:
-        """Run a declared action by name under its cooldown, after approval where required.
+        """Run a declared action by name under its cooldown, after approval if required.
 
-        `again` is a use of this session whose first attempt did not help: where
-        a first attempt is known to fail, the pair is one use. `reason` is why the
-        session wants it, in its own words: a person reads it, nothing else does.
+        `again` is a use of this session whose first attempt did not help: if a first attempt is
+        known to fail, the pair is one use. `reason` is the session's reason, in its own words: only
+        a person reads it.
         """
         declared = self._chosen(service, action)
         if isinstance(declared, Refusal):
@@ -215,7 +214,7 @@ class Gate:
         return await self._once(action_request, chosen, again)
 
     async def stopped(self) -> str:
-        """Say why this session may not even look now; empty when it may."""
+        """Return why this session may not even read now; empty if it may."""
         if self._refusals >= REFUSALS:
             return policy.TOO_OFTEN
         return await self._not_now() or policy.stop_reason(
@@ -248,7 +247,7 @@ class Gate:
             self._checks.discard(token)
 
     async def _once(self, request: ActionRequest, action: Action, again: int | None) -> GateVerdict:
-        """Give an identical request that waits for approval the answer of the first one."""
+        """Return the answer of the first request to an identical one that waits for approval."""
         key = request.bound, again
         if key in self._pending:
             return await asyncio.shield(self._pending[key])
@@ -280,7 +279,7 @@ class Gate:
     async def _by_a_person(
         self, approval: Approval, requested: Action, again: int | None
     ) -> GateVerdict:
-        """Wait for a person, and use the yes once: what it rests on is looked at again."""
+        """Wait for a person, and use the approval once: its conditions are checked again."""
         with self.waiting.counted():
             decided = await consent.await_decision(self.here.db, approval, now=self.here.now)
         why = await self._not_now()
@@ -299,7 +298,7 @@ class Gate:
     async def _redeemed(
         self, decided: Approval, action: Action, again: int | None
     ) -> tuple[CooldownUse, Action | None]:
-        """Use an approval, unless its service came to be healthy before it was given."""
+        """Use an approval, unless its service became healthy before the decision."""
         if why := await repairing.objection(self, decided.service, action):
             refused = approvals.refuse(
                 self.here.db, self.session, decided, why, now=self.here.now()
@@ -315,7 +314,7 @@ class Gate:
         )
 
     def declared_now(self) -> Services:
-        """Return services.yaml as it is now; while it cannot be read it permits nothing."""
+        """Return the current services.yaml; a file that cannot be read permits nothing."""
         if self.current is None:
             return self.services
         try:

@@ -1,4 +1,4 @@
-"""Whether an action may repair a service now, and whether it did: by checks made for that."""
+"""Whether an action may repair a service now, and whether it did, by dedicated checks."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -32,9 +32,9 @@ _ENDED: Final = "the session ended"
 
 
 async def objection(gate: "Gate", name: str, action: Action) -> str:
-    """Say why an action would do no good to a service now; empty when it may.
+    """Return why an action would not help a service now; empty if it may.
 
-    A person is asked where no declared action repairs what fails.
+    If no declared action repairs the failure, a person is requested.
     """
     service = gate.services.find(name)
     if service is None or not service.checks:
@@ -69,9 +69,10 @@ async def objection(gate: "Gate", name: str, action: Action) -> str:
 async def confirm(
     gate: "Gate", use: CooldownUse, action: Action, text: str
 ) -> tuple[UseOutcome, str]:
-    """Wait until the checks that failed before an action pass; a success is what they confirm.
+    """Wait until the checks that failed before an action pass; only they confirm a success.
 
-    The built-in engine waits by itself, as long as memory says: what it measures confirms the use.
+    The built-in engine waits by itself, as long as a memory states: its measurement confirms the
+    use.
     """
     outcome, took, began = UseOutcome.UNCONFIRMED, None, monotonic()
     why, ended = _ENDED, gate.here.now()
@@ -89,7 +90,7 @@ async def confirm(
 
 
 async def credit(gate: "Gate", service: str, results: Sequence[CheckResult]) -> None:
-    """Confirm an action after all: a later look of its session found that its checks pass."""
+    """Confirm an action later: a further check of its session found that its checks pass."""
     passing = {each.name for each in results if each.ok}
     uses = [
         use
@@ -104,7 +105,7 @@ async def credit(gate: "Gate", service: str, results: Sequence[CheckResult]) -> 
 
 
 async def _still_failing(gate: "Gate", use: CooldownUse, action: Action) -> str:
-    """Say which check that failed before an action does not pass in its time; empty once all do."""
+    """Return the check that failed before an action and still fails; empty if all pass."""
     names = gate.failed.get((use.service, action.name))
     service, began = gate.services.find(use.service), monotonic()
     if service is None or not names:
@@ -129,7 +130,7 @@ async def _still_failing(gate: "Gate", use: CooldownUse, action: Action) -> str:
 async def _flaps(
     gate: "Gate", service: Service, action: Action, results: Sequence[CheckResult]
 ) -> str:
-    """Say that a service failed too often for another automatic repair."""
+    """Return that a service failed too often for another automatic repair."""
     if action.approve is ApprovalPolicy.ALWAYS:  # a person decides each time
         return ""
     failing = repairs.repairable_checks(action, results)
@@ -142,9 +143,9 @@ async def _flaps(
 
 
 async def _lost_need(gate: "Gate", service: Service, action: Action) -> str:
-    """Say that what a service depends on was repaired in vain, and ask a person for that.
+    """Return that the repair of a dependency failed, and request a person for it.
 
-    A person's own session may act, and what a person agrees to each time.
+    This does not limit a person's own session, and actions that a person approves each time.
     """
     if gate.session.trigger is Trigger.MANUAL or action.approve is ApprovalPolicy.ALWAYS:
         return ""
@@ -166,9 +167,9 @@ async def _useless(
 
 
 async def _check_service(gate: "Gate", service: Service) -> list[CheckResult]:
-    """Make a service's checks now, and keep their results as evidence.
+    """Run a service's checks now, and store their results as evidence.
 
-    One attempt confirms what a scheduled check measured as failing a moment ago.
+    A single attempt confirms a failure that a scheduled check measured a moment ago.
     """
     failed = await series.just_failed(gate.here.db, [service.name], now=gate.here.now())
     made = tuple(

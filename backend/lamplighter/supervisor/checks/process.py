@@ -1,4 +1,4 @@
-"""The check process as the supervisor sees it: started, given orders, replaced."""
+"""The check process from the supervisor's side: started, given orders, replaced."""
 
 import asyncio
 import itertools
@@ -22,12 +22,12 @@ END_SECONDS: Final = 5.0
 
 
 class CheckProcessEnded(Exception):
-    """The check process reported no result; nothing is known of the service."""
+    """The check process reported no result; the state of the service is unknown."""
 
 
 @dataclass(slots=True)
 class CheckProcess:
-    """One check process and the orders it has not reported on."""
+    """One check process and its orders without a report."""
 
     process: asyncio.subprocess.Process
     started: float = field(default_factory=time.monotonic)
@@ -37,18 +37,18 @@ class CheckProcess:
 
     @classmethod
     async def start(cls) -> "CheckProcess":
-        """Start a process; it is ready for orders at once."""
+        """Start a process; it accepts orders at once."""
         found = cls(await start_server(checker.command(), checker.environment()))
         found._reading = asyncio.create_task(found._read())
         return found
 
     @property
     def ended(self) -> bool:
-        """Whether it takes no orders any more."""
+        """Whether the process takes no more orders."""
         return self._reading is None or self._reading.done()
 
     async def run(self, check: Check, due: float) -> CheckReport:
-        """Return the outcome of a check; raises CheckProcessEnded, and kills what hangs."""
+        """Return the outcome of a check; raises CheckProcessEnded, and kills a hanging process."""
         if self.ended or self.process.stdin is None:
             raise CheckProcessEnded
         number = next(self._numbers)
@@ -65,7 +65,7 @@ class CheckProcess:
             self._waiting.pop(number, None)
 
     async def finish(self) -> None:
-        """End it: it has no orders left, or their outcomes are no longer wanted."""
+        """End the process: it has no orders, or their outcomes are no longer needed."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         with suppress(TimeoutError):
@@ -77,14 +77,14 @@ class CheckProcess:
             await self._reading
 
     async def retire(self) -> None:
-        """End it once it has reported on all its orders."""
+        """End the process once it has reported on all its orders."""
         waiting = list(self._waiting.values())
         if waiting:
             await asyncio.wait(waiting)
         await self.finish()
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         with suppress(ProcessLookupError):
             self.process.kill()
 
@@ -103,14 +103,14 @@ class CheckProcess:
 
 @dataclass(slots=True)
 class CheckProcesses:
-    """The current check process; a new one takes its place when it ends or is old."""
+    """The current check process; a new one replaces it when it ends or is old."""
 
     _current: CheckProcess | None = None
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _retiring: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def run(self, check: Check, due: float) -> CheckReport:
-        """Return the outcome of a check; one whose process ends runs once more."""
+        """Return the outcome of a check; a check whose process ends runs once more."""
         try:
             return await (await self._process()).run(check, due)
         except CheckProcessEnded:
@@ -119,7 +119,7 @@ class CheckProcesses:
     async def run_now(
         self, check: Check, *, look_again: bool = False, retry: bool = True
     ) -> CheckOutcome:
-        """Return what a check comes to now, as the probe does in a process of its own."""
+        """Return the current outcome of a check, measured in a separate process like a probe's."""
         outcome = await self._outcome(check, retry=retry)
         if not look_again or not outcome.ok or outcome.failed:
             return outcome

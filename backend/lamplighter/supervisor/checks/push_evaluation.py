@@ -1,4 +1,4 @@
-"""The evaluation of push checks beside the scheduler: signals that came, and runs that are late."""
+"""The evaluation of push checks beside the scheduler: received signals, and late runs."""
 
 import asyncio
 import logging
@@ -21,9 +21,9 @@ STEP_SECONDS: Final = 1.0
 
 @dataclass(slots=True)
 class PushEvaluation:
-    """Records the results of push checks while this process leads; nothing while halted.
+    """Records the results of push checks while this process leads; none during a halt.
 
-    `repairs` says that a known repair may begin at once.
+    `repairs` permits a known repair to begin at once.
     """
 
     here: Context
@@ -44,7 +44,7 @@ class PushEvaluation:
             await asyncio.sleep(STEP_SECONDS)
 
     async def step(self) -> None:
-        """Record what is due; a failure that waits for what it depends on is checked again."""
+        """Record due results; a failure that waits for its dependencies is checked again."""
         before = self._services
         with suppress(LamplighterError):  # the last valid version stays active
             self._services = self.load()

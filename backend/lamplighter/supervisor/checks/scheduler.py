@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 AT_ONCE: Final = 250
 PROGRAMS_AT_ONCE: Final = 16
-"""Programs of command checks at a time; a slow one delays other programs, and no other check."""
+"""The most programs of command checks at a time; a slow one delays only other programs."""
 
 TICK_SECONDS: Final = 1.0
 FLUSH_SECONDS: Final = 0.5
@@ -41,20 +41,20 @@ AGAIN_SECONDS: Final = 1.0
 HALT_SECONDS: Final = 1.0
 FOLD_SECONDS: Final = 20.0
 HOURS_AFTER: Final = timedelta(minutes=2)
-"""So long after midnight (UTC) the day before is folded, and its slow hours are learned."""
+"""How long after midnight (UTC) the day before is folded, and its slow hours are learned."""
 
 MAX_PENDING: Final = 20_000
-"""Results in memory while the database takes none; beyond that new ones are dropped."""
+"""Results in memory while the database is unavailable; beyond that new ones are dropped."""
 
 CheckName = tuple[str, str]
 
 
 @dataclass(slots=True)
 class ScheduledCheck:
-    """A declared check, when it is due by the steady clock, and whether it runs now.
+    """A declared check, its next time by the monotonic clock, and whether it runs now.
 
-    `failing` is its last result that is pending or stored; None where it is awaited.
-    `requested_at` is when it was last run out of turn.
+    `failing` is its last result that is pending or stored; None until then. `requested_at` is when
+    it last ran out of turn.
     """
 
     service: str
@@ -71,7 +71,7 @@ class CheckScheduler:
     """Runs the checks of `load`; `interval` is for checks without their own, in seconds.
 
     An interval of 0 runs no checks. Interval, retention and repairs may change while it runs.
-    `repairs` says that a known repair may begin at once; `processes` run checks of others too.
+    `repairs` permits a known repair to begin at once; `processes` also run checks of other callers.
     """
 
     here: Context
@@ -93,7 +93,7 @@ class CheckScheduler:
     )
     _filled: asyncio.Event = field(default_factory=asyncio.Event)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
-    """A result is another one than before, or is awaited: it is stored at once."""
+    """Set if a result is awaited or differs from the previous one: it is stored at once."""
 
     _unsure: bool = False
     _hours_learned: date | None = None
@@ -139,7 +139,7 @@ class CheckScheduler:
         return 0 if halted else len(due)
 
     async def flush(self) -> int:
-        """Store the results there are, and return how many; what is left stays in memory."""
+        """Store the pending results, and return their number; those that fail stay pending."""
         count = 0
         while some := self._pending[: check_runs.AT_ONCE]:
             again, self._unsure = self._unsure, True
@@ -153,9 +153,10 @@ class CheckScheduler:
         return count
 
     def check_now(self, services: Set[str]) -> None:
-        """Let checks of some services run at once; afterwards they keep their own time.
+        """Run the checks of some services at once; afterward they keep their own schedule.
 
-        One that did so just before waits: another one that hangs must not make it run all the time.
+        A check that did so a moment ago waits: another check that hangs must not make it run all
+        the time.
         """
         for each in self._checks.values():
             if each.service in services and not each.running:
@@ -169,7 +170,7 @@ class CheckScheduler:
         task.add_done_callback(self._tasks.discard)
 
     async def fold(self) -> int:
-        """Fold what is stored; results in memory are folded later."""
+        """Fold stored results; results in memory are folded later."""
         now = self.here.now()
         oldest = min((run.at for run in self._pending), default=now)
         return await check_folding.fold(self.here.db, self.retention, before=min(oldest, now))
@@ -184,7 +185,7 @@ class CheckScheduler:
         return self._halted
 
     def _reload(self, now: float) -> None:
-        """Take over services.yaml as it is now; a check that stays keeps its time."""
+        """Apply the current services.yaml; an unchanged check keeps its schedule."""
         try:
             services = self.load()
         except LamplighterError:

@@ -1,1 +1,1 @@
-"""Run."""
+"""The run of a session, from its engine to its end."""

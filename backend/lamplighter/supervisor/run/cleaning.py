@@ -1,4 +1,4 @@
-"""Masking the files of sessions that have ended: small ones at once, large ones beside the work."""
+"""Masking the files of ended sessions: small ones at once, large ones in the background."""
 
 import asyncio
 import logging
@@ -17,9 +17,9 @@ AT_ONCE_BYTES: Final = 8 * 2**20
 
 @dataclass(slots=True)
 class FileMasker:
-    """Masks one large file after another; what is left when it stops is found by the next start.
+    """Masks large files one after another; the next start finds those that remain.
 
-    Nothing of a file that waits is shown unmasked: what is read of it is masked line by line.
+    No interface shows unmasked parts of a waiting file: each read is masked line by line.
     """
 
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -29,7 +29,7 @@ class FileMasker:
     async def clean(
         self, files: SessionFiles, output: str, masked: Callable[[bytes], bytes]
     ) -> None:
-        """Remove a session's own directory, and mask its files now or soon."""
+        """Remove a session's scratch directory, and mask its files now or soon."""
         await asyncio.to_thread(files.empty, output)
         work = partial(_mask_file, files, output, masked, self._stopped)
         if await asyncio.to_thread(files.size, output) <= AT_ONCE_BYTES:
@@ -40,12 +40,12 @@ class FileMasker:
         task.add_done_callback(self._tasks.discard)
 
     async def ended(self) -> None:
-        """Wait until all is masked."""
+        """Wait until all files are masked."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     async def stop(self) -> None:
-        """Stop between two blocks, and leave the rest to the next start."""
+        """Stop between two blocks; the rest is done at the next start."""
         self._stopped.set()
         await self.ended()
         self._stopped.clear()

@@ -1,4 +1,4 @@
-"""The context of a session: what a supervisor runs sessions with."""
+"""The context in which a supervisor runs sessions."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -25,11 +25,11 @@ OpenToolEndpoint = Callable[[Toolbox], AbstractAsyncContextManager[ToolEndpoint]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionContext(Context):
-    """What a supervisor runs sessions with.
+    """The context in which a supervisor runs sessions.
 
-    `current` reads services.yaml as it is now; `readable` are the files that sessions may read.
+    `current` reads services.yaml at that moment; `readable` are the files that sessions may read.
     Edits of `notebook` are read before each prompt; None turns it off. Checks of the gate and of
-    known fixes run in `checks`, which run already; None starts a process for them.
+    known fixes run in `checks`, if these processes run already; None starts a process for them.
     """
 
     active: Configuration = field(default_factory=Configuration)

@@ -1,4 +1,4 @@
-"""Each session's file: what its engine printed, as it printed it."""
+"""Each session's file: the unchanged output of its engine."""
 
 import fcntl
 import json
@@ -24,9 +24,9 @@ MAX_TEXT_CHARS: Final = 2_000
 
 @dataclass(slots=True)
 class OutputSummary:
-    """What a whole file says about its session: its words, its tools, and its result.
+    """The contents of a session's whole file: its text, its tools, and its result.
 
-    `answer` are the last words that hold more than markers.
+    `answer` is the last text with more than markers.
     """
 
     first: str = ""
@@ -38,7 +38,7 @@ class OutputSummary:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The words that a summary needs, in order; those between are left out but counted."""
+        """The texts for a summary, in order; omitted ones are counted."""
         if self.count <= 1:
             return (self.first,) * self.count
         between = [""] * (self.count - 2)
@@ -55,7 +55,7 @@ class SessionFiles:
     max_line: int = field(default=4 * 2**20)
 
     def create(self, session: Session) -> Path:
-        """Create the file of a session, readable by us alone; raises FileExistsError."""
+        """Create the file of a session, readable only by this user; raises FileExistsError."""
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self.path(session)
         path.touch(mode=0o600, exist_ok=False)
@@ -66,17 +66,17 @@ class SessionFiles:
         return self.directory / f"{session.output}.jsonl"
 
     def scratch(self, session: Session) -> Path:
-        """Make the directory that is a session's own while it lasts, for our eyes only."""
+        """Create the scratch directory of a session, accessible only to this user."""
         path = self.directory / session.output
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         return path
 
     def clear(self, output: str) -> None:
-        """Remove a session's own directory: its files are masked, and nothing is left to do."""
+        """Remove a session's scratch directory: its files are masked, and nothing is left to do."""
         shutil.rmtree(self.directory / output, ignore_errors=True)
 
     def empty(self, output: str) -> None:
-        """Remove what is in a session's own directory, which stays until its files are masked."""
+        """Empty a session's own directory, which stays until its files are masked."""
         own = self.directory / output
         for each in own.iterdir() if own.is_dir() else ():
             if each.is_dir() and not each.is_symlink():
@@ -85,12 +85,12 @@ class SessionFiles:
                 each.unlink(missing_ok=True)
 
     def unmasked(self) -> list[str]:
-        """Return the names of the outputs whose own directory is still there."""
+        """Return the names of the outputs whose own directory still exists."""
         found = (path.with_suffix("") for path in self.directory.glob("*.jsonl"))
         return sorted(each.name for each in found if each.is_dir())
 
     def written_before(self, moment: float) -> dict[int, list[str]]:
-        """Return the outputs that were written last before a moment, by their session's number."""
+        """Return the outputs last written before a time, by the ID of their session."""
         found: dict[int, list[str]] = {}
         for path in self.directory.glob("*.jsonl"):
             number = path.stem.partition("-")[0]
@@ -99,22 +99,22 @@ class SessionFiles:
         return found
 
     def remove(self, output: str) -> None:
-        """Remove the files of a session for good."""
+        """Remove the files of a session permanently."""
         self.clear(output)
         for path in [*self._printed(output), self.directory / f"{output}{line_times.SUFFIX}"]:
             path.unlink(missing_ok=True)
 
     def size(self, output: str) -> int:
-        """Return how large the files of a session are."""
+        """Return the size of a session's files."""
         return sum(each.stat().st_size for each in self._printed(output))
 
     def holds(self, session: Session, name: str) -> bool:
-        """Whether a session's own directory holds a file."""
+        """Whether a session's scratch directory contains a file."""
         return (self.directory / session.output / name).is_file()
 
     @contextmanager
     def claimed(self, session: Session) -> Iterator[bool]:
-        """Claim the output of a session, and say whether no other process has claimed it."""
+        """Claim the output of a session, and return whether no other process has claimed it."""
         try:
             file = self.path(session).open("rb")
         except FileNotFoundError:
@@ -129,7 +129,7 @@ class SessionFiles:
                 yield True
 
     def free(self, session: Session, lock: str) -> bool:
-        """Whether no process of a session holds this lock in its own directory."""
+        """Whether no process of a session holds this lock in its scratch directory."""
         with (self.scratch(session) / lock).open("ab") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -138,7 +138,7 @@ class SessionFiles:
             return True
 
     def repair(self, session: Session) -> int:
-        """End a line that was broken off, and return how many whole ones were printed."""
+        """Complete a broken last line, and return the number of whole lines."""
         with self.path(session).open("rb+") as file:
             said, last = 0, b"\n"
             for last in file:
@@ -148,7 +148,7 @@ class SessionFiles:
         return said
 
     def lines(self, session: Session, offset: int = 0) -> Iterator[list[Line]]:
-        """Yield all lines of a file that grows no more, some at a time."""
+        """Yield all lines of a file that no longer grows, some at a time."""
         tail = Tail(self.path(session), offset, max_line=self.max_line)
         try:
             while not tail.at_end:
@@ -160,7 +160,7 @@ class SessionFiles:
             tail.close()
 
     def heard(self, session: Session) -> OutputSummary:
-        """Read a whole file for what its session said."""
+        """Read a whole file for a summary of its session."""
         heard = OutputSummary()
         for lines in self.lines(session):
             for line in lines:
@@ -168,9 +168,9 @@ class SessionFiles:
         return heard
 
     def mask(self, output: str, masked: Callable[[bytes], bytes], stopped: threading.Event) -> bool:
-        """Rewrite a session's closed files with their secrets masked; every offset stays true.
+        """Rewrite a session's closed files with their secrets masked; every offset stays valid.
 
-        Says whether it came to the end before it was stopped.
+        Returns whether it finished before it was stopped.
         """
         for path in self._printed(output):
             kept = path.with_suffix(".masked")
@@ -188,7 +188,7 @@ class SessionFiles:
     def _copy(
         self, path: Path, to: Path, masked: Callable[[bytes], bytes], stopped: threading.Event
     ) -> bool:
-        """Copy a file with its secrets masked; say whether there were any, and all are masked."""
+        """Copy a file with its secrets masked; return whether there were any, all masked."""
         changed = False
         with path.open("rb") as old, to.open("wb") as new:
             os.fchmod(new.fileno(), 0o600)
@@ -206,9 +206,9 @@ class SessionFiles:
 
 
 def blocks(file: BinaryIO, *, growing: bool = False) -> Iterator[bytes]:
-    """Yield a file in parts of whole lines; of a line that is longer, of whole words.
+    """Yield a file in parts of whole lines; a longer line in parts of whole words.
 
-    The end of a growing file is left out until its line or word is whole.
+    The end of a growing file is left out until its line or word is complete.
     """
     rest = b""
     while chunk := file.read(BLOCK_BYTES):

@@ -1,4 +1,4 @@
-"""Follow a running session: take in what it prints, and end it when it has to stop."""
+"""Follow a running session: ingest its output, and end it when it has to stop."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ PARKED: Final = "The supervisor stopped while the session waited for approval."
 async def follow(
     here: SessionContext, task: EngineInput, started: EngineRun, watch: LimitWatch, gate: Gate
 ) -> None:
-    """Take in lines until the engine has ended and its file is read to the end."""
+    """Ingest lines until the engine has ended and its file is read completely."""
     ingest = session_ingest(here, task.session, Services(task.declared))
     path, offset = here.files.path(task.session), task.session.log_offset
     tail = Tail(path, offset, max_line=here.files.max_line)
@@ -89,7 +89,7 @@ async def follow(
 async def _stop_on_halt(
     here: SessionContext, started: EngineRun, watch: LimitWatch, gate: Gate
 ) -> AsyncIterator[None]:
-    """End the session when everything is halted, even while its lines wait for the database."""
+    """End the session on a halt, even while its lines wait for the database."""
 
     async def obey() -> None:
         while True:
@@ -112,7 +112,7 @@ async def _stop_on_halt(
 
 
 def session_ingest(here: SessionContext, session: Session, services: Services) -> IngestContext:
-    """Return what the lines of a session are ingested with, by its hooks too."""
+    """Return the ingest context of a session's lines and hooks."""
     ingest = ingest_context(here, here.active, session, services)
     ingest = replace(ingest, fading=here.timepiece.steady(here.now()))
     ingest.hooked.rules = here.active.hooks
@@ -135,7 +135,7 @@ def _restore_tool_uses(here: SessionContext, ingest: IngestContext) -> None:
 def complete_lines(
     session: Session, undecided: PendingLines, lines: Sequence[Line]
 ) -> Sequence[Line]:
-    """Return what can be read now: what the Claude CLI prints may turn out to be cut off."""
+    """Return the final lines: a later line of the Claude CLI may report one as cut off."""
     return undecided.ready(lines) if session.engine == CLAUDE else lines
 
 
@@ -146,7 +146,7 @@ async def _ingest(
     watch: LimitWatch,
     poll: Callable[[], Awaitable[None]],
 ) -> None:
-    """Ingest lines; between two transactions look whether the session has to stop."""
+    """Ingest lines; between two transactions check whether the session has to stop."""
     feed = StepQueue(ingest, lines)
     while not feed.empty:
         fading = here.timepiece.steady(here.now())

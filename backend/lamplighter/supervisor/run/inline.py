@@ -1,4 +1,4 @@
-"""Sessions of a known fix, in the supervisor: what they do is decided, and no engine starts."""
+"""Sessions of a known fix, in the supervisor: their actions are decided, and no engine starts."""
 
 import asyncio
 from dataclasses import dataclass
@@ -24,36 +24,36 @@ class InlineRun:
     mark: str = ""
 
     async def wait(self) -> int:
-        """Wait for its end and return its exit status."""
+        """Wait for the end of the run and return its exit status."""
         await asyncio.wait({self.task})
         return 1 if self.task.cancelled() or self.task.exception() else self.task.result()
 
     @property
     def ended(self) -> bool:
-        """Whether it has ended."""
+        """Whether the run has ended."""
         return self.task.done()
 
     @property
     def disk_full(self) -> bool:
-        """Whether no room was left for its output."""
+        """Whether the disk was full while writing its output."""
         if not self.task.done() or self.task.cancelled():
             return False
         error = self.task.exception()
         return isinstance(error, OSError) and error.errno in {ENOSPC, EDQUOT}
 
     def interrupt(self) -> None:
-        """End it."""
+        """Stop the run."""
         self.task.cancel()
 
     terminate = kill = interrupt
 
     def last_words(self) -> list[str]:
-        """Return nothing: it says in its output what went wrong."""
+        """Return nothing: such a session reports errors in its output."""
         return []
 
 
 def start(command: Command, output: Path, run_check: RunCheck) -> InlineRun:
-    """Begin what a command of the probe would do in a process of its own."""
+    """Begin the work that a command of the probe would do in a process of its own."""
     return InlineRun(asyncio.create_task(_run(command.stdin, output, run_check)))
 
 

@@ -1,4 +1,4 @@
-"""What a session may take, and how one that takes more is brought to its end."""
+"""The limits of a session, and how a session beyond them is ended."""
 
 import asyncio
 import time
@@ -26,10 +26,10 @@ REST_BYTES: Final = 4 * 2**20
 class Limits:
     """How a session is ended: the seconds of each step, and how much of its output is read.
 
-    It is asked to stop, then to end, then killed, `grace` seconds apart. A line of
-    more than `endless` bytes that has no end yet is no line: it fills the disk, as
-    whoever prints more than `most` bytes does. What one that was stopped has printed
-    is taken in no further than `rest` bytes on: it may be hours of reading.
+    The session is interrupted, then terminated, then killed, `grace` seconds apart. An unfinished
+    line of more than `endless` bytes, or more than `most` bytes in all, ends the session, because
+    they fill the disk. Of a stopped session's output, at most the next `rest` bytes are ingested:
+    reading all may take hours.
     """
 
     after_result: float = AFTER_RESULT_SECONDS
@@ -43,7 +43,7 @@ class Limits:
 
 @dataclass(slots=True)
 class StopSteps:
-    """The remaining steps that end an engine, the mildest first, and when the next one is due."""
+    """The remaining steps to end an engine, the mildest first, and the time of the next one."""
 
     remaining: list[Callable[[], None]] = field(default_factory=list)
     next_at: float = 0.0
@@ -53,7 +53,7 @@ class StopSteps:
         self.remaining, self.next_at = list(steps), 0.0
 
     def advance(self, grace: float) -> None:
-        """Take the next step if it is due; the one after it is due in `grace` seconds."""
+        """Take the next step if it is due; the step after it is due in `grace` seconds."""
         if self.remaining and time.monotonic() >= self.next_at:
             self.remaining.pop(0)()
             self.next_at = time.monotonic() + grace
@@ -61,9 +61,9 @@ class StopSteps:
 
 @dataclass(slots=True)
 class SessionClock:
-    """The moments of a running session, by the monotonic clock in seconds.
+    """The times of a running session, by the monotonic clock in seconds.
 
-    `waited` is how long it waited for a person: no working time.
+    `waited` is how long it waited for a person, which is not working time.
     """
 
     began: float = field(default_factory=time.monotonic)
@@ -73,7 +73,7 @@ class SessionClock:
     draining_at: float | None = None
 
     def overdue(self, active: Configuration, now: float) -> str | None:
-        """Return which time limit has passed, in words; None while none has."""
+        """Return the time limit that has passed, as text; None if none has."""
         if now - self.began - self.waited > active.session_seconds:
             return f"The session ran longer than {active.session_seconds:g} s."
         if now - self.last_output > active.idle_seconds:
@@ -83,10 +83,10 @@ class SessionClock:
 
 @dataclass(slots=True)
 class LimitWatch:
-    """What decides that a running session has to stop, and how far stopping has got.
+    """Decides whether a running session has to stop, and tracks the steps of stopping it.
 
-    `dollars` are what it may spend; `spent` says why it may take no more, and from when on it
-    is ended for it. `last_position` is how far the output of an engine that was stopped is read.
+    `dollars` is its budget; `spent` is the reason why it may spend no more, and the time from which
+    it is ended for that. `last_position` is where reading the output of a stopped engine ends.
     """
 
     limits: Limits
@@ -107,17 +107,17 @@ class LimitWatch:
 
     @property
     def leaves_rest(self) -> bool:
-        """Whether a halt is so long ago that further markers stay in the session's file."""
+        """Whether a halt is long enough ago to leave further markers in the session's file."""
         return bool(self.halted_at) and time.monotonic() - self.halted_at > HALT_INGEST_SECONDS
 
     def halt(self, reason: str, run: EngineRun) -> None:
-        """Begin to stop because of a halt, which waits less long for each step."""
+        """Start to stop because of a halt, with a shorter wait for each step."""
         self.grace = min(self.limits.grace, HALT_GRACE_SECONDS)
         self.halted_at = self.halted_at or time.monotonic()
         self.stop(Status.STOPPED, reason, run)
 
     def take(self, result: IngestResult) -> None:
-        """Take note of what some lines brought."""
+        """Record the contents of some lines."""
         self.clock.last_output = time.monotonic()
         if self.spent is not None:  # it goes on although it may not
             self.spent = self.spent[0], 0.0
@@ -130,31 +130,31 @@ class LimitWatch:
             self.clock.result_at = self.clock.last_output
 
     def stop(self, status: Status, reason: str, run: EngineRun) -> None:
-        """Begin to stop: interrupt, then terminate, then kill."""
+        """Start to stop: interrupt, then terminate, then kill."""
         if self.status is None:
             self.status, self.reason = status, reason
             self.steps.begin(run.interrupt, run.terminate, run.kill)
 
     def press_on(self) -> None:
-        """Take the next step when the last one had its time."""
+        """Take the next step after the time of the last one."""
         self.steps.advance(self.grace or self.limits.grace)
 
     def flooded(self, printed: int, run: EngineRun) -> None:
-        """End at once an engine that has printed too much: each second is more of it."""
+        """Kill at once an engine that has printed too much, because it continues to print."""
         if printed > self.limits.most:
             size = f"{self.limits.most / 2**20:g} MB"
             self.stop(Status.FAILED, f"The session printed more than {size}.", run)
             self.steps.remaining = [run.kill]
 
     def enough(self, position: int) -> bool:
-        """Whether of an engine that was stopped, and has ended, no more is to be read."""
+        """Whether enough output has been read of an engine that was stopped and has ended."""
         if self.status is None:
             return False
         self.last_position = self.last_position or position + self.limits.rest
         return position >= self.last_position
 
     def due(self, *, unfinished: int = 0) -> tuple[Status, str] | None:
-        """Say which limit the session has passed; `unfinished` is the size of its last line."""
+        """Return the limit that a session has exceeded; `unfinished` is its last line's size."""
         now = time.monotonic()
         if self.clock.result_at is not None:
             return None
@@ -167,12 +167,12 @@ class LimitWatch:
         return (Status.TIMED_OUT, overdue) if overdue else None
 
     def drained(self) -> bool:
-        """Whether a session had its time to end by itself since the supervisor was asked to."""
+        """Whether a session's time to end by itself has passed since the supervisor's stop."""
         self.clock.draining_at = self.clock.draining_at or time.monotonic()
         return time.monotonic() - self.clock.draining_at >= self.limits.drain
 
     def linger(self, run: EngineRun) -> None:
-        """End an engine that has given its result but does not end."""
+        """End an engine that has reported its result but does not end."""
         now = time.monotonic()
         if self.clock.result_at is None or self.lingered or self.status is not None:
             return

@@ -1,6 +1,6 @@
-"""Parking: a chain is worked off alone until its session waits for a person.
+"""Parking: a chain runs alone until its session waits for a person.
 
-From then on nothing waits for it: rounds and other sessions continue.
+From then on nothing waits for the chain: rounds and other sessions continue.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ from lamplighter.supervisor.actions.consent import ApprovalWait
 
 @dataclass(slots=True)
 class ParkedChains:
-    """The chains that were left to themselves because their session waits, or waited."""
+    """The chains that run in the background because their session waits, or waited."""
 
     _left: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def work(self, chain: Callable[[ApprovalWait], Awaitable[None]]) -> None:
-        """Work off a chain until it has ended or its session waits for a person."""
+        """Run a chain until it has ended or its session waits for a person."""
         waiting = ApprovalWait()
         task = asyncio.create_task(_done(chain, waiting))
         parked = asyncio.create_task(waiting.parked.wait())
@@ -32,19 +32,19 @@ class ParkedChains:
         self.reap()
 
     def reap(self) -> None:
-        """Forget the chains that have ended; raises what one of them ended with."""
+        """Forget the chains that have ended; raises the error of a failed one."""
         for task in [each for each in self._left if each.done()]:
             self._left.discard(task)
             task.result()
 
     async def ended(self) -> None:
-        """Wait until all have ended; raises what one of them ended with."""
+        """Wait until all have ended; raises the error of a failed one."""
         while self._left:
             await asyncio.wait(self._left)
             self.reap()
 
     async def leave(self) -> None:
-        """End all at once: this supervisor leads no more."""
+        """End all chains at once, because this supervisor no longer leads."""
         left, self._left = self._left, set()
         for task in left:
             await _ended(task)

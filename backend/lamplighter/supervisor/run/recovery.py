@@ -1,4 +1,4 @@
-"""What a supervisor that ended left behind: output to ingest, and sessions to end or to resume."""
+"""The remains of an ended supervisor: output to ingest, and sessions to end or to resume."""
 
 import asyncio
 import itertools
@@ -32,7 +32,7 @@ CUT_OFF: Final = "The supervisor stopped while the session ran."
 
 @dataclass(frozen=True, slots=True)
 class RecoveredSessions:
-    """The sessions of a supervisor that died: ended, or to be resumed."""
+    """The sessions of a dead supervisor: ended, or to be resumed."""
 
     ended: tuple[Session, ...]
     going_on: tuple[Session, ...]
@@ -41,10 +41,11 @@ class RecoveredSessions:
 async def recover(
     here: SessionContext, services: Services, former: Leader | None = None
 ) -> RecoveredSessions:
-    """Take in the rest of what the sessions of a supervisor that died printed.
+    """Ingest the remaining output of the sessions of a dead supervisor.
 
-    Those that cannot be resumed are ended. Output in another home is left to that home. What a
-    `former` leader on this machine has started ends, even while it only hangs.
+    Sessions that cannot be resumed are ended. Output in another home is left to that home.
+    Processes that a `former` leader on this machine has started are ended, even if that leader only
+    hangs.
     """
     await process.sweep()
     await asyncio.to_thread(gateway.remove_sockets, here.sockets)
@@ -68,7 +69,7 @@ async def recover(
 async def _end_engines(
     here: SessionContext, running: Sequence[Session], former: Leader | None
 ) -> None:
-    """End what a leader that hangs has started on this machine; nothing of it may act now."""
+    """End the processes of a hanging leader on this machine; none of them may act now."""
     if former is None or former.pid in (0, os.getpid()):
         return
     for session in running:
@@ -77,7 +78,7 @@ async def _end_engines(
 
 
 async def ingest_pending(here: SessionContext, services: Services) -> None:
-    """Ingest the output of sessions of this home that ended under the leader of another one."""
+    """Ingest the output of this home's sessions that ended under another home's leader."""
     waiting = await sessions.pending_output(here.db, here.db.home.id) if here.db.home else []
     if waiting:
         await process.sweep()
@@ -127,7 +128,7 @@ async def _complete(here: SessionContext, number: int, services: Services) -> No
 
 
 def _is_here(here: SessionContext, session: Session) -> bool:
-    """Whether the output of a session is in this home, as far as there is any."""
+    """Whether the output of a session, if any, is in this home."""
     home = here.db.home
     return session.is_of(home.id if home else None) or here.files.path(session).exists()
 
@@ -135,7 +136,7 @@ def _is_here(here: SessionContext, session: Session) -> bool:
 async def _ingest_rest(
     here: SessionContext, session: Session, services: Services
 ) -> OutputSummary | None:
-    """Ingest the rest of the output of a session; None where its file is not there."""
+    """Ingest the rest of the output of a session; None if its file does not exist."""
     if not here.files.path(session).exists():
         return None
     ingest = follow.session_ingest(here, session, services)

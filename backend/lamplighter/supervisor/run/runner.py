@@ -1,4 +1,4 @@
-"""Run one session: start its engine, take in what it prints while it runs, and end it."""
+"""Run a session: start its engine, ingest its output while it runs, and end it."""
 
 import asyncio
 import logging
@@ -59,9 +59,9 @@ from lamplighter.usecases.sessions.sessions import SessionEnd
 async def remaining_budget(
     db: Database, caps: SpendingCaps, plan: SessionPlan, engine: Engine, *, now: datetime
 ) -> Allowance:
-    """Return what is left for a session of this plan.
+    """Return the remaining budget of a session with this plan.
 
-    An engine without a model begins in any case: it costs nothing unless it says so.
+    An engine without a model begins in any case: it costs nothing unless it reports a cost.
     """
     async with reading(db):
         before = await chain.lineage(db, plan.parent_id) if plan.parent_id else []
@@ -72,7 +72,7 @@ async def remaining_budget(
 
 
 def recall_for(here: SessionContext, session: Session) -> Recall | None:
-    """Return what says what we know of a tool's arguments; None where no rule asks for it."""
+    """Return a function that recalls memories for a tool's arguments; None without a rule."""
     if not here.active.hooks.inject:
         return None
 
@@ -121,9 +121,9 @@ PAUSE_SECONDS: Final = 0.05
 async def can_resume(
     here: SessionContext, engine: Engine | None, session: Session, output: OutputSummary
 ) -> bool:
-    """Whether a session whose engine is gone can go on: it left a checkpoint and no result.
+    """Whether a session whose engine has ended can be resumed: it left a checkpoint and no result.
 
-    One that was asked to stop does not, nor one that did so too often.
+    A session that was asked to stop cannot, nor one that was resumed too often.
     """
     return (
         engine is not None
@@ -138,7 +138,7 @@ async def can_resume(
 
 
 async def _is_released(here: SessionContext, session: Session) -> bool:
-    """Whether no process has the session any more; one that is ending may need a moment."""
+    """Whether no process has the session any more; an ending process gets some time to finish."""
     deadline = time.monotonic() + ENDING_SECONDS
     while not here.files.free(session, CHECKPOINT_LOCK):
         if time.monotonic() >= deadline:
@@ -150,7 +150,7 @@ async def _is_released(here: SessionContext, session: Session) -> bool:
 async def resume_run(
     here: SessionContext, engine: Engine, task: EngineInput, watch: LimitWatch, exit_code: int
 ) -> EngineInput | None:
-    """Return the task to go on with after the engine ended; None when the session is over."""
+    """Return the task to continue with after the engine ended; None if the session is over."""
     if watch.status is not None or watch.disk_full or watch.draining.is_set():
         return None
     if await here.halt_control.pulled(here.db):
@@ -193,11 +193,10 @@ async def run(
     why_not: str | None = None,
     waiting: ApprovalWait | None = None,
 ) -> Session:
-    """Run one session from its opening to its end and return it as it ended.
+    """Run a session from its opening to its end and return its final row.
 
-    `why_not` is a reason, known before, for which it fails at once; `waiting` says
-    when it waits for a person.
-    Raises Conflict when its request was taken back meanwhile, and Halted.
+    `why_not` is an earlier known reason for which it fails at once; `waiting` records when it waits
+    for a person. Raises Conflict if its request was withdrawn meanwhile, and Halted.
     """
     await catch_up(here.db, here.active.lexicon)
     if here.notebook is not None:
@@ -243,7 +242,7 @@ async def resume_session(
     draining: asyncio.Event,
     waiting: ApprovalWait,
 ) -> Session:
-    """Go on with a session whose supervisor died, and return it as it ended."""
+    """Resume a session whose supervisor died, and return its final row."""
     why_not = here.engines[session.engine].probe()
     if why_not:
         return await end_session(
@@ -356,7 +355,7 @@ async def _run(
 async def _follow_to_end(
     here: SessionContext, task: EngineInput, started: EngineRun, watch: LimitWatch, gate: Gate
 ) -> int:
-    """Follow an engine until it has ended, and all it started with it; return its exit code."""
+    """Follow an engine until it and all processes it started have ended; return its exit code."""
     try:
         await follow.follow(here, task, started, watch, gate)
     finally:
@@ -375,7 +374,7 @@ async def _open_tools(
     toolbox: Toolbox,
     opened: AsyncExitStack,
 ) -> EngineInput:
-    """Open the opened that a session reaches us by, and say where they are."""
+    """Open the interfaces of a session, and return their addresses."""
     socket = here.sockets / gateway.NAME.format(task.session.id)
     gate = await opened.enter_async_context(gateway.serve_gate(toolbox, socket))
     endpoint = None
@@ -387,7 +386,7 @@ async def _open_tools(
 async def _create_token(
     here: SessionContext, session: Session, draining: asyncio.Event
 ) -> dict[str, str]:
-    """Make the token a session asks the API with; it ends with the session, or soon after."""
+    """Create the session's API token; it ends with the session, or soon after."""
     now = here.now()
     waits = (
         REFUSALS * here.active.approval_seconds
@@ -434,7 +433,7 @@ async def end_session(
     ending: SessionEnd,
     draining: asyncio.Event | None = None,
 ) -> Session:
-    """End a session, and clean up what is only needed while it runs."""
+    """End a session, and remove everything that is only needed while it runs."""
     session = await retry_when_locked(
         lambda: lifecycle.finish(here, here.active, session, ending),
         draining or asyncio.Event(),
@@ -449,7 +448,7 @@ async def clean_files(here: SessionContext, session: Session) -> None:
 
 
 async def clean_leftovers(here: SessionContext) -> None:
-    """Clean what a supervisor before us left when it ended."""
+    """Remove everything that a previous supervisor left behind."""
     running = {each.output for each in await sessions.running(here.db)}
     for output in await asyncio.to_thread(here.files.unmasked):
         if output not in running:

@@ -31,9 +31,9 @@ async def task(
     *,
     now: datetime,
 ) -> EngineInput:
-    """Return the task of a session that was opened.
+    """Return the task of an opened session.
 
-    What services in scope depend on is told of too: an investigation looks there first.
+    The task includes the dependencies of services in scope: an investigation checks them first.
     """
     wanted = opened.session.services
     in_scope = tuple(each for each in services if wanted is None or each.name in wanted)
@@ -76,9 +76,9 @@ async def task(
 async def known_fixes_of(
     db: Database, session: Session, services: Services, *, now: datetime
 ) -> dict[str, str]:
-    """Return the actions that are known to repair what fails of the services of a session.
+    """Return the actions that are known to repair the failures of a session's services.
 
-    A session that does not begin with one tries no action again that was tried in the incident.
+    A session that does not begin with a known fix repeats no action that was tried in the incident.
     """
     if session.tier < MAX_TIER:
         return {}
@@ -117,7 +117,7 @@ async def _just_failed(
     *,
     now: datetime,
 ) -> dict[str, str]:
-    """Return the checks whose last result is a recent failure, as "service/check", and why."""
+    """Return the checks that failed recently, as "service/check", with the reason."""
     measured = await series.just_failed(db, [each.name for each in services], now=now)
     since = now - series.JUST_NOW
     of_sessions = {
@@ -130,7 +130,7 @@ async def _just_failed(
 
 
 async def _last_passed(db: Database, services: Sequence[Service]) -> dict[str, datetime]:
-    """Return when failing checks passed last by the schedule, by "service/check"."""
+    """Return when failing checks last passed on their schedule, by "service/check"."""
     found = await series.last_passed(db, [each.name for each in services])
     return {f"{name}/{check}": at for (name, check), at in found.items()}
 

@@ -1,4 +1,4 @@
-"""Sessions and their turns as spans, in the words that are agreed on for models at work."""
+"""Sessions and their turns as spans, by the semantic conventions for generative AI."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,7 +24,7 @@ FAILED_STATUSES: Final = (Status.FAILED, Status.TIMED_OUT, Status.INTERRUPTED)
 async def trace_session(
     plan: SessionPlan, work: Awaitable[Session], *, filed_in: str | None = None
 ) -> Session:
-    """Let a session have a span until it has ended: in the one that it was asked for in."""
+    """Provide a span for a session until it ends, within the span of its request."""
     name, about = f"invoke_agent tier{plan.tier}", _span_attributes(plan.tier, plan.engine)
     with telemetry.span(name, about, parent=_parent(filed_in)) as span:
         session = await work
@@ -35,7 +35,7 @@ async def trace_session(
 def trace_chain(
     does: Callable[Concatenate[W, SessionPlan, SessionRequest | None, P], Awaitable[T]],
 ) -> Callable[Concatenate[W, SessionPlan, SessionRequest | None, P], Awaitable[T]]:
-    """Let the sessions of a chain have one span around them, in the one that asked for it."""
+    """Provide a span around the sessions of a chain, within the span of its request."""
 
     @wraps(does)
     async def observed(
@@ -57,7 +57,7 @@ def trace_chain(
 def log_session(
     does: Callable[Concatenate[W, B, P], Awaitable[T]],
 ) -> Callable[Concatenate[W, B, P], Awaitable[T]]:
-    """Let what is logged while a session is at work be about it."""
+    """Add the session to every log line during this context."""
 
     @wraps(does)
     async def observed(here: W, begun: B, /, *given: P.args, **more: P.kwargs) -> T:
@@ -73,7 +73,7 @@ def trace_environment() -> dict[str, str]:
 
 
 def record_result(here: Span, session: Session) -> None:
-    """Note on its span how a session ended and what it used."""
+    """Record the result and the usage of a session on its span."""
     here.note(
         {
             "gen_ai.conversation.id": str(session.id),
@@ -132,7 +132,7 @@ def _span_attributes(tier: int, engine: str) -> dict[str, Value]:
 
 
 def _usage(used: Usage) -> Mapping[str, Value]:
-    """Return what was used; what a cache held is part of what a model was given."""
+    """Return the usage; cached tokens are part of a model's input."""
     return {
         "gen_ai.usage.input_tokens": used.uncached + used.cache_read + used.cache_write,
         "gen_ai.usage.output_tokens": used.output,

@@ -1,6 +1,6 @@
-"""Files below the allow-listed roots: whether they exist, and what small ones contain.
+"""Files below the allow-listed roots: their existence, and the contents of small ones.
 
-A path is opened part by part and no link is followed. What cannot be opened is not answered.
+A path is opened part by part and no link is followed. A path that cannot be opened is not answered.
 """
 
 import os
@@ -28,22 +28,22 @@ class Roots:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The directories that are there."""
+        """The existing directories."""
         return tuple(each for each in self.readable.roots if each.is_dir())
 
     def of_project(self, project: str) -> tuple[tuple[Path, ...], bool]:
-        """Return the roots a memory of a project may be about, and whether it must be these."""
+        """Return the roots of a project's memory, and whether the memory must be about these."""
         paths = self.paths
         own = tuple(each for each in paths if each.name.casefold() == project.casefold())
         return (own, True) if own else (paths, len(paths) == 1)
 
     def kind(self, path: Path) -> int:
-        """Return the file mode of a path; raises NotFound, and Conflict for all but plain files."""
+        """Return the file mode of a path; raises NotFound or Conflict."""
         with ExitStack() as opened:
             return os.fstat(self.readable.open(str(path), opened)).st_mode
 
     def text(self, path: Path) -> str | None:
-        """Return what a small text file contains; None for any other."""
+        """Return the contents of a small text file; None for any other."""
         try:
             part = self.readable.read(str(path), offset=0, limit=FILE_BYTES)
         except LamplighterError:
@@ -53,7 +53,7 @@ class Roots:
         return part.around.decode("utf-8", "replace")
 
     def names(self, path: Path) -> tuple[str, ...]:
-        """Return names in a directory, those of directories with a slash at the end."""
+        """Return names in a directory; those of directories end in a slash."""
         try:
             listing = self.readable.read(str(path), offset=0, limit=0)
         except LamplighterError:
@@ -79,7 +79,7 @@ def _absolute(roots: Roots, claim: TextClaim) -> Answer | None:
 
 
 def _relative(roots: Roots, claim: TextClaim, *, project: str) -> Answer | None:
-    """Look below each root; absence counts where the text can be about one root only."""
+    """Search below each root; absence counts only if the text can be about just one root."""
     places, only = roots.of_project(project)
     parts = PurePosixPath(claim.subject).parts
     missing: list[Answer] = []

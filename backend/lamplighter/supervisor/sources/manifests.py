@@ -1,4 +1,4 @@
-"""Package manifests: which versions, ports and setting names the files of a root declare."""
+"""Package manifests: the versions, ports and setting names declared in the files of a root."""
 
 import json
 import re
@@ -32,26 +32,26 @@ class Declared:
 
 @dataclass(slots=True)
 class Manifests:
-    """What the manifests of one root declare, by folded name; versions are exact ones only."""
+    """The declarations in the manifests of one root, by folded name; only exact versions."""
 
     versions: defaultdict[str, list[Declared]] = field(default_factory=lambda: defaultdict(list))
     ports: defaultdict[str, list[Declared]] = field(default_factory=lambda: defaultdict(list))
     settings: dict[str, Path] = field(default_factory=dict)
 
     def add_version(self, name: object, version: object, file: Path) -> None:
-        """Add a version where the manifest names exactly one; ranges say nothing."""
+        """Add a version if the manifest names exactly one; ranges are ignored."""
         match = _EXACT.fullmatch(version) if isinstance(version, str) else None
         if isinstance(name, str) and match is not None:
             self.versions[fold(name)].append(Declared(match[1], file))
 
 
 def fold(name: str) -> str:
-    """Return the form of a package's name that is compared."""
+    """Return the normalized name of a package, for comparisons."""
     return re.sub(r"[-_.]+", "-", name).casefold()
 
 
 def read_manifests(roots: Roots, root: Path) -> Manifests:
-    """Read the manifests in a root and its direct directories; what cannot be read is left out."""
+    """Read the manifests in a root and its direct directories; unreadable ones are left out."""
     manifests = Manifests()
     for number, (path, reader) in enumerate(_files(roots, root)):
         if number >= MAX_FILES:

@@ -30,7 +30,7 @@ SOURCE: Final = "git"
 async def answer(roots: Roots, claim: TextClaim, *, project: str) -> Answer | None:
     """Answer whether a commit, branch or tag exists.
 
-    Absence counts where the text can be about one repository only.
+    Absence counts only if the text can be about just one repository.
     """
     if claim.subject.startswith("-") or ".." in claim.subject:
         return None
@@ -77,9 +77,9 @@ async def _find(readable: Readable, top: Path, claim: TextClaim) -> str:
 async def run_read_only(
     permitted: PermittedCommand, readable: Readable, *, seconds: float = GIT_SECONDS
 ) -> ProgramResult:
-    """Run a permitted command as its words, on what its paths lead to now; no shell runs.
+    """Run a permitted command without a shell, on the current targets of its paths.
 
-    Raises NotFound where a program or a path is missing, Conflict where it is not to be read.
+    Raises NotFound if a program or a path is missing, Conflict if it may not be read.
     """
     place = await asyncio.to_thread(tempfile.mkdtemp, prefix="lamplighter-")
     try:

@@ -1,4 +1,4 @@
-"""All sources together: each claim is a question to the sources that can answer it."""
+"""All sources together: each claim goes to the sources that can answer it."""
 
 import asyncio
 import shutil
@@ -25,7 +25,7 @@ _FILES: Final = (ClaimKind.PATH, ClaimKind.DIRECTORY)
 
 @dataclass(slots=True)
 class GroundTruth:
-    """Answers claims from what people allow-listed: roots, services.yaml, names of variables.
+    """Answers claims from allow-listed sources: roots, services.yaml, names of variables.
 
     `variables` are names only; no value of the environment is ever read.
     """
@@ -36,7 +36,7 @@ class GroundTruth:
     _manifests: dict[Path, tuple[float, Manifests]] = field(default_factory=dict)
 
     async def answer(self, claims: Sequence[TextClaim], *, project: str) -> dict[TextClaim, Answer]:
-        """Return the answers to claims of a project; a claim without one is not answered."""
+        """Return the answers to claims of a project; a claim may have no answer."""
         local = [each for each in claims if each.kind not in _GIT]
         found = await asyncio.to_thread(self._answer_local, local, project)
         for claim in claims:
@@ -72,7 +72,7 @@ class GroundTruth:
         return None
 
     def _port(self, claim: TextClaim, services: Services, project: str) -> Answer | None:
-        """Compare with the ports that checks and compose files name; another one may be there."""
+        """Compare with the ports in checks and compose files; others may be in use."""
         service = services.find(claim.subject)
         checks = service.checks if service else ()
         ports = [
@@ -108,7 +108,7 @@ class GroundTruth:
         return Answer(AnswerState.REFUTED, str(pinned[0].file), detail)
 
     def _setting(self, claim: TextClaim, project: str) -> Answer | None:
-        """Confirm a name; its absence here says nothing about another process."""
+        """Confirm a name; its absence here is no statement about another process."""
         if claim.subject in self.variables:
             detail = f"{claim.subject} is set"
             return Answer(AnswerState.CONFIRMED, "environment names", detail)
@@ -147,7 +147,7 @@ def _declared(claim: TextClaim, services: Services) -> Answer | None:
 
 
 def _dependency(claim: TextClaim, services: Services) -> Answer | None:
-    """Confirm a declared dependency; one that is not declared may still be true."""
+    """Confirm a declared dependency; an undeclared one may still exist."""
     service = services.find(claim.subject)
     needed = normalize_service_name(claim.value)
     if service and needed in map(normalize_service_name, service.depends_on):

@@ -13,7 +13,7 @@ _IMPLEMENTATIONS: Final = implementations_in(
 
 
 def build_tools(context: ToolContext) -> tuple[Tool, ...]:
-    """Return the tools that a session has."""
+    """Return the tools of a session."""
     gate, tier = context.gate, context.gate.session.tier
     offers = tools_for_tier(
         tier, reads=bool(context.readable.roots), commands=tier in gate.active.shell_tiers

@@ -1,4 +1,4 @@
-"""The tools by which a session acts: through the gate, or by handing a service on."""
+"""Tools by which a session acts: through the gate, or by escalating a service."""
 
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
@@ -31,7 +31,7 @@ async def run_action(context: ToolContext, arguments: RunAction) -> ToolOutput:
 
 @implements(EscalateService)
 async def handoff(context: ToolContext, arguments: EscalateService) -> ToolOutput:
-    """Hand a service on."""
+    """Escalate a service."""
     ingest = context.ingest()
     name = arguments.service
     service = GENERAL if normalize_service_name(name) == GENERAL else context.declared(name).name

@@ -1,4 +1,4 @@
-"""The tool by which a session gives commands."""
+"""The tool by which a session runs commands."""
 
 from typing import Final
 
@@ -12,6 +12,6 @@ MAX_COMMANDS: Final = 500
 
 @implements(RunCommand)
 async def run_command(context: ToolContext, arguments: RunCommand) -> ToolOutput:
-    """Run a command; it bounds its time, and the gate that of an action."""
+    """Run a command, which limits its own time; the gate limits that of an action."""
     context.count(RunCommand.tool.name, MAX_COMMANDS)
     return await run(context.gate, context.readable, arguments.command, arguments.reason)

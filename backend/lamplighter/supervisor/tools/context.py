@@ -1,4 +1,4 @@
-"""What the tools of one session work with."""
+"""The context of the tools of one session."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from lamplighter.usecases.search.session_search import SearchingSession
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """One session, what it may do and read, and how its reports are ingested."""
+    """One session, its permissions, and the ingestion of its reports."""
 
     gate: Gate
     ingest: Callable[[], IngestContext]
@@ -23,13 +23,13 @@ class ToolContext:
     used: Counter[str] = field(default_factory=Counter)
 
     def count(self, tool: str, most: int) -> None:
-        """Count a use of a tool; raises Conflict when that is one too many."""
+        """Count a tool use; raises Conflict if it exceeds the limit."""
         if self.used[tool] >= most:
             raise Conflict(f"This session has reached its limit of {most} uses of {tool}.")
         self.used[tool] += 1
 
     def asker(self, tool: str) -> SearchingSession:
-        """Return who searches the memories by a tool."""
+        """Return the identity under which a tool searches the memories."""
         gate = self.gate
         return SearchingSession(
             session_id=gate.session.id,
@@ -39,7 +39,7 @@ class ToolContext:
         )
 
     def near(self, name: str) -> Service:
-        """Return a service in scope, or one that those depend on; raises NotFound, Conflict."""
+        """Return a service in scope, or one of their dependencies; raises NotFound, Conflict."""
         service, scope = self.declared(name), self.gate.session.services
         inside = [each for each in self.gate.services if scope is None or each.name in scope]
         around = self.gate.services.with_needs(inside)
@@ -51,7 +51,7 @@ class ToolContext:
         return service
 
     def declared(self, name: str) -> Service:
-        """Return a declared service; raises NotFound naming those that there are."""
+        """Return a declared service; raises NotFound naming the declared ones."""
         found = self.gate.services.find(name)
         if found is None:
             names = ", ".join(each.name for each in self.gate.services) or "none"

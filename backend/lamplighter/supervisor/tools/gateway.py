@@ -1,7 +1,7 @@
-"""The gateway: the socket by which a session's engine asks the gate.
+"""The gateway: the socket by which a session's engine sends requests to the gate.
 
-One line of JSON a question, one a line of answer. The socket lies in a directory
-that only our user may enter and lives as long as its session does.
+Each request is a line of JSON, and so is each answer. The socket is in a directory that only this
+user may enter, and exists as long as its session runs.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ QUESTION_BYTES: Final = 64 * 1024
 
 @asynccontextmanager
 async def serve_gate(toolbox: Toolbox, path: Path) -> AsyncIterator[Path]:
-    """Answer at `path` while the context lasts; what still runs at its end is ended."""
+    """Serve at `path` during the context; requests that still run at its end are ended."""
     asking: set[asyncio.Task[None]] = set()
 
     async def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -54,7 +54,7 @@ async def serve_gate(toolbox: Toolbox, path: Path) -> AsyncIterator[Path]:
 
 
 def remove_sockets(directory: Path) -> None:
-    """Remove the sockets of sessions that a dead supervisor left."""
+    """Remove the sockets of sessions left by a dead supervisor."""
     for path in directory.glob(NAME.format("*")):
         _remove_socket(path)
 

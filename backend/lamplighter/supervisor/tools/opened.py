@@ -1,7 +1,7 @@
-"""What the paths of a command lead to, opened before it runs.
+"""The targets of a command's paths, opened before it runs.
 
-The program is given descriptors (`/proc/self/fd/7`) instead of names: what was judged is what
-it reads, whatever is exchanged meanwhile. Its output shows the names again.
+The program gets descriptors (`/proc/self/fd/7`) instead of names: it reads exactly the files that
+were judged, even if they are exchanged meanwhile. Its output shows the names again.
 """
 
 import os
@@ -33,7 +33,7 @@ _DESCRIPTOR: Final = re.compile(rb"/proc/self/fd/([0-9]+)/?(?=(/?))")
 
 @dataclass(slots=True)
 class PreparedCommand:
-    """A command ready to run: its words, the descriptors it is given, and their names."""
+    """A command ready to run: its arguments, its descriptors, and their names."""
 
     argv: list[str]
     fds: list[int] = field(default_factory=list)
@@ -41,7 +41,7 @@ class PreparedCommand:
     env: dict[str, str] = field(default_factory=dict)
 
     def named(self, output: bytes) -> bytes:
-        """Return what it printed with names instead of descriptors."""
+        """Return the output with names instead of descriptors."""
         return _DESCRIPTOR.sub(lambda found: self._name(found) or found[0], output)
 
     def _name(self, found: re.Match[bytes]) -> bytes:
@@ -57,10 +57,10 @@ def prepare(
     place: Path,
     opened: ExitStack,
 ) -> PreparedCommand:
-    """Open what a command's paths lead to; `place` is an empty directory of its own.
+    """Open the targets of a command's paths; `place` is an empty directory of its own.
 
-    Raises Conflict where something is not to be read, NotFound where nothing is. The
-    descriptors are closed with `opened`.
+    Raises Conflict if a target may not be read, NotFound if it does not exist. The descriptors are
+    closed with `opened`.
     """
     name = permitted.argv[0]
     program = name if name.startswith("/") else shutil.which(name, path=PATH)
@@ -110,7 +110,7 @@ def _open(path: str, roots: Sequence[str], private: Sequence[Path], opened: Exit
 def _pass_descriptor(
     command: PreparedCommand, index: int, prefix: str, path: str, descriptor: int
 ) -> None:
-    """Name a descriptor instead of a path; where the system has no names for them, the path."""
+    """Return the name of a descriptor instead of a path; the path on systems without them."""
     if not os.path.isdir(_DESCRIPTORS):
         return
     command.argv[index] = f"{prefix}{_DESCRIPTORS}/{descriptor}"
@@ -126,7 +126,7 @@ def _confine_match(
     private: Sequence[Path],
     opened: ExitStack,
 ) -> None:
-    """Keep a path that a pattern's star allowed inside the directory that the pattern names."""
+    """Confine a path that a pattern's star allowed to the directory that the pattern names."""
     prefix, path = command.argv[index][:start], command.argv[index][start:]
     real, base = os.path.realpath(path), os.path.realpath(directory)
     if not is_within(real, base):
@@ -139,7 +139,7 @@ def _confine_match(
 
 
 def _compare_what_is_named(command: PreparedCommand) -> None:
-    """Let diff, which follows no link it meets, follow the descriptors it is given."""
+    """Make diff, which follows no links, follow the descriptors of its command line."""
     for index, word in enumerate(command.argv):
         if word.startswith(f"{_DESCRIPTORS}/") and os.path.isdir(word):
             command.argv[index] = f"{word}/"
@@ -148,10 +148,10 @@ def _compare_what_is_named(command: PreparedCommand) -> None:
 
 
 def _pass_repository(command: PreparedCommand, place: Path, opened: ExitStack) -> None:
-    """Let git look at a repository whose settings run nothing, by a copy of these settings.
+    """Make git read a repository with a copy of its settings that runs no programs.
 
-    git reads its settings from `place`, where nobody else writes; objects and names of commits
-    it reads from the repository that was opened.
+    git reads its settings from `place`, which only Lamplighter writes; it reads objects and refs
+    from the opened repository.
     """
     top = command.fds[0]
     quoted = quote_name(command.names[top])
@@ -209,4 +209,4 @@ NO_PROGRAMS: Final[Mapping[str, str]] = {
     "gpg.program": "false",
     "log.showSignature": "false",
 }
-"""Settings of git that keep it from running programs, whatever a repository says."""
+"""Settings of git that keep it from running programs, whatever a repository's settings are."""

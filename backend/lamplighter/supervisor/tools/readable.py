@@ -1,8 +1,8 @@
-"""What a session may read: regular files below some directories, and never our own.
+"""The files that a session may read: regular files below some directories, never Lamplighter's own.
 
-Each part of a path is opened below the one before it and no link is followed, so that
-what is looked at is what is read, whatever is exchanged meanwhile. Our own files are
-known by their identity, not by their name: a second name for them opens nothing.
+Each part of a path is opened below the one before it and no link is followed: the judged file is
+the file that is read, even if names are exchanged meanwhile. Lamplighter's own files are recognized
+by their identity, not by their name: a second name for them opens nothing.
 """
 
 import errno
@@ -19,9 +19,9 @@ from lamplighter.domain.errors import Conflict, LamplighterError, NotFound
 MAX_NAMED: Final = 100
 MAX_SCANNED: Final = 10_000
 MARGIN_BYTES: Final = 8 * 1024
-"""What is read around a part, so that a secret is known that begins before it."""
+"""Additional bytes around a part, to recognize a secret that begins before it."""
 MACHINE: Final = ("/proc", "/sys", "/dev")
-"""What looks like files there is the machine itself, with the secrets of its programs."""
+"""Pseudo files that expose the machine itself, with the secrets of its programs."""
 
 REFUSED_PRIVATE: Final = "The file belongs to Lamplighter. Sessions cannot read it."
 _DIRECTORY_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -37,7 +37,7 @@ _OPEN_ERRORS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """Part of a file of `size` bytes: those from `start` to `end`, as `around[skipped:]` begins."""
+    """Part of a file of `size` bytes, from `start` to `end`: the start of `around[skipped:]`."""
 
     around: bytes
     skipped: int
@@ -48,7 +48,7 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryListing:
-    """What a directory holds; `more` says that not all is named."""
+    """The entries of a directory; `more` states that the list is incomplete."""
 
     names: tuple[str, ...]
     more: bool
@@ -56,7 +56,7 @@ class DirectoryListing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readable:
-    """The directories whose files may be read, and the files and directories that are ours."""
+    """The directories whose files may be read, and Lamplighter's own files, which may not."""
 
     roots: tuple[Path, ...] = ()
     private: tuple[Path, ...] = ()
@@ -97,7 +97,7 @@ class Readable:
         raise Conflict(f"{path} is outside the readable directories: {roots}.")
 
     def _opened(self, opened: ExitStack, root: Path, below: tuple[str, ...]) -> int:
-        """Open what a path leads to, part by part."""
+        """Open the target of a path, part by part."""
         private_ids = frozenset(_identities(self.private))
         at = _open(opened, str(root), _DIRECTORY_FLAGS)
         for above in _parents(opened, at):
@@ -117,7 +117,7 @@ class Readable:
 
 
 def _refuse_second_name(status: os.stat_result, private: Sequence[Path]) -> None:
-    """Refuse a file that has another name in a directory of Lamplighter: a hard link."""
+    """Refuse a file with another name in a directory of Lamplighter: a hard link."""
     if not stat.S_ISREG(status.st_mode) or status.st_nlink == 1:
         return
     for directory, _, files in (entry for path in private for entry in os.walk(path)):
@@ -147,7 +147,7 @@ def _identities(paths: tuple[Path, ...]) -> Iterator[Identity]:
 
 
 def _parents(opened: ExitStack, at: int) -> Iterator[os.stat_result]:
-    """Yield a directory and all above it: where it lies, whatever it was called by."""
+    """Yield a directory and all its parents, by their real paths."""
     while True:
         found = os.fstat(at)
         yield found

@@ -1,4 +1,4 @@
-"""The tool by which a session reads files."""
+"""The tool for reading files in a session."""
 
 import asyncio
 from codecs import getincrementaldecoder

@@ -1,4 +1,4 @@
-"""The tools by which a session searches what is remembered, and adds to it."""
+"""The tools by which a session searches memories, and adds to them."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -44,7 +44,7 @@ async def mem_search(context: ToolContext, arguments: SearchMemories) -> ToolOut
 
 @implements(ReadMemory)
 async def read_memory(context: ToolContext, arguments: ReadMemory) -> ToolOutput:
-    """Read one memory whole, or a page of the notebook."""
+    """Read the full text of a memory, or a page of the notebook."""
     asker = context.asker(ReadMemory.tool.name)
     number = require_one(arguments.id, arguments.page)
     if arguments.page is not None:
@@ -61,7 +61,7 @@ async def read_memory(context: ToolContext, arguments: ReadMemory) -> ToolOutput
 
 @implements(SaveObservation)
 async def mem_save(context: ToolContext, arguments: SaveObservation) -> ToolOutput:
-    """Remember as a marker does."""
+    """Save a memory, as a marker does."""
     await _check_marker_limit(context)
     ingest = replace(context.ingest(), tool=SaveObservation.tool.name)
     return await tool_reports.save(
@@ -70,7 +70,7 @@ async def mem_save(context: ToolContext, arguments: SaveObservation) -> ToolOutp
 
 
 async def _check_marker_limit(context: ToolContext) -> None:
-    """Refuse what is more than a session may say, by markers and by the tool together."""
+    """Refuse a report beyond the session's limit, which markers and the tool share."""
     ingest = context.ingest()
     most = ingest.active.max_markers
     printed = await marker_results.count(ingest.db, ingest.session.id)
@@ -80,14 +80,14 @@ async def _check_marker_limit(context: ToolContext) -> None:
 
 
 def _page_line(found: SearchResult) -> str:
-    """Show what a search found on a page of the notebook, never a marker."""
+    """Return a search result from a page of the notebook, without markers."""
     path = escape_markers(found.row.path) if isinstance(found.row, NotebookText) else ""
     said = escape_markers(shorten(one_line(found.text), SHOWN_CHARS))
     return f"Page {path} (read_memory returns all of it): {said}".rstrip(": ")
 
 
 def _line(memory: Memory, most: int | None = None) -> str:
-    """Show one memory on one line, never a marker."""
+    """Return a memory as one line that is never a marker."""
     said = escape_markers(one_line(memory.observation))
     if most is not None and len(said) > most:
         said = f"{shorten(said, most)} (read_memory {memory.id} returns all of it)"

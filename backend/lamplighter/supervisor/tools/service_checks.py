@@ -1,4 +1,4 @@
-"""The tool by which a session looks at a service: the checks of the probe, in its own process."""
+"""The tool by which a session checks a service: the checks of the probe, in its own process."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ PREVIOUS_SHOWN: Final = 5
 
 @implements(CheckService)
 async def check_service(context: ToolContext, arguments: CheckService) -> ToolOutput:
-    """Make the checks of a service."""
+    """Run the checks of a service."""
     service = context.near(arguments.service)
     chosen = _select_checks(service, arguments.check)
     context.count(CheckService.tool.name, MAX_CHECKS)
@@ -41,7 +41,7 @@ async def check_service(context: ToolContext, arguments: CheckService) -> ToolOu
 
 
 def _select_checks(service: Service, name: str | None) -> Service:
-    """Return the service with the checks that are wanted of it."""
+    """Return the service with the selected checks."""
     if not service.checks:
         raise Conflict(f"{service.name} declares no checks.")
     if name is None:

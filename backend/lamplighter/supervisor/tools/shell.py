@@ -1,7 +1,6 @@
-"""Commands that a session gives: judged, then run as the words they are; no shell ever runs.
+"""Commands of a session: judged, then run without a shell.
 
-What a path leads to is looked at again when it is used, and judged by where it
-really is.
+The target of a path is checked again when it is used, and judged by its real location.
 """
 
 import asyncio
@@ -33,7 +32,7 @@ COMMAND_SECONDS: Final = 30.0
 SHOWN_CHARS: Final = 12_000
 ERRORS_CHARS: Final = 2_000
 EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""What git takes attributes from, where it knows the setting: there are none in it."""
+"""The source of attributes for git, if it knows the setting: an empty tree."""
 _PASSED_VARIABLES: Final = ("HOME", "USER", "TZ", "XDG_RUNTIME_DIR")
 COMMAND_ENV: Final = {
     "PATH": PATH,
@@ -67,7 +66,7 @@ async def run_command(
     *,
     seconds: float = COMMAND_SECONDS,
 ) -> ToolOutput:
-    """Judge a command and do what it comes to: look, act through the gate, or refuse."""
+    """Judge a command and carry out the verdict: read, act through the gate, or refuse."""
     if why_not := await gate.stopped():
         return _failed(f"Not run: {why_not}.")
     verdict = judge_line(command, _rules(gate, readable))
@@ -83,7 +82,7 @@ async def run_command(
 
 
 def _rules(gate: Gate, readable: Readable) -> CommandPolicy:
-    """Return the rules as services.yaml has them now, where it still says so."""
+    """Return the rules of the current services.yaml, if it still declares them."""
     now = gate.declared_now().shell
     declared = tuple(pattern for pattern in gate.services.shell if pattern in now)
     return CommandPolicy(

@@ -33,7 +33,7 @@ UpdatePrompt = Callable[[str], Awaitable[Mapping[str, Any]]]
 
 @dataclass(slots=True, kw_only=True)
 class Toolbox:
-    """The tools of one session, with callbacks that recall memories and update its prompt."""
+    """The tools of one session, with callbacks to recall memories and to update its prompt."""
 
     gate: Gate
     tools: tuple[Tool, ...] = field(default=())
@@ -66,7 +66,7 @@ class Toolbox:
         return redact_answer(output, self.gate.here.redact)
 
     async def _look_up_memories(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Look up what is known before a tool is used; a tool waits for no database."""
+        """Look up memories before a tool is used; a tool never waits for the database."""
         if self.recall is None:
             return ""
         try:

@@ -1,1 +1,1 @@
-"""Access."""
+"""Access: tokens, logins, devices, the boundaries between projects, and the journal of acts."""

@@ -1,6 +1,6 @@
 """Access: one-time codes become logins, tokens are created and revoked, callers are identified.
 
-Secrets are made here and handed out once; only their hashes are kept.
+Secrets are created here and returned once; only their hashes are stored.
 """
 
 import secrets
@@ -52,7 +52,7 @@ async def mint(
 ) -> MintedToken:
     """Create a token and return it with its secret, which is shown once; raises Invalid.
 
-    With that of an `agent` somebody is known as it, whatever they claim.
+    A token with an `agent` identifies its caller as that agent, whatever name the caller claims.
     """
     expires_at = None if days is None else now + timedelta(days=days)
     async with writing(db):
@@ -71,7 +71,7 @@ async def mint(
 async def mint_for_machine(db: Database, home: str, *, now: datetime) -> MintedToken:
     """Create the token of a home's own commands; the previous one is revoked.
 
-    `home` tells it from those of other homes on the same database.
+    `home` distinguishes this token from those of other homes on the same database.
     """
     name = f"{MACHINE}: {one_line(home)}"
     async with writing(db):
@@ -82,7 +82,7 @@ async def mint_for_machine(db: Database, home: str, *, now: datetime) -> MintedT
 async def mint_for_session(
     db: Database, session: Session, *, expires_at: datetime, now: datetime
 ) -> str:
-    """Make the token of a session and return its words; it ends with the session."""
+    """Create the token of a session and return its credential; the token ends with the session."""
     _, secret = await _mint(
         db,
         f"session {session.id}",
@@ -95,7 +95,7 @@ async def mint_for_session(
 
 
 async def revoke(db: Database, token_id: int, *, now: datetime) -> Token:
-    """Let a token in no more; raises NotFound, also when it was revoked before."""
+    """Revoke a token; raises NotFound if there is no such token or it is already revoked."""
     async with writing(db):
         token = await tokens.revoke(db, token_id, now=now)
         if token is None:
@@ -109,13 +109,13 @@ def _named(token: Token) -> str:
 
 
 async def authenticate_token(db: Database, words: str, *, now: datetime) -> Caller | None:
-    """Return the caller of a token; None when it grants no access."""
+    """Return the caller of a token; None if it grants no access."""
     found = await find_token(db, words)
     return found.caller() if found is not None and found.living(now=now) else None
 
 
 async def find_token(db: Database, words: str) -> Token | None:
-    """Return the token with this secret, even when it is revoked or expired."""
+    """Return the token with this secret, even if it is revoked or expired."""
     shown = parse_credential(words)
     found = await tokens.get_with_hash(db, shown.id) if shown else None
     if shown is None or found is None:
@@ -125,13 +125,13 @@ async def find_token(db: Database, words: str) -> Token | None:
 
 
 async def authenticate_login(db: Database, words: str, *, now: datetime) -> Caller | None:
-    """Return the caller of a login; None when it grants no access."""
+    """Return the caller of a login; None if it grants no access."""
     found = await find_login(db, words)
     return found.caller() if found is not None and found.living(now=now) else None
 
 
 async def find_login(db: Database, words: str) -> Login | None:
-    """Return the login with this secret, even when it is revoked or expired."""
+    """Return the login with this secret, even if it is revoked or expired."""
     shown = parse_credential(words)
     found = await logins.get_with_hash(db, shown.id) if shown else None
     if shown is None or found is None:
@@ -141,7 +141,7 @@ async def find_login(db: Database, words: str) -> Login | None:
 
 
 async def is_still_valid(db: Database, caller: Caller, *, now: datetime) -> bool:
-    """Whether a caller who came in earlier would be let in now."""
+    """Whether a caller who was authenticated earlier still has access."""
     if caller.kind == "login":
         login = await logins.get_with_hash(db, caller.id)
         return login is not None and login[0].living(now=now)
@@ -163,7 +163,7 @@ async def create_code(db: Database, *, now: datetime) -> str:
 
 
 async def redeem(db: Database, code: str, agent: str, *, now: datetime) -> str | None:
-    """Turn a code into a login and return its words; None when the code is none (any more)."""
+    """Exchange a code for a login and return its credential; None if the code is not usable."""
     secret, code_hash = secrets.token_urlsafe(SECRET_BYTES), hash_secret(normalize_code(code))
     if not await logins.is_usable(db, code_hash, now=now):
         return None  # found by reading: wrong codes keep nobody from writing
@@ -183,7 +183,7 @@ async def redeem(db: Database, code: str, agent: str, *, now: datetime) -> str |
 async def record_use(
     db: Database, token_ids: Sequence[int], login_ids: Sequence[int], *, now: datetime
 ) -> None:
-    """Note who has been here."""
+    """Record the last use of tokens and logins."""
     async with writing(db):
         if token_ids:
             await tokens.record_use(db, token_ids, now=now)

@@ -1,4 +1,4 @@
-"""Devices: browsers of people that are subscribed to notifications, and removed."""
+"""Devices: browsers that are subscribed to notifications, added and removed."""
 
 from datetime import datetime
 
@@ -19,9 +19,9 @@ async def subscribe(
     login_id: int,
     now: datetime,
 ) -> Device:
-    """Subscribe a device; raises Invalid, and Conflict where there are too many.
+    """Subscribe a device; raises Invalid, and Conflict if there are already `MAX_DEVICES` others.
 
-    A device whose endpoint the browser has replaced keeps its number.
+    A device whose endpoint the browser has replaced keeps its ID.
     """
     endpoint, replaces = subscription.endpoint, subscription.replaces
     host = endpoint_host(endpoint)

@@ -1,4 +1,4 @@
-"""Logins end: by their own browser, or by another one."""
+"""Logins, ended by their own browser or from another one."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -18,13 +18,13 @@ async def log_out(db: Database, login_id: int, *, now: datetime) -> None:
 
 
 async def end(db: Database, login_id: int, *, now: datetime) -> None:
-    """End the login of another browser; raises NotFound, also when it ended before."""
+    """End the login of another browser; raises NotFound if there is none or it has ended."""
     if not await _end(db, lambda login: login.id == login_id, now=now):
         raise NotFound(f"Active login {login_id} not found.")
 
 
 async def end_others(db: Database, *, but: int | None = None, now: datetime) -> int:
-    """End every login except one, and return how many ended."""
+    """End every login except `but`, and return how many ended."""
     return await _end(db, lambda login: login.id != but, now=now)
 
 

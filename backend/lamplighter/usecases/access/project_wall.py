@@ -1,4 +1,4 @@
-"""The walls between projects: who finds a memory, and who may change it."""
+"""The boundaries between projects: which memories a project finds, and which it may change."""
 
 from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.domain.errors import Conflict, NotFound
@@ -11,7 +11,7 @@ from lamplighter.repository.memory import memories
 
 
 def is_visible(project: str, row: object) -> bool:
-    """Whether a project finds a row: its own ones and the global memories of all, not deleted."""
+    """Whether a project finds a row: its own rows and all global memories, except deleted ones."""
     match row:
         case Memory():
             return Reach(project).holds(row) and row.inactive_reason is not InactiveReason.DELETED
@@ -21,7 +21,7 @@ def is_visible(project: str, row: object) -> bool:
 
 
 async def get_visible(db: Database, project: str, memory_id: int) -> Memory:
-    """Return a memory that a project finds; raises NotFound, even if another project has it."""
+    """Return a memory that a project finds; raises NotFound, also for other projects' memories."""
     memory = await memories.get(db, MemoryId(memory_id))
     if memory is None or not is_visible(project, memory):
         raise NotFound(f"Memory {memory_id} not found in the project {project}.")
@@ -33,7 +33,7 @@ async def get_changeable(
 ) -> Memory:
     """Return a memory that the caller may change; raises NotFound, and Conflict with the reason.
 
-    A session of ours changes only what it saved itself: what others know is not its own.
+    A Lamplighter session may change only the memories that it saved itself.
     """
     memory = await get_visible(db, project, memory_id)
     if memory.project != project:

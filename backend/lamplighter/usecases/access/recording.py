@@ -1,4 +1,4 @@
-"""Recording: each act of an operator has a number in the journal, by which it can be undone."""
+"""The recording of acts: each act of an operator has a number in the journal, used to undo it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,24 +13,24 @@ from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import OPERATOR as OPERATOR
 
 recorded: Final[ContextVar[int | None]] = ContextVar("recorded", default=None)
-"""The last act that was recorded on behalf of this task: an interface names it to its client."""
+"""The last act recorded on behalf of this task, which an interface returns to its client."""
 
 
 @dataclass(slots=True)
 class Recording:
-    """An act while it is done: its number, how many rows it changed, and of which memory it is."""
+    """An act in progress: its number, how many rows it changed, and its memory."""
 
     id: int
     changed: int = 0
     memory_id: int | None = None
 
     def did(self, memory_id: int | None = None, *, rows: int = 1) -> None:
-        """Note that rows were changed; without one there was no act."""
+        """Count changed rows; an act without changed rows is withdrawn."""
         self.changed += rows
         self.memory_id = memory_id
 
     def why(self, cause: str, reason: str = "", *, review_id: int | None = None) -> ChangeOrigin:
-        """Return what the history says of a change that is part of the act."""
+        """Return the origin that the history records for a change of this act."""
         return ChangeOrigin(
             cause=cause, actor=OPERATOR, reason=reason, review_id=review_id, act_id=self.id
         )
@@ -39,7 +39,7 @@ class Recording:
 async def record_act(
     db: Database, action: str, subject: str, *, now: datetime, rows: int = 1, **about: Any
 ) -> None:
-    """Record an act that cannot be undone, in the transaction of what it did."""
+    """Record an act that cannot be undone, in the transaction of its changes."""
     number = await journal.insert(db, action, now=now, subject=subject, **about)
     await journal.finish(db, number, rows)
 
@@ -48,7 +48,7 @@ async def record_act(
 async def recording(
     db: Database, action: str, *, now: datetime, **about: Any
 ) -> AsyncIterator[Recording]:
-    """Do an act in one transaction, and record it there; an act that changes nothing is none."""
+    """Run an act in one transaction and record it there; an act without changes is withdrawn."""
     async with writing(db):
         act = Recording(await journal.insert(db, action, now=now, **about))
         yield act

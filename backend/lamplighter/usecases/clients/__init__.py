@@ -1,1 +1,1 @@
-"""Clients."""
+"""Clients: their sessions, contexts, imports, exports and remote memory services."""

@@ -1,4 +1,4 @@
-"""Agents: configured and discovered ones, and their activity."""
+"""Agents, configured and discovered, with their activity and their context."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ from lamplighter.usecases.search.session_search import find
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
-    """One agent: its settings, whether lamplighter.toml has it, and its activity here."""
+    """An agent: its settings, whether lamplighter.toml declares it, and its activity here."""
 
     agent: Agent
     declared: bool
@@ -44,7 +44,7 @@ class AgentStatus:
 
 
 async def list_agents(db: Database, declared: Iterable[Agent]) -> list[AgentStatus]:
-    """Return every agent, those of the settings first, each kind by name."""
+    """Return every agent: configured agents first, then discovered ones, each group by name."""
     by_name = {each.name: each for each in declared}
     async with reading(db):
         activities = await agents.activity_by_agent(db)
@@ -60,7 +60,7 @@ async def list_agents(db: Database, declared: Iterable[Agent]) -> list[AgentStat
 
 
 BEYOND: Final = 10
-"""How many more candidates are ranked, to show what was left out."""
+"""The number of extra candidates to rank, to show which ones were left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class ContextBlock:
 
     @property
     def tokens(self) -> int:
-        """How many tokens it is about."""
+        """The estimated number of tokens."""
         return estimate_tokens(self.text)
 
 
@@ -91,12 +91,12 @@ async def agent_context(
     near: SemanticIndex | None = None,
     budget: int | None = None,
 ) -> ContextBlock:
-    """Return the context of a client of a project: the best for its query, then the newest.
+    """Return the context of a client of a project: the best matches for its query, then the newest.
 
-    The query is cut to 500 characters; `limit` is 0 to 50. Each content is cut to 300, with a
-    `budget` of tokens only where there is no room for all of it. What a
-    session is told is kept, byte for byte, with the reason for each memory; that a memory
-    was told is counted.
+    The query is cut to 500 characters; `limit` is 0 to 50. Each content is cut to 300 characters,
+    with a `budget` of tokens only if the whole content does not fit. The context of a session is
+    recorded byte for byte, with the reason for each memory. Each included memory is counted as
+    accessed.
     """
     db, now = here.db, here.now()
     with telemetry.span(
@@ -158,7 +158,7 @@ async def preview(
 async def record_context(
     db: Database, block: ContextBlock, session_id: int | None, *, now: datetime
 ) -> None:
-    """Record a session's context, byte for byte, unless it equals the last one."""
+    """Record a session's context byte for byte, unless it equals the previous context."""
     if session_id is None or not (block.text or block.placements):
         return
     async with writing(db):

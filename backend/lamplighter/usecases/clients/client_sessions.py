@@ -1,4 +1,4 @@
-"""Clients: their sessions, which begin and end as they say, and what is left of them."""
+"""Sessions of clients, started and ended by the client, with their summaries and prompts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,10 +44,10 @@ BATCH_SIZE: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSession:
-    """A session that a client begins; `external_id` is the client's own name for it.
+    """A session that a client starts; `external_id` is the client's own ID for the session.
 
-    `agent` is who speaks where that is known: its project and the names of its sessions
-    are its own alone. `token_id` is what it showed.
+    `agent` is the identified agent, if any: its sessions have their own IDs and belong to its
+    project. `token_id` is the token that the client authenticated with.
     """
 
     external_id: str
@@ -58,10 +58,10 @@ class NewSession:
 
 
 async def start(db: Database, opening: NewSession, *, now: datetime) -> tuple[Session, bool]:
-    """Begin a client's session; says whether it is new. Begun twice it is the same one.
+    """Start a client's session; return the session and whether it is new.
 
-    What others call so is another one. Raises Conflict when it is one of another project
-    than the agent's that speaks.
+    A second start with the same ID returns the existing session; other agents' sessions with the
+    same ID are separate. Raises Conflict if the agent's session belongs to another project.
     """
     name, project = check_id(opening.external_id), normalize_project(opening.project)
     async with writing(db):
@@ -95,9 +95,9 @@ async def end(
 ) -> Session:
     """End a client's session, with the summary of its transcript; raises NotFound.
 
-    A `summary` that the client wrote stands in the place of ours. One that went on and
-    is ended again has the newer one; without a transcript it keeps what it has. An
-    `agent` ends its own alone.
+    A `summary` by the client replaces the generated one. A session that was continued and ends
+    again gets the newer summary; without a transcript the existing summary stays. An `agent` can
+    end only its own sessions.
     """
 
     def clean(text: str) -> str:
@@ -124,7 +124,7 @@ async def end(
 async def _without_withdrawn(
     db: Database, session_id: int, messages: Sequence[Message], clean: Redact
 ) -> list[Message]:
-    """Return the messages of a transcript, those without text that repeat a withdrawn prompt."""
+    """Return the messages of a transcript; those that repeat a withdrawn prompt have no text."""
     texts = {each.content: clean_lines(clean(each.content)) for each in messages}
     withdrawn = await transcripts.withdrawn_texts(db, session_id, set(texts.values()))
     return [
@@ -136,7 +136,7 @@ async def _without_withdrawn(
 async def get(
     db: Database, external_id: str, *, project: str | None = None, agent: str | None = None
 ) -> Session:
-    """Return the session that a client calls so, else that of another; raises NotFound."""
+    """Return the agent's session with this ID, else another agent's; raises NotFound."""
     name = one_line(external_id)
     held = await client_sessions.by_agent(db, name, agent)
     if held is None or project not in (None, held.project):
@@ -151,12 +151,12 @@ def _not_found(external_id: str) -> NotFound:
 
 
 async def recent(db: Database, project: str, *, limit: int) -> list[Session]:
-    """Return the last sessions of a project that left a summary, newest first."""
+    """Return the last sessions of a project that have a summary, newest first."""
     return await client_sessions.recent(db, normalize_project(project), limit=limit)
 
 
 async def close_inactive(db: Database, *, now: datetime) -> int:
-    """End the sessions whose clients said nothing for a day; returns how many they were."""
+    """End the sessions without client activity for a day; return how many."""
     closed = 0
     while True:
         async with writing(db):
@@ -173,7 +173,7 @@ async def close_inactive(db: Database, *, now: datetime) -> int:
 
 
 async def save_prompt(here: Context, session: Session, content: str) -> ClientPrompt:
-    """Keep what a user asked in a session; raises Invalid."""
+    """Save a user's prompt in a session; raises Invalid."""
     content = admit_prompt(content, here.redact)
     async with writing(here.db):
         return await client_prompts.insert(
@@ -184,7 +184,7 @@ async def save_prompt(here: Context, session: Session, content: str) -> ClientPr
 async def search_prompts(
     db: Database, query: str, project: str | None, *, limit: int
 ) -> list[ClientPrompt]:
-    """Return the prompts that hold words of a query, best first; the newest for an empty one."""
+    """Return the prompts that match keywords of a query, best first; without a query the newest."""
     if not one_line(query):
         return await client_prompts.newest(db, project, limit=limit)
     return await client_prompts.matching(db, keywords(query), project, limit=limit)
@@ -200,7 +200,7 @@ async def withdraw_prompt(
 ) -> None:
     """Withdraw a prompt, also from the transcript and the summary of its session.
 
-    An undo of the act brings back all of it. Raises NotFound.
+    An undo of the act restores all of them. Raises NotFound.
     """
     subject = f"{PROMPT}{prompt_id}"
     async with recording(db, "delete", now=now, subject=subject, actor=by) as act:
@@ -218,9 +218,9 @@ async def withdraw_prompt(
 async def delete_prompt(
     db: Database, prompt_id: int, *, now: datetime, project: str | None = None
 ) -> None:
-    """Remove a prompt permanently, a withdrawn one and its transcript too; raises NotFound.
+    """Delete a prompt permanently, also a withdrawn prompt and its transcript; raises NotFound.
 
-    The summary of its session quotes it no longer. Who asks has to hold `memories:write`.
+    The summary of its session no longer quotes it. The caller needs `memories:write`.
     """
     async with writing(db):
         held = await _prompt(db, prompt_id, project)
@@ -237,7 +237,7 @@ async def _prompt(db: Database, prompt_id: int, project: str | None) -> ClientPr
 
 
 def check_id(client_id: str) -> str:
-    """Return what a client calls its session, as it is kept; raises Invalid."""
+    """Return a client's session ID as stored; raises Invalid."""
     name = one_line(client_id)
     if not name or len(name) > ID_CHARS:
         raise Invalid(InvalidField("id", f"must have 1 to {ID_CHARS} characters"))

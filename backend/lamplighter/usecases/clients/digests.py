@@ -14,7 +14,7 @@ from lamplighter.repository.clients import interactive_sessions, session_activit
 from lamplighter.usecases.context import Context
 
 MAX_SCANNED: Final = 10
-"""How many of the newest sessions are read to find three that are not empty."""
+"""The number of newest sessions to read to find three digests that are not empty."""
 
 _TASKS: Final = (ActivityKind.TASK, ActivityKind.TODO)
 
@@ -26,7 +26,7 @@ async def record_tool_event(
     arguments: Mapping[str, Any],
     response: Mapping[str, Any],
 ) -> None:
-    """Keep which file a tool changed and which tasks it listed, with secrets masked."""
+    """Record which file a tool changed and which tasks it listed, with secrets masked."""
     activities = read_activity(tool, arguments, response)
     if not activities:
         return
@@ -39,7 +39,7 @@ async def record_tool_event(
 
 
 async def note_subagent(here: Context, session: Session, agent_id: str) -> bool:
-    """Record that a subagent received the digests; returns whether it had not before."""
+    """Record that a subagent received the digests; return whether this was the first time."""
     name = here.redact(one_line(agent_id))[:100] or "unknown"
     async with writing(here.db):
         if await session_activity.has(here.db, session.id, ActivityKind.SUBAGENT, name):
@@ -52,9 +52,9 @@ async def note_subagent(here: Context, session: Session, agent_id: str) -> bool:
 async def last_digests(
     db: Database, project: str, *, session: Session | None = None, current: bool = False
 ) -> list[SessionDigest]:
-    """Return the digests of the last sessions of one project, newest first, at most three.
+    """Return the digests of the last sessions of a project, newest first, at most three.
 
-    `session` reads them; with `current`, after a compaction, its own digest comes first.
+    `session` is the reader; with `current`, after a compaction, its own digest comes first.
     """
     async with reading(db):
         without = session.id if session else None
@@ -96,7 +96,7 @@ async def _digests(db: Database, chosen: list[Session]) -> list[SessionDigest]:
 
 
 def _relative(path: str, directory: str | None) -> str:
-    """Return a path below the directory of its session, relative to this directory."""
+    """Return a path relative to the directory of its session if it is below that directory."""
     place = PurePath(path)
     below = directory is not None and place.is_relative_to(directory)
     return str(place.relative_to(directory)) if below and directory else path

@@ -1,4 +1,4 @@
-"""Export: all knowledge, written piece by piece in the requested format."""
+"""Exports: all knowledge, written in pieces in the requested format."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -17,11 +17,11 @@ from lamplighter.repository.clients import client_prompts, exports, imports
 
 WriteText = Callable[[str], object]
 OnProgress = Callable[[int, int], object]
-"""Hears how many memories are written, and how many there are."""
+"""A callback with the number of written memories and their total."""
 
 
 class ExportFormat(StrEnum):
-    """In which form an export is written."""
+    """The format of an export."""
 
     LAMPLIGHTER = "lamplighter"
     AGENTOPS = "agentops"
@@ -30,7 +30,7 @@ class ExportFormat(StrEnum):
 
 @dataclass(slots=True)
 class ExportTotals:
-    """How much an export holds."""
+    """The number of memories and sessions in an export."""
 
     memories: int = 0
     sessions: int = 0
@@ -45,9 +45,10 @@ async def export(
     step: OnProgress = lambda done, total: None,
     now: datetime,
 ) -> ExportTotals:
-    """Write an export, as of one moment: of all, or of one project.
+    """Write an export of all projects or of one project, as of one moment.
 
-    Our own form holds every memory; AgentOps' and engram's hold the knowledge that is active.
+    The native format contains every memory; the AgentOps and engram formats contain active
+    knowledge only.
     """
     project = None if project is None else normalize_project(project)
     done = ExportTotals()

@@ -1,4 +1,4 @@
-"""Import: records of elsewhere become memories, each once, however often they come."""
+"""Imports: records of other systems and homes become memories, each once, even if repeated."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,11 +32,11 @@ from lamplighter.usecases.memory.knowledge import REVISED
 IMPORTED: Final = "imported"
 FIRST: Final = 100
 MOST: Final = 1_000_000_000
-"""The highest number that a memory of elsewhere keeps: more cannot have been given one by one."""
+"""The highest ID that an imported memory keeps; larger IDs cannot be consecutive numbers."""
 
 
 class ImportOutcome(StrEnum):
-    """What became of a record."""
+    """The outcome of a record."""
 
     CREATED = "created"
     REVISED = "revised"
@@ -45,7 +45,7 @@ class ImportOutcome(StrEnum):
     SESSION = "session"
     PROMPT = "prompt"
     KNOWN = "known"
-    """A session or a prompt that was there already."""
+    """A session or a prompt that existed already."""
 
 
 CHANGES: Final = (
@@ -54,12 +54,12 @@ CHANGES: Final = (
     ImportOutcome.SESSION,
     ImportOutcome.PROMPT,
 )
-"""What became of the records that changed a row."""
+"""The outcomes of records that changed a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedRecord:
-    """A record, and its position in the import."""
+    """A record and its position in the import."""
 
     place: str
     record: ImportRecord
@@ -75,10 +75,10 @@ class Fault:
 
 @dataclass(slots=True)
 class Importing:
-    """One import at work; with `dry` it writes nothing and counts what it would.
+    """An import in progress; with `dry` it writes nothing and counts the changes it would make.
 
-    `matched` are the memories that a record of this import stands for already: two
-    records of the same words are two memories.
+    `matched` are the memories that a record of this import has matched already: two records with
+    the same text are two memories.
     """
 
     db: Database
@@ -100,7 +100,7 @@ class Importing:
     _same: Mapping[tuple[str, str], Sequence[MemoryId]] = field(default_factory=dict)
 
     async def take(self, placed: Sequence[LocatedRecord]) -> None:
-        """Take some records in, in short writes; what is wrong with one is among the faults."""
+        """Import records in short writes; problems with a record are added to the faults."""
         if self.dry:
             async with reading(self.db):
                 await self._some(list(self._admitted(placed)))
@@ -150,7 +150,7 @@ class Importing:
         self.counts[outcome] = self.counts.get(outcome, 0) + 1
 
     def _admitted(self, placed: Sequence[LocatedRecord]) -> Iterator[LocatedRecord]:
-        """Give the records that may be kept, in the words that may."""
+        """Yield the admissible records with masked text; add a fault for each of the others."""
         for each in placed:
             record = each.record
             try:
@@ -200,7 +200,7 @@ class Importing:
         return ImportOutcome.CREATED, await self._create(record, place)
 
     async def _own(self, record: MemoryRecord) -> Memory | None:
-        """Return the memory that a record is an export of."""
+        """Return the memory that a native record was exported from."""
         if record.native is None:
             return None
         own = await imports.find_native(self.db, *record.native)
@@ -211,7 +211,7 @@ class Importing:
     async def _existing(
         self, record: MemoryRecord, imported: tuple[MemoryId, str] | None
     ) -> Memory | None:
-        """Return the memory that a record is a form of: by where it comes from, or its key."""
+        """Return the memory that a record is a version of: by its reference or topic key."""
         if imported is not None:
             return await memories.get(self.db, imported[0])
         said = record.candidate
@@ -229,7 +229,7 @@ class Importing:
     async def _revise(
         self, existing: Memory, record: MemoryRecord, place: str, *, again: bool
     ) -> ImportOutcome:
-        """Update an existing memory, unless it was withdrawn here, or has changed since."""
+        """Update an existing memory, unless it was withdrawn here or changed since the export."""
         changed = record.revised(existing, now=self.now)
         stays = not existing.active and record.whole is None
         if (
@@ -258,9 +258,9 @@ class Importing:
         return memory.id
 
     async def _number(self, there: int) -> int | None:
-        """Return the number that a memory had elsewhere where it may keep it.
+        """Return the original ID of a memory if the memory may keep it.
 
-        That is in a home that had no memory but what came here, each number above the last.
+        That is the case in a home that had only imported memories, while each ID is above the last.
         """
         if self._last is None:
             return None
@@ -294,7 +294,7 @@ class Importing:
         return ImportOutcome.SESSION, session
 
     async def _named(self, name: str, record: SessionRecord) -> Session | None:
-        """Return the session that a record is of; agents may call theirs what others do."""
+        """Return the session of a record; agents may use session IDs that others use too."""
         if record.owned:
             return await client_sessions.by_agent(self.db, name, record.agent)
         return await client_sessions.by_external_id(self.db, name)
@@ -319,7 +319,7 @@ class Importing:
         return ImportOutcome.PROMPT
 
     async def _session_of(self, record: MemoryRecord) -> int | None:
-        """Return the number of a record's session; creates one that the import lacks."""
+        """Return the ID of a record's session; create a session that is missing from the import."""
         name = one_line(record.session or "")
         if not name:
             return None

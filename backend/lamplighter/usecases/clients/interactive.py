@@ -1,7 +1,7 @@
-"""Interactive sessions: an agent's hooks tell us what happens, and the session what we know.
+"""Interactive sessions: the hooks of an agent report events, and the session receives knowledge.
 
-What a person says to be so is kept raw; a prompt is told what is near to it; the end
-leaves a summary made of what the hooks brought.
+Corrections and facts in a user's prompt are stored as memories; a prompt receives similar memories;
+the end leaves a summary made from the reports of the hooks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ HEADING: Final = "Related memories from Lamplighter. "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InteractiveContext(Context):
-    """What the sessions of an agent are recorded with, by its settings."""
+    """The use case context for an agent's sessions, with the settings of the agent."""
 
     agent: Agent
     active: Configuration = field(default_factory=Configuration)
@@ -69,20 +69,22 @@ class InteractiveContext(Context):
     most: int = tool_hooks.CAPTURES
 
     def clean(self, text: str) -> str:
-        """Return a person's or a tool's words as they may be kept."""
+        """Return the text of a person or a tool as it may be stored: without secrets.
+
+        Private parts are removed too.
+        """
         return self.redact(without_private(text))
 
 
 async def join(
     db: Database, opening: NewSession, *, bound: bool = False, resumes: bool = True, now: datetime
 ) -> Session:
-    """Return a client's session, begun or resumed where need be; raises NotFound.
+    """Return a client's session, started or resumed if needed; raises NotFound.
 
-    Without `resumes`, a completed session stays completed: the event arrived after its end.
-
-    What another agent calls so is another one; one that no hook began is not there. One
-    that goes on in another directory keeps its project, unless who speaks is `bound` to
-    one: then it raises Conflict.
+    Without `resumes`, a completed session stays completed: the event arrived after its end. Other
+    agents' sessions with the same ID are separate; a session that no hook started is not found. A
+    session that continues in another directory keeps its project, unless the caller is `bound` to a
+    project: then it raises Conflict.
     """
     async with writing(db):
         name = clients.check_id(opening.external_id)
@@ -100,9 +102,10 @@ async def join(
 async def start_context(
     here: InteractiveContext, session: Session, *, compacted: bool = False
 ) -> str:
-    """Return and record the project context of a session as it starts, or restarts.
+    """Return and record the project context of a session at its start or restart.
 
-    With the digests of the last sessions; once it was `compacted`, its own comes first.
+    It includes the digests of the last sessions; after a compaction (`compacted`) the session's own
+    digest comes first.
     """
     if here.agent.context_limit == 0:
         return ""
@@ -134,7 +137,7 @@ async def start_context(
 
 
 async def subagent_context(here: InteractiveContext, session: Session, agent_id: str) -> str:
-    """Return and record the last sessions for a subagent, once; its own session comes first."""
+    """Return and record the last digests for a subagent, once; its own session comes first."""
     if here.agent.context_limit == 0:
         return ""
     db, now = here.db, here.now()
@@ -156,15 +159,15 @@ async def record_tool(
     arguments: Mapping[str, Any],
     response: Mapping[str, Any],
 ) -> None:
-    """Keep the file or the tasks of a tool call for the digest of the session."""
+    """Record the file or the tasks of a tool call for the digest of the session."""
     if here.agent.auto_summarize:
         await digests.record_tool_event(here, session, tool, arguments, response)
 
 
 async def prompt_context(here: InteractiveContext, session: Session, prompt: str) -> str:
-    """Return what is known that is near to a prompt, each memory once in a session; it is kept.
+    """Return and record the memories similar to a prompt, each once per session.
 
-    The prompt is kept too, and what it says to be so.
+    The prompt itself is saved too, and so are the corrections that it contains.
     """
     db, now = here.db, here.now()
     prompt = here.clean(prompt)
@@ -196,7 +199,7 @@ async def prompt_context(here: InteractiveContext, session: Session, prompt: str
 
 
 async def record_response(here: InteractiveContext, session: Session, words: str) -> None:
-    """Keep the last words of the agent, and what the session is about so far."""
+    """Record the last response of the agent, and the summary of the session up to now."""
     kept = shorten(clean_lines(here.clean(words)), ANSWER_CHARS)
     async with writing(here.db):
         session = await interactive_sessions.record_response(
@@ -208,7 +211,7 @@ async def record_response(here: InteractiveContext, session: Session, words: str
 async def capture_tool_output(
     here: InteractiveContext, session: Session, use: ToolCall, output: str, *, ref: str
 ) -> int:
-    """Keep the answer of a tool where the agent's rules say so; returns how much was kept."""
+    """Store a tool's output if a rule of the agent matches; return how many memories were saved."""
     if not here.agent.hooks.saves(use.tool):
         return 0
     db, now, window = here.db, here.now(), here.active.duplicate_window
@@ -231,7 +234,7 @@ async def capture_tool_output(
 async def tool_context(
     here: InteractiveContext, session: Session, tool: str, arguments: Mapping[str, Any]
 ) -> str:
-    """Return what is known of a tool's arguments where the agent's rules ask for it; it is kept."""
+    """Return and record memories about a tool's arguments if the agent's rules request them."""
     if here.agent.context_limit < 1 or not here.agent.auto_search:
         return ""
     return await tool_hooks.tool_context(
@@ -240,7 +243,7 @@ async def tool_context(
 
 
 async def save_summary(here: InteractiveContext, session: Session) -> None:
-    """Keep the summary of a session so far: it may be compacted, and may never say it ends."""
+    """Save a summary of a session in progress: it may be compacted, or never report its end."""
     async with writing(here.db):
         words, count = await _summary(here, session)
         if words:
@@ -250,7 +253,7 @@ async def save_summary(here: InteractiveContext, session: Session) -> None:
 
 
 async def end(here: InteractiveContext, session: Session) -> None:
-    """End a session with the summary of what its hooks brought."""
+    """End a session with the summary of its hook reports."""
     async with writing(here.db):
         words, count = await _summary(here, session)
         await client_sessions.end(
@@ -319,7 +322,7 @@ async def _count(db: Database, session: Session, stored: int, *, now: datetime) 
 async def _search(
     here: InteractiveContext, session: Session, query: str, *, now: datetime
 ) -> tuple[list[Memory], Sequence[str]]:
-    """Return the memories near to a prompt, and the words that were looked for.
+    """Return the memories similar to a prompt, and the search terms.
 
     Verified memories come first, then by rank.
     """
@@ -345,7 +348,10 @@ def _is_near(query: str, memory: Memory) -> bool:
 
 
 def _may_include(memory: Memory, session: Session) -> bool:
-    """Unverified memories are included only if a user typed them, in an earlier session."""
+    """Whether a memory may be included: an unverified one only if a user typed it.
+
+    The user must have typed it in an earlier session.
+    """
     if memory.trust is not Trust.UNVERIFIED:
         return True
     return memory.source is Source.OWNER and memory.session_id != session.id
@@ -364,7 +370,7 @@ def _context_block(memories: list[Memory], looked_for: Sequence[str]) -> MemoryB
 
 
 def output_text(value: Any) -> str:
-    """Return the answer of a tool as text: whatever words it holds."""
+    """Return the output of a tool as text: all strings that it contains."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):

@@ -32,9 +32,9 @@ async def start_block(
     *,
     now: datetime,
 ) -> MemoryBlock:
-    """Return what a session receives at its start: its project's context, and the request to save.
+    """Return the start block of a session: the context of its project, and the request to save.
 
-    Where nothing is known of the project, that is the request alone.
+    Without knowledge of the project, it is the request alone.
     """
     block = await project_context(db, project, limits, digests, now=now)
     text = f"{_title(project)}\n\n{NOTHING} {_request(project)}\n"
@@ -51,12 +51,10 @@ async def project_context(
     *,
     now: datetime,
 ) -> MemoryBlock:
-    """Return what is known of a project, within limits; empty where nothing is known.
+    """Return the knowledge of a project, within limits; empty if there is none.
 
-    `digests` are those of its last sessions, newest first.
-
-    Only distilled, active memories that are not unverified. The counts show how many more
-    a search may find.
+    `digests` are those of its last sessions, newest first. Only distilled, active memories that are
+    not unverified are included. The counts show how many more a search may find.
     """
     project, start = normalize_project(project), now - limits.decision_age
     async with reading(db):
@@ -86,7 +84,7 @@ async def project_context(
 
 
 def subagent_text(project: str, digests: Sequence[SessionDigest], limits: ProfileLimits) -> str:
-    """Return what a subagent receives: the last sessions; empty without any."""
+    """Return the text for a subagent: the digests of the last sessions; empty without any."""
     sessions = render_digests(digests, limits.budget)
     return f"{_title(project)}\n\n{VERIFY} {_request(project)}\n\n{sessions}\n" if sessions else ""
 

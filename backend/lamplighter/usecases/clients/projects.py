@@ -1,4 +1,4 @@
-"""Projects: all that is known of one may become another's, when its name changes."""
+"""Projects: the knowledge of a project moves to another project, for example when it is renamed."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,7 +21,7 @@ MOVED: Final = "moved"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveResult:
-    """How much was moved; `superseded` memories gave their topic key to a newer one."""
+    """The number of moved rows; `superseded` memories lost their topic key to a newer memory."""
 
     memories: int = 0
     superseded: int = 0
@@ -30,19 +30,19 @@ class MoveResult:
 
     @property
     def any(self) -> bool:
-        """Whether it was anything."""
+        """Whether any row was moved."""
         return bool(self.memories or self.sessions or self.prompts)
 
 
 async def move(
     db: Database, old: str, new: str, *, by: str = "", now: datetime
 ) -> MoveResult | None:
-    """Let the knowledge, the sessions and the prompts of one project be another's.
+    """Move the knowledge, sessions and prompts of one project to another project.
 
-    None when both are the same. What sessions observe of services stays where it is.
-    Of two memories of one topic key the one that was revised last is current from then on;
-    the other stays, as superseded by it. In short writes: a move that was cut off goes on
-    when it is asked again. Raises Invalid.
+    None if both are the same. Observations of services by sessions stay in their project. If two
+    memories have the same topic key, the one revised last becomes the current one and supersedes
+    the other. Written in short transactions: an interrupted move continues when it is requested
+    again. Raises Invalid.
     """
     source, target = _check_name(old, "old_project"), _check_name(new, "new_project")
     if source == target:
@@ -65,7 +65,7 @@ async def move(
 
 
 async def _move(db: Database, memory: Memory, target: str, *, who: str, now: datetime) -> bool:
-    """Move a memory; returns whether it or the one that has its key there is superseded now."""
+    """Move a memory; return whether it, or the holder of its topic key there, is now superseded."""
     moved = replace(memory, project=target, version=memory.version + 1)
     reason = "; ".join(filter(None, (f"{memory.project} is now {target}", who)))
     holder = moved.active and await knowledge.topic_key_holder(db, moved, without=moved.id)

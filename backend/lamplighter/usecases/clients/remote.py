@@ -1,7 +1,7 @@
-"""An agent's knowledge where a remote memory service keeps it (AgentOps' contract).
+"""An agent's knowledge in a remote memory service (AgentOps' contract).
 
-Nothing of it is kept here: what is saved, found and told is there alone. What we send
-is admitted and masked as if it were kept here.
+Nothing is stored here: saves, searches and contexts use the service alone. Texts that are sent are
+validated and masked in the same way as texts that are stored here.
 """
 
 import secrets
@@ -52,7 +52,7 @@ LISTS: Final = ("results", "observations", "items")
 
 
 def rows_of(found: Any) -> list[Mapping[str, Any]]:
-    """Return the rows of an answer: a list, or an object that holds one."""
+    """Return the rows of an answer: a list, or an object that contains a list."""
     if isinstance(found, Mapping):
         found = next((found[name] for name in LISTS if isinstance(found.get(name), list)), [])
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
@@ -61,10 +61,10 @@ def rows_of(found: Any) -> list[Mapping[str, Any]]:
 def visible_rows(
     rows: Sequence[Mapping[str, Any]], project: str, *, share: bool = True
 ) -> list[Mapping[str, Any]]:
-    """Return the rows that a project may see, whatever the service thinks of it.
+    """Return the rows that a project may see, whatever the service returned.
 
-    One that names no project is of the one that was asked for. With `share` those of
-    scope global are seen from every project.
+    A row without a project belongs to the requested project. With `share`, rows of scope global are
+    visible to every project.
     """
     return [
         each
@@ -75,7 +75,7 @@ def visible_rows(
 
 
 def category_of_row(row: Mapping[str, Any]) -> Category:
-    """Return what an observation is about; a type that we have no word for was learned."""
+    """Return the category of an observation; an unknown type is a learning."""
     return KNOWLEDGE.get(text_field(row.get("type")).lower(), Category.LEARNING)
 
 
@@ -108,7 +108,7 @@ def memory_from_row(row: Mapping[str, Any], *, project: str) -> Memory:
 
 
 def found_from_row(row: Mapping[str, Any], rank: int, *, project: str) -> SearchResult:
-    """Return a row of a search; the lower its own rank, the better it is."""
+    """Return a row of a search as a result; a lower rank of the service is a higher score."""
     memory = memory_from_row(row, project=project)
     return SearchResult(
         layer=SearchLayer.MEMORY,
@@ -121,7 +121,7 @@ def found_from_row(row: Mapping[str, Any], rank: int, *, project: str) -> Search
 
 
 def included_from_row(row: Mapping[str, Any], *, project: str) -> IncludedMemory:
-    """Return an observation of a context, its words cut to our size."""
+    """Return an observation of a context, with its text cut to the size of a content."""
     kept = memory_from_row(row, project=project)
     method = METHODS.get(text_field(row.get("method")), SearchMethod.RECENT)
     return IncludedMemory(
@@ -130,7 +130,7 @@ def included_from_row(row: Mapping[str, Any], *, project: str) -> IncludedMemory
 
 
 def session_from_row(row: Mapping[str, Any], *, project: str, agent: str) -> Session:
-    """Return a session; it has no number here."""
+    """Return a session; its ID here is 0."""
     ended = row.get("ended_at")
     status = ENDED.get(text_field(row.get("status")), Status.RUNNING)
     return Session(
@@ -149,7 +149,7 @@ def session_from_row(row: Mapping[str, Any], *, project: str, agent: str) -> Ses
 
 
 def time_field(value: Any) -> datetime:
-    """Return a moment, however it is written; the epoch where it is none."""
+    """Return a time in any common ISO format; the epoch if the value is not a time."""
     try:
         read = datetime.fromisoformat(str(value).strip().replace(" ", "T"))
     except ValueError:
@@ -158,17 +158,17 @@ def time_field(value: Any) -> datetime:
 
 
 def text_field(value: Any) -> str:
-    """Return a text of one line; empty for what is none."""
+    """Return a text of one line; empty if the value is not a string."""
     return one_line(value) if isinstance(value, str) else ""
 
 
 def block_field(value: Any) -> str:
-    """Return a text; empty for what is none."""
+    """Return a text of several lines; empty if the value is not a string."""
     return shorten(clean_lines(value), TEXT_CHARS) if isinstance(value, str) else ""
 
 
 def integer_field(value: Any) -> int:
-    """Return a whole number that a row may have; 0 for what is none."""
+    """Return an integer within the range of a row; 0 if the value is not a number."""
     if isinstance(value, int | float | str) and not isinstance(value, bool):
         try:
             return min(max(int(value), 0), 2**63 - 1)
@@ -178,7 +178,7 @@ def integer_field(value: Any) -> int:
 
 
 def number_field(value: Any) -> float:
-    """Return a finite number; 0 for what is none."""
+    """Return a finite number; 0 if the value is not a number."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12:
         return float(value)
     return 0.0
@@ -193,13 +193,13 @@ OUTCOMES: Final = {each.value: each for each in SaveOutcome}
 
 @dataclass(slots=True)
 class RemoteStores:
-    """Who keeps the knowledge of agents elsewhere; each agent has one session open there."""
+    """The remote stores of agents, each with one open session in its service."""
 
     redact: Callable[[str], str]
     _stores: dict[str, "RemoteStore"] = field(default_factory=dict)
 
     def of(self, agent: Agent) -> "RemoteStore":
-        """Return what keeps an agent's knowledge."""
+        """Return the remote store of an agent."""
         held = self._stores.get(agent.name)
         if held is None or held.agent != agent:
             held = self._stores[agent.name] = RemoteStore(agent, self.redact)
@@ -208,9 +208,9 @@ class RemoteStores:
 
 @dataclass(slots=True)
 class RemoteStore:
-    """Keeps and finds the knowledge of one agent in a service elsewhere.
+    """The knowledge of one agent in a remote service.
 
-    Every use may raise NotFound, Invalid, Conflict and Unavailable, in words.
+    Every method may raise NotFound, Invalid, Conflict and Unavailable, with a readable message.
     """
 
     agent: Agent
@@ -223,7 +223,7 @@ class RemoteStore:
 
     @instrumentation.trace_save
     async def save(self, candidate: Candidate, *, session_id: str | None) -> SavedKnowledge:
-        """Keep a piece of knowledge, in the open session unless another is named."""
+        """Save knowledge, in the open session unless another session is named."""
         candidate = admit_knowledge(candidate, self.redact)
         session = one_line(session_id or "") or await self._session(candidate.project)
         found = await self._wire.post("/observations", _sent(candidate, session))
@@ -233,7 +233,7 @@ class RemoteStore:
 
     @instrumentation.trace_search
     async def search(self, request: SearchRequest) -> SearchResults:
-        """Find what is kept in the project that is wanted, and the global of all."""
+        """Search the knowledge of the requested project, and global knowledge."""
         kinds, project = request.categories, request.project or self.agent.reads
         wire = self._wire
         answer = await wire.get(
@@ -254,7 +254,7 @@ class RemoteStore:
     async def context(
         self, project: str, query: str, *, limit: int, budget: int | None = None
     ) -> ContextBlock:
-        """Return the context of a client; its text is made here, whatever the service wrote."""
+        """Return the context of a client; its text is rendered here, not taken from the service."""
         limit, query = min(max(limit, 0), MOST_CONTEXT), one_line(query)[: agent_block.QUERY_CHARS]
         query = self.redact(query)
         with telemetry.span("memory.inject", {"lamplighter.project": project}) as span:
@@ -269,7 +269,7 @@ class RemoteStore:
         return replace(found, query=query, partial=bool(wire.missing), missing=wire.missing)
 
     async def read(self, project: str, memory_id: int) -> Memory:
-        """Return one memory whole; raises NotFound."""
+        """Return a memory with its full text; raises NotFound."""
         row = await self._wire.get(f"/observations/{memory_id}")
         if not visible_rows([row] if isinstance(row, dict) else [], project):
             raise NotFound(f"Memory {memory_id} not found in the project {project}.")
@@ -280,7 +280,7 @@ class RemoteStore:
         raise NotFound(f"The memory service of {self.agent.name} has no page {path!r}.")
 
     async def start(self, project: str, session_id: str, directory: str | None) -> Session:
-        """Begin a session; begun twice it is the same one."""
+        """Start a session; a second start with the same ID continues the same session."""
         name = one_line(session_id) or f"{self.agent.name}-{secrets.token_hex(ID_BYTES)}"
         where = self.redact(one_line(directory or ""))
         given = {"id": name, "project": project, "directory": where}
@@ -289,7 +289,7 @@ class RemoteStore:
         return self._as_session({**given, **(row if isinstance(row, dict) else {})}, project)
 
     async def summarize(self, project: str, session_id: str | None, summary: str) -> Session:
-        """Write down what a session did: such a service keeps it as an observation of its own."""
+        """Save the summary of a session, as an observation of type `session_summary`."""
         name = one_line(session_id or "") or await self._session(project)
         text = self.redact(summary.strip())
         payload = {
@@ -303,7 +303,7 @@ class RemoteStore:
         return self._as_session({"id": name, "project": project, "summary": text}, project)
 
     async def end(self, project: str, session_id: str | None, summary: str) -> Session:
-        """End a session, the open one unless another is named."""
+        """End the named session, or the open session."""
         name = one_line(session_id or "") or self._open
         if not name:
             raise NotFound("You have no open session. Start one with mem_session_start.")
@@ -316,7 +316,7 @@ class RemoteStore:
         return replace(ended, status=Status.COMPLETED)
 
     async def _session(self, project: str) -> str:
-        """Return the open session, begun now where there is none."""
+        """Return the open session; start one if there is none."""
         if not self._open:
             await self.start(project, "", None)
         return self._open

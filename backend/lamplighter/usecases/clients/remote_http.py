@@ -1,4 +1,4 @@
-"""A memory service elsewhere, as it is spoken to: bounded in time and size, errors in words."""
+"""The HTTP client of a remote memory service, with limits on time and size and readable errors."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -36,9 +36,9 @@ FAILED: Final = "failed"
 
 @dataclass(slots=True)
 class RemoteClient:
-    """Speaks to the memory service of one agent; nothing of it is tried twice.
+    """The HTTP client for one agent's memory service; requests are not retried.
 
-    `missing` is what the last answer says that was not searched.
+    `missing` are the parts that the last answer reports as not searched.
     """
 
     agent: Agent
@@ -46,12 +46,12 @@ class RemoteClient:
     missing: tuple[str, ...] = ()
 
     async def get(self, path: str, **query: object) -> Any:
-        """Ask for something; raises NotFound, Invalid, Conflict, Unavailable."""
+        """Send a GET request; raises NotFound, Invalid, Conflict, Unavailable."""
         given = {name: str(value) for name, value in query.items() if value not in (None, "")}
         return await self._counted("GET", path, params=given)
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send something; raises NotFound, Invalid, Conflict, Unavailable."""
+        """Send a POST request; raises NotFound, Invalid, Conflict, Unavailable."""
         return await self._counted("POST", path, json=body)
 
     async def _counted(self, method: str, path: str, **more: Any) -> Any:
@@ -107,7 +107,10 @@ class RemoteClient:
         return answer, bytes(content)
 
     def _onward(self, url: str, answer: "httpx2.Response") -> str:
-        """Return where a redirect leads to: never to another place than the one written down."""
+        """Return the target of a redirect; raises Unavailable if its origin is another one.
+
+        Only the configured host, scheme and port are used.
+        """
         try:
             target = urljoin(url, answer.headers.get("location", ""))
         except ValueError:
@@ -152,7 +155,7 @@ def _names(project: str) -> tuple[str, ...]:
 
 
 def path_segment(name: str) -> str:
-    """Return a name as it appears in a path."""
+    """Return a name, encoded as a segment of a path."""
     return quote(name, safe="")
 
 

@@ -1,4 +1,4 @@
-"""Speaking: who uses the tools of clients, by the token that is shown."""
+"""The identity of the caller of client tools, by its token."""
 
 from collections.abc import Iterable
 
@@ -14,9 +14,10 @@ from lamplighter.repository.sessions import sessions
 async def speaker_of(
     db: Database, caller: Caller, agents: Iterable[Agent], *, project: str = ""
 ) -> ClientIdentity:
-    """Return who a caller is; raises Conflict when a session ended, Invalid for another project.
+    """Return the identity of a caller; raises Conflict if its session ended, and Invalid.
 
-    `project` is the usual one of a caller who is bound to none.
+    Invalid: for another project. `project` is the default of a caller that is not bound to a
+    project.
     """
     requested = check_project(project) if project.strip() else ""
     if caller.session_id is not None:
@@ -35,7 +36,7 @@ async def speaker_of(
 
 
 def check_project(name: str) -> str:
-    """Return the name of a project as it is kept; raises Invalid."""
+    """Return a project name as stored; raises Invalid."""
     project = normalize_project(name)
     if not project or len(project) > PROJECT_CHARS or not project.isprintable():
         raise Invalid(InvalidField("project", f"must have 1 to {PROJECT_CHARS} characters"))

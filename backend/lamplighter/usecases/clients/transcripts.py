@@ -1,4 +1,4 @@
-"""Transcripts of interactive sessions: kept where the user of the plugin hands them over."""
+"""Transcripts of interactive sessions, stored if the user of the plugin submits them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,11 +12,11 @@ from lamplighter.usecases.clients.interactive import InteractiveContext
 
 
 async def keep_transcript(here: InteractiveContext, session: Session, lines: Iterable[Any]) -> int:
-    """Keep what the user and the model wrote, with secrets masked; return how many messages.
+    """Store the messages of the user and the model, with secrets masked; return how many.
 
-    The organizer searches them for facts. An agent that saves nothing hands nothing over. A
-    message that is older than transcripts are kept is not kept again. Texts are cleaned before
-    they are cut, as prompts are: a deleted prompt is recognized by its text.
+    The organizer searches them for facts. An agent without `auto_save` stores none. A message older
+    than the retention of transcripts is not stored again. Texts are cleaned before they are cut, as
+    prompts are: a deleted prompt is recognized by its text.
     """
     if not here.agent.auto_save:
         return 0

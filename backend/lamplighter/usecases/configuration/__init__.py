@@ -1,1 +1,1 @@
-"""The configuration, edited by a person: services.yaml and the settings file."""
+"""Edits of the configuration in the app: services.yaml and the settings file."""

@@ -1,4 +1,4 @@
-"""Writing an edit: the act in the journal, the texts in the home, and the file, all or none."""
+"""Writes of edits: the act in the journal, the texts in the home, and the file, all or none."""
 
 import asyncio
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ UNFINISHED: Final = set[asyncio.Task[int]]()
 
 
 def refusal(here: ConfigurationContext, file: EditedFile, before: str, after: str) -> str:
-    """Say why the policy does not permit an edit of a file; empty where it does."""
+    """Return why the policy does not permit an edit of a file; empty if it does."""
     if here.policy is EditPolicy.NO:
         return OFF.format(path=file.path)
     if file.name != here.services.name:
@@ -64,7 +64,8 @@ async def write(
 ) -> int:
     """Write an edit of a version of a file, and return its act; raises Stale and Unavailable.
 
-    It is finished even if its caller is cancelled. `settle` finishes what a killed process left.
+    The write completes even if its caller is cancelled. `settle` reverts the write of a killed
+    process.
     """
     about: dict[str, Any] = {"actor": by, "subject": subject, "undoes": undoes}
     task = asyncio.create_task(_write(here, files, file, version, after, about))
@@ -106,7 +107,7 @@ async def _write(
 
 
 async def settle(here: Context, files: ConfigurationContext) -> None:
-    """Put back what a killed process wrote into a file without an act in the journal."""
+    """Revert an edit that a killed process wrote to a file without an act in the journal."""
     act = await asyncio.to_thread(files.history.pending)
     if act is None:
         return
@@ -128,7 +129,7 @@ def etag_of(raw: bytes) -> str:
 
 
 def refuse_problems(file: EditedFile, text: str) -> None:
-    """Raise Invalid with what a reader of the file would report."""
+    """Raise Invalid with the problems that a reader of the file would report."""
     if found := file.problems(text):
         raise Invalid(
             *(InvalidField(f"line {each['line']}", str(each["message"])) for each in found)
@@ -138,7 +139,7 @@ def refuse_problems(file: EditedFile, text: str) -> None:
 async def revert(
     here: Context, files: ConfigurationContext, act_id: int, *, by: str
 ) -> tuple[int, JournalEntry]:
-    """Undo an edit: the file is as it was before, with later edits of other lines.
+    """Undo an edit: restore the previous text of the file, keeping later edits of other lines.
 
     Raises NotFound, Conflict with the reason, Stale and Unavailable.
     """
@@ -166,7 +167,7 @@ async def revert(
 async def history(
     here: Context, files: ConfigurationContext, *, limit: int, position: Any
 ) -> Page[tuple[JournalEntry, str, str]]:
-    """Return one page of edits, newest first, each with its file and its difference."""
+    """Return one page of edits, newest first, each with its file and its diff."""
     async with reading(here.db):
         found = await journal.page(here.db, limit=limit, position=position, action=CONFIGURE)
     items = await asyncio.to_thread(lambda: [_edit_of(here, files, each) for each in found.items])
@@ -181,7 +182,7 @@ def _edit_of(
 
 
 def difference(here: Context, files: ConfigurationContext, edit: KeptEdit) -> str:
-    """Return the difference of an edit, its secrets masked."""
+    """Return the diff of an edit, with secrets masked."""
     texts = edit.before, edit.after
     if edit.file == files.settings.name:
         texts = files.masked(*texts)

@@ -1,4 +1,4 @@
-"""What edits of the configuration work with: the files, their versions, and kept texts."""
+"""The context of configuration edits: the files, their versions, and the stored texts."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ FileProblems = Sequence[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """A file as it was read: its text, the hash of its bytes, why it cannot be written."""
+    """A version of a file: its text, the hash of its bytes, and any obstacle to writing it."""
 
     text: str
     etag: str
@@ -30,23 +30,23 @@ class EditedFile(Protocol):
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """The path of the file."""
 
     def read(self) -> FileVersion:
-        """Read it; raises Unavailable."""
+        """Read the file; raises Unavailable."""
 
     def problems(self, text: str) -> FileProblems:
-        """Return what is wrong with a text, as a start would report it."""
+        """Return the problems of a text, as they would be reported at startup."""
 
     def replace(self, etag: str, text: str) -> None:
-        """Put a text in its place at once; raises Stale where the file changed, Unavailable."""
+        """Replace the text of the file atomically; raises Stale if it has changed, Unavailable."""
 
 
 class EditedServices(EditedFile, Protocol):
     """services.yaml."""
 
     def parse(self, text: str) -> Services:
-        """Return the services of a text that has no problems."""
+        """Return the services declared in a text without problems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +59,24 @@ class KeptEdit:
 
 
 class EditHistory(Protocol):
-    """Keeps the texts of each edit in the home, for its owner alone."""
+    """The stored texts of each edit, in the home and readable only by its owner."""
 
     def save(self, act: int, edit: KeptEdit) -> None:
-        """Keep the texts of an act, which is pending from now; raises Unavailable."""
+        """Store the texts of an act and mark the act as pending; raises Unavailable."""
 
     def load(self, act: int) -> KeptEdit | None:
-        """Return the texts of an act; None once they are no longer kept."""
+        """Return the texts of an act; None if they are no longer stored."""
 
     def pending(self) -> int | None:
-        """Return the act that is pending; None without one."""
+        """Return the pending act; None if there is none."""
 
     def finish(self, act: int) -> None:
-        """Note that an act is no longer pending."""
+        """Mark an act as no longer pending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigurationContext:
-    """The files that the app edits, what it may edit, and how it tries checks."""
+    """The files that the app edits, the policy for edits, and the function that runs checks."""
 
     policy: EditPolicy
     services: EditedServices
@@ -84,11 +84,11 @@ class ConfigurationContext:
     history: EditHistory
     run_checks: Callable[[Sequence[Check]], Awaitable[list[dict[str, Any]]]]
     format_setting: Callable[[str, str | None], tuple[str, str | None]]
-    """Returns the line of a setting; raises Invalid."""
+    """Return the line of a setting; raises Invalid."""
     protected: Callable[[str, str], str]
-    """Says why the app may not make an edit of the settings file."""
+    """Return why the app may not make an edit of the settings file; empty if it may."""
     masked: Callable[[str, str], tuple[str, str]]
-    """Returns two texts of the settings file without their secrets."""
+    """Return two texts of the settings file without their secrets."""
 
     def file(self, name: str) -> EditedFile:
         """Return a file by its name in the history."""

@@ -1,4 +1,4 @@
-"""Services edited in the app: one service of services.yaml is added, changed or removed."""
+"""Edits of services in the app: one service of services.yaml is added, changed or removed."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from lamplighter.usecases.configuration.context import ConfigurationContext, Fil
 from lamplighter.usecases.context import Context
 
 MAX_PROBLEMS: Final = 20
-"""So many mistakes are reported at the most: each is looked up in the file."""
+"""The most problems to report, because each is located in the file."""
 
 REPORTED = "Not run: a push check waits for the report of its job."
 KEYS = (
@@ -40,13 +40,13 @@ class ServiceEdit:
 
     @property
     def verb(self) -> str:
-        """What it does, in a word."""
+        """The type of the edit as a participle."""
         return "removed" if self.fields is None else "added" if self.new else "changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditPreview:
-    """What an edit would do: its difference, what is wrong with it, why it is not permitted."""
+    """The preview of an edit: its diff, its problems, and the reason if it is not permitted."""
 
     diff: str
     problems: Sequence[InvalidField] = ()
@@ -55,7 +55,7 @@ class EditPreview:
 
 
 def describe(files: ConfigurationContext, version: FileVersion) -> dict[str, Any]:
-    """Return the file as its services with their fields."""
+    """Return the file as JSON: its services with their fields."""
     text = version.text
     problems = files.services.problems(text)
     root = {} if problems else read_yaml(text) or {}
@@ -83,7 +83,7 @@ async def read(files: ConfigurationContext) -> FileVersion:
 async def preview(
     here: Context, files: ConfigurationContext, edit: ServiceEdit, *, test: bool
 ) -> EditPreview:
-    """Return what an edit would do; with `test`, run the checks of the service once."""
+    """Return the preview of an edit; with `test`, run the checks of the service once."""
     version = await read(files)
     try:
         after = await asyncio.to_thread(_edited, files, version, edit)
@@ -104,8 +104,8 @@ async def save(
 ) -> FileVersion:
     """Write an edit of the version with this ETag.
 
-    Raises Stale, Invalid with every wrong field, Conflict where the policy or the file does not
-    permit it, NotFound and Unavailable.
+    Raises Stale, Invalid with every wrong field, Conflict if the policy or the file does not permit
+    the edit, NotFound and Unavailable.
     """
     version = await read(files)
     if etag != version.etag:
@@ -152,7 +152,7 @@ def _edited(files: ConfigurationContext, version: FileVersion, edit: ServiceEdit
 
 
 def _file_value(value: Any) -> Any:
-    """Return a value without nulls, and fractions as their text: the file has no others."""
+    """Return a value without nulls, and fractions as text, because the file has no fractions."""
     if isinstance(value, Mapping):
         return {str(key): _file_value(each) for key, each in value.items() if each is not None}
     if isinstance(value, list):
@@ -169,7 +169,7 @@ def _refuse_name(name: str, known: str | None) -> None:
 
 
 def _problems(files: ConfigurationContext, edit: ServiceEdit, after: str) -> list[InvalidField]:
-    """Return what a reader would report, each with the field of the service that it is about."""
+    """Return the problems that a reader would report, each with its field of the service."""
     return [
         InvalidField(_field(after, edit.name, each), str(each["message"]))
         for each in files.services.problems(after)[:MAX_PROBLEMS]

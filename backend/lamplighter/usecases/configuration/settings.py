@@ -1,4 +1,4 @@
-"""Settings edited in the app: lines of the settings file are written."""
+"""Edits of settings in the app, written as lines of the settings file."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from lamplighter.usecases.configuration.services import EditPreview
 from lamplighter.usecases.context import Context
 
 Values = Mapping[str, str | None]
-"""Settings by their names, with their new values as text; None is the default."""
+"""Settings by name, with their new values as text; None means the default."""
 
 
 async def read(files: ConfigurationContext) -> FileVersion:
@@ -21,7 +21,7 @@ async def read(files: ConfigurationContext) -> FileVersion:
 
 
 async def preview(here: Context, files: ConfigurationContext, values: Values) -> EditPreview:
-    """Return what an edit would do."""
+    """Return the preview of an edit."""
     version = await read(files)
     try:
         after = _edited(files, version, values)
@@ -40,7 +40,7 @@ async def save(
 ) -> FileVersion:
     """Write an edit of the version with this ETag.
 
-    Raises Stale, Invalid, Conflict where the policy does not permit it, and Unavailable.
+    Raises Stale, Invalid, Conflict if the policy does not permit the edit, and Unavailable.
     """
     version = await read(files)
     if etag != version.etag:

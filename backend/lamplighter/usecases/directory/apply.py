@@ -64,9 +64,10 @@ CHANGED_HERE: Final = "The file {} and its memory were both changed."
 
 @dataclass(slots=True)
 class DirectoryApply:
-    """What an apply changes, or changed; `refused` are files that are not applied, and why.
+    """The changes that an apply makes or made; `refused` are the files that are not applied.
 
-    `effects` are the prompts that change; `act` is the act in the journal.
+    Each of these has its reason. `effects` are the prompts that change; `act` is the act in the
+    journal.
     """
 
     changes: list[FileChange] = field(default_factory=list)
@@ -75,7 +76,7 @@ class DirectoryApply:
     act: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the result as JSON."""
         return {
             "changes": [
                 {"path": each.path, "action": each.action, "fields": sorted(each.values)}
@@ -92,7 +93,7 @@ class DirectoryApply:
 
 @dataclass(slots=True)
 class _Applying:
-    """One apply at work: the merge, its act, and the memories before and after."""
+    """An apply in progress: the merge, its act, and the memories before and after."""
 
     here: PromptContext
     merge: DirectoryMerge
@@ -105,7 +106,7 @@ class _Applying:
 async def plan(
     here: PromptContext, tree: MemoryDirectory, *, prefer: Side | None = None
 ) -> DirectoryApply:
-    """Return what an apply would change, and how the next prompts would; nothing changes."""
+    """Return the changes that an apply would make, and its effects on prompts; change nothing."""
     scan = await asyncio.to_thread(tree.scan)
     base = await asyncio.to_thread(tree.read_base)
     before = recorded.get()
@@ -123,7 +124,8 @@ async def apply(
 ) -> DirectoryApply:
     """Merge the directory into the memories, in one act.
 
-    A file that cannot be read refuses all; a file in conflict is left, and the others applied.
+    A file that cannot be read stops the whole apply; a file in conflict is skipped and the others
+    are applied.
     """
     scan = await asyncio.to_thread(tree.scan)
     base = await asyncio.to_thread(tree.read_base)
@@ -196,7 +198,7 @@ async def _judged(
 
 
 async def _review(work: _Applying, bound: Collection[MemoryId]) -> None:
-    """Open a review for each text that both sides changed, and close those that are settled."""
+    """Open a review for each text that both sides changed, and dismiss those that are settled."""
     db, now = work.here.db, work.now
     texts = {
         (each.memory_id, work.here.redact(each.text)): each

@@ -1,4 +1,4 @@
-"""Export: one file for each memory, the same bytes while nothing changed."""
+"""Export to a directory: one file for each memory, with the same bytes while nothing changes."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ MAX_NAMED: Final = 5
 
 @dataclass(slots=True)
 class DirectoryExport:
-    """What an export wrote, removed and left as it is."""
+    """The files that an export wrote and removed, and the number left unchanged."""
 
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -26,7 +26,7 @@ class DirectoryExport:
 
 
 async def exported_memories(db: Database, project: str | None = None) -> list[Memory]:
-    """Return the memories that a directory has: active ones that are no raw episodes."""
+    """Return the memories that a directory contains: active ones, without raw episodes."""
     found: list[Memory] = []
     async with reading(db):
         async for some in exports.all_memories(db, project=project):
@@ -39,8 +39,8 @@ async def export_directory(
 ) -> DirectoryExport:
     """Write the files of all memories, or of one project; raises Conflict naming unapplied edits.
 
-    A file that differs from the last export or apply has edits that nobody applied: nothing is
-    written then.
+    A file that differs from the last export or apply has edits that were not applied: then nothing
+    is written.
     """
     base = await asyncio.to_thread(tree.read_base)
     scan = await asyncio.to_thread(tree.scan) if tree.root.exists() else DirectoryScan()

@@ -1,4 +1,4 @@
-"""Lint: check the files of a directory without a database."""
+"""Lint: checks of the files of a directory, without a database."""
 
 import asyncio
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from lamplighter.notebook.directory import MemoryDirectory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintContext:
-    """What files are checked with."""
+    """The context of a lint: the lexicon, the services, the redactor and the memory budget."""
 
     lexicon: Lexicon
     services: Services
@@ -31,17 +31,17 @@ class LintContext:
 
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """The findings, each with the line that it is about, and how many files there are."""
+    """The findings, each with its line, and the number of files."""
 
     files: int
     findings: tuple[tuple[LintFinding, int], ...]
 
     def count(self, level: LintLevel) -> int:
-        """Return how many findings have a level."""
+        """Return the number of findings of a level."""
         return sum(each.level is level for each, _ in self.findings)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the report as JSON."""
         return {
             "files": self.files,
             "findings": [
@@ -58,7 +58,7 @@ class LintReport:
 
 
 async def lint(here: LintContext, tree: MemoryDirectory) -> LintReport:
-    """Check every file; raises Unavailable where there is no directory."""
+    """Check every file; raises Unavailable if there is no directory."""
     return await asyncio.to_thread(_lint, here, tree)
 
 

@@ -1,1 +1,1 @@
-"""The effect of a change of memories on the prompts of the next sessions."""
+"""The effect of memory changes on the prompts of the next sessions."""

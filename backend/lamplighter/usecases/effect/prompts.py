@@ -1,4 +1,4 @@
-"""Prompts before and after a change: which memories each next session would receive."""
+"""Prompts before and after a change: the memories that each next session would receive."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from lamplighter.usecases.context import Context
 from lamplighter.usecases.sessions import prompts
 
 MAX_SCOPES: Final = 10
-"""Of how many services, and of how many projects, prompts are compared."""
+"""The most services, and the most projects, whose prompts are compared."""
 
 ALL: Final = "all services"
 BEFORE: Final = "before"
@@ -24,7 +24,7 @@ BEFORE: Final = "before"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptContext(Context):
-    """What prompts are built with: the active configuration and the declared services."""
+    """The context for building prompts: the active configuration and the declared services."""
 
     active: Configuration = field(default_factory=Configuration)
     services: Services = field(default_factory=Services)
@@ -32,7 +32,7 @@ class PromptContext(Context):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptScopes:
-    """Of which services and projects prompts are compared, beside that of all services."""
+    """The services and projects whose prompts are compared, in addition to that of all services."""
 
     services: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
@@ -40,13 +40,13 @@ class PromptScopes:
 
 @dataclass(frozen=True, slots=True)
 class PromptEffect:
-    """How the prompt of a scope changes: all services, a service or a project."""
+    """The change in the prompt of a scope: all services, a service or a project."""
 
     scope: str
     difference: BlockDifference
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON, the same in every interface."""
+        """Return the effect as JSON, the same in every interface."""
         return {
             "scope": self.scope,
             "added": list(self.difference.added),
@@ -56,7 +56,7 @@ class PromptEffect:
 
 
 def scopes_of(memories: Iterable[Memory]) -> PromptScopes:
-    """Return the services and projects that some memories are about."""
+    """Return the services and projects of some memories."""
     found = list(memories)
     services = sorted({each.service for each in found if each.service})
     projects = sorted({each.project for each in found if each.project != OPERATIONS})
@@ -68,7 +68,7 @@ def scopes_of(memories: Iterable[Memory]) -> PromptScopes:
 async def read_prompts(
     here: PromptContext, scopes: PromptScopes, *, now: datetime
 ) -> dict[str, str]:
-    """Return the memories in the next prompt of each scope."""
+    """Return the memory block in the next prompt of each scope."""
     focused: list[tuple[str, tuple[str, ...] | None]] = [(ALL, None)]
     focused += [(f"service {each}", (each,)) for each in scopes.services]
     texts: dict[str, str] = {}
@@ -91,7 +91,7 @@ async def read_prompts(
 
 
 def compare(before: Mapping[str, str], after: Mapping[str, str]) -> Sequence[PromptEffect]:
-    """Return how the prompts of the scopes change; nothing of those that stay."""
+    """Return the changes in the prompts of the scopes, without unchanged prompts."""
     return [
         PromptEffect(scope, compare_blocks(text, after[scope], against=BEFORE))
         for scope, text in before.items()

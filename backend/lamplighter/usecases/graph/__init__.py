@@ -1,1 +1,1 @@
-"""The knowledge graph: edited by operators, followed from memories, and asked."""
+"""The knowledge graph: edited by operators, updated from memories, and queried."""

@@ -1,4 +1,4 @@
-"""Edit the graph: what operators create, change, delete, merge and unmerge; each can be undone."""
+"""Edits of the graph by operators: create, change, delete, merge, unmerge; all can be undone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ Row = TypeVar("Row", Entity, Relationship)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityEdit:
-    """What an operator changes of an entity; None leaves a field as it is."""
+    """An operator's edit of an entity; None leaves a field unchanged."""
 
     name: str | None = None
     kind: EntityKind | None = None
@@ -42,9 +42,9 @@ class EntityEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationshipEdit:
-    """What an operator changes of a relationship; None leaves a field as it is.
+    """An operator's edit of a relationship; None leaves a field unchanged.
 
-    `valid` False ends it now, True makes it valid again.
+    `valid` False ends the relationship now, True makes the relationship valid again.
     """
 
     properties: Mapping[str, str] | None = None
@@ -53,7 +53,7 @@ class RelationshipEdit:
 
 
 async def get_entity(db: Database, number: int, reach: Reach | None = None) -> Entity:
-    """Return an entity within reach; raises NotFound, also for one that was deleted."""
+    """Return an entity within reach; raises NotFound, also if it is deleted."""
     entity = await entities.get(db, number, reach)
     if entity is None or entity.deleted_at is not None:
         raise NotFound(f"Entity {number} not found.")
@@ -61,7 +61,7 @@ async def get_entity(db: Database, number: int, reach: Reach | None = None) -> E
 
 
 async def get_relationship(db: Database, number: int, reach: Reach | None = None) -> Relationship:
-    """Return a relationship within reach; raises NotFound, also for one that was deleted."""
+    """Return a relationship within reach; raises NotFound, also if it is deleted."""
     found = await relationships.get(db, number, reach)
     if found is None or found.deleted_at is not None:
         raise NotFound(f"Relationship {number} not found.")
@@ -69,9 +69,9 @@ async def get_relationship(db: Database, number: int, reach: Reach | None = None
 
 
 async def create_entity(here: Context, project: str, new: EntityKind, edit: EntityEdit) -> Entity:
-    """Create an entity with its names; raises Conflict where a name is in use.
+    """Create an entity with its names; raises Conflict if a name is in use.
 
-    An entity of this name that was deleted, or that nothing mentions any more, comes back.
+    An entity with this name that was deleted, or is no longer mentioned, is restored.
     """
     db, now = here.db, here.now()
     name = admit_name(here.redact(edit.name or ""))
@@ -108,7 +108,7 @@ async def _bring_back(
 async def edit_entity(
     here: Context, number: int, edit: EntityEdit, *, version: int | None
 ) -> Entity:
-    """Change an entity; a former name stays one of its names. Raises Stale, NotFound, Conflict."""
+    """Change an entity; a former name stays an alias. Raises Stale, NotFound, Conflict."""
     db, now = here.db, here.now()
     async with recording(db, "edit", now=now, subject=f"entity {number}") as act:
         entity = _at(await get_entity(db, number), version)
@@ -137,7 +137,7 @@ async def _change(
 
 
 async def delete_entity(here: Context, number: int, *, version: int | None) -> None:
-    """Delete an entity and its relationships; memories do not bring it back."""
+    """Delete an entity and its relationships; memories do not restore it."""
     db, now = here.db, here.now()
     async with recording(db, "delete", now=now, subject=f"entity {number}") as act:
         entity = _at(await get_entity(db, number), version)
@@ -146,9 +146,9 @@ async def delete_entity(here: Context, number: int, *, version: int | None) -> N
 
 
 async def merge(here: Context, number: int, into: int, *, version: int | None) -> Entity:
-    """Merge an entity into another one of its project and return that; raises Conflict.
+    """Merge an entity into another entity of its project and return that; raises Conflict.
 
-    The names and relationships of the merged one count as those of the other.
+    The names and relationships of the merged entity count as those of the target.
     """
     db, now = here.db, here.now()
     async with recording(db, "merge", now=now, subject=f"entity {number} into {into}") as act:
@@ -167,7 +167,7 @@ async def merge(here: Context, number: int, into: int, *, version: int | None) -
 
 
 async def unmerge(here: Context, number: int, *, version: int | None) -> Entity:
-    """Make a merged entity one of its own again; raises Conflict where it is not merged."""
+    """Separate a merged entity again; raises Conflict if it is not merged."""
     db, now = here.db, here.now()
     async with recording(db, "unmerge", now=now, subject=f"entity {number}") as act:
         entity = _at(await get_entity(db, number), version)
@@ -185,7 +185,7 @@ async def create_relationship(
     kind: RelationshipKind,
     edit: RelationshipEdit,
 ) -> Relationship:
-    """Relate two entities; raises Invalid, NotFound, and Conflict where they are related so."""
+    """Relate two entities; raises Invalid, NotFound, and Conflict if the relationship exists."""
     db, now = here.db, here.now()
     if ends[0] == ends[1]:
         raise Invalid(InvalidField("target_id", "must be another entity than source_id"))
@@ -224,7 +224,7 @@ async def create_relationship(
 async def edit_relationship(
     here: Context, number: int, edit: RelationshipEdit, *, version: int | None
 ) -> Relationship:
-    """Change a relationship; raises Stale, NotFound. From then on it is an operator's."""
+    """Change a relationship and set its source to the operator; raises Stale, NotFound."""
     db, now = here.db, here.now()
     async with recording(db, "edit", now=now, subject=f"relationship {number}") as act:
         relationship = _at(await get_relationship(db, number), version)
@@ -246,7 +246,7 @@ async def edit_relationship(
 
 
 async def delete_relationship(here: Context, number: int, *, version: int | None) -> None:
-    """Delete a relationship; memories do not bring it back. Raises Stale, NotFound."""
+    """Delete a relationship; memories do not restore it. Raises Stale, NotFound."""
     db, now = here.db, here.now()
     async with recording(db, "delete", now=now, subject=f"relationship {number}") as act:
         _at(await get_relationship(db, number), version)
@@ -256,13 +256,13 @@ async def delete_relationship(here: Context, number: int, *, version: int | None
 
 
 def place_of(project: str) -> Place:
-    """Return where an entity of a project belongs; EVERYWHERE is every project."""
+    """Return the place of an entity of a project; EVERYWHERE means every project."""
     folded = normalize_project(project)
     return Place(folded, GLOBAL if folded == EVERYWHERE else PROJECT)
 
 
 def _shared_place(source: Entity, target: Entity) -> Place:
-    """Return where a relationship belongs: the project of its ends, which has to be one."""
+    """Return the place of a relationship: the project of its ends; raises Conflict for two."""
     projects = {source.project, target.project} - {EVERYWHERE}
     if len(projects) > 1:
         raise Conflict("The two entities belong to different projects.")

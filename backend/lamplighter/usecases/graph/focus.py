@@ -1,4 +1,4 @@
-"""Focus: the services related to some services, for prompts about these."""
+"""Focus: the services related to the services of a prompt."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -14,7 +14,7 @@ MAX_RELATED: Final = 100
 
 
 async def related_services(db: Database, services: Services, names: Sequence[str]) -> list[str]:
-    """Return the neighbors of some services, and behind them those of the knowledge graph."""
+    """Return the declared neighbors of some services, followed by those of the knowledge graph."""
     declared = services.neighbors(names)
     own = {normalize_service_name(name) for name in (*names, *declared)}
     found = await neighbor_services(db, names)
@@ -24,7 +24,7 @@ async def related_services(db: Database, services: Services, names: Sequence[str
 async def neighbor_services(
     db: Database, focus: Collection[str], *, limit: int = MAX_RELATED
 ) -> list[str]:
-    """Return the names of the services that are related to some services, the surest first."""
+    """Return the names of services related to some services, the highest confidence first."""
     reach = Reach(OPERATIONS)
     found = await entities.named(db, focus, OPERATIONS, reach)
     centers = {each.id for some in found.values() for each in some if each.current}

@@ -1,8 +1,8 @@
-"""Follow: the graph holds what memories, events, incidents and the services file state.
+"""Updates of the graph from memories, events, incidents and the services file.
 
 One step reads a few changes of the feed in one short transaction. A memory that was changed,
-withdrawn, deleted, restored or undone is read again, so its relationships end and come back
-with it, whichever path changed it.
+withdrawn, deleted, restored or undone is read again: its relationships end and return with the
+memory, whichever code path changed it.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ OPS: Final = Place(OPERATIONS, PROJECT)
 
 
 async def follow(db: Database, services: Services | None, *, now: datetime) -> bool:
-    """Take one step and say whether more may wait; `services` None leaves theirs as they are."""
+    """Take one step and return whether more may be left; without `services` theirs stay."""
     declared = None if services is None else content_hash(repr(_dependencies(services)))
     async with reading(db):
         cursor = await position.get(db)
@@ -100,7 +100,7 @@ def _ids(change: Change) -> list[int]:
 
 
 async def _follow_memories(db: Database, ids: Sequence[int], *, now: datetime) -> None:
-    """Read memories again; of those that are gone or inactive nothing is stated any more."""
+    """Read memories again; deleted and inactive ones no longer state anything."""
     if not ids:
         return
     active = {memory.id: memory for memory in await memories.list_by_ids(db, ids) if memory.active}
@@ -122,17 +122,17 @@ async def _follow_memories(db: Database, ids: Sequence[int], *, now: datetime) -
 
 
 def _judged(review: Mapping[str, Any]) -> int:
-    """Return the memory whose relationship a person has judged, 0 where it is another review."""
+    """Return the memory whose relationship a person has reviewed, 0 for another kind of review."""
     if review["kind"] != ReviewKind.RELATIONSHIP or review["old"] is None:
         return 0
     return int(review["old"]["id"])
 
 
 async def _follow_confirmed(db: Database, ids: Sequence[int], *, now: datetime) -> None:
-    """Make the graph hold what models found in memories and a person has confirmed.
+    """Update the graph with relationships that models found in memories and a person confirmed.
 
-    It holds while the memory is active and names both ends in the sentence that was confirmed.
-    A person is asked again about another one.
+    They are valid while the memory is active and names both ends in the confirmed sentence. A
+    different sentence needs another review by a person.
     """
     claims: dict[int, list[Claim]] = {
         number: [] for number in await evidence.memories_of_models(db, ids)
@@ -164,9 +164,9 @@ async def _holds(
     *,
     now: datetime,
 ) -> bool:
-    """Return whether a memory states what was confirmed; of an edited sentence ask a person again.
+    """Return whether a memory states the confirmed relationship; an edited sentence opens a review.
 
-    Each of the sentences that a person confirmed counts. The question goes when the edit is undone.
+    Each sentence that a person confirmed counts. The review is resolved if the edit is undone.
     """
     later = await reviews.of_claim_after(db, confirmed[0])
     if await _follows(db, memory, proposal, confirmed):
@@ -183,7 +183,7 @@ async def _holds(
 async def _follows(
     db: Database, memory: Memory, proposal: RelationshipProposal, confirmed: Sequence[Review]
 ) -> bool:
-    """Return whether a memory has one of the sentences that a person confirmed."""
+    """Return whether a memory contains one of the sentences that a person confirmed."""
     for each in confirmed:
         assert each.resolved_at is not None
         earlier = await history.text_before(db, memory.id, each.resolved_at)
@@ -193,7 +193,7 @@ async def _follows(
 
 
 async def read_memory(cache: GraphCache, memory: Memory) -> Extraction:
-    """Return what a memory states, with the names of entities that exist in its project."""
+    """Return the statements of a memory, with the names of entities that exist in its project."""
     text, place = memory.observation, _place(memory)
     context = TextContext(
         project=memory.project,
@@ -204,7 +204,7 @@ async def read_memory(cache: GraphCache, memory: Memory) -> Extraction:
 
 
 async def _follow_event(db: Database, number: int, row: dict[str, Any], *, now: datetime) -> None:
-    """Read an event once: it is about its service, and states what was so then."""
+    """Read an event once: it is about its service, and states facts as of its time."""
     context = TextContext(service=row.get("service"))
     found = await _read(GraphCache(db), str(row.get("text", "")), context, OPS)
     if found.claims:
@@ -215,7 +215,7 @@ async def _follow_event(db: Database, number: int, row: dict[str, Any], *, now: 
 async def _follow_incident(
     db: Database, number: int, row: dict[str, Any], *, now: datetime
 ) -> None:
-    """Read the note of an incident, again when it changes: it is about its root service."""
+    """Read the note of an incident, again after each change: it is about its root service."""
     context = TextContext(service=row.get("service"))
     found = await _read(GraphCache(db), str(row.get("note") or ""), context, OPS)
     origin = Origin(EvidenceSource.INCIDENT, number, OPS)
@@ -254,7 +254,7 @@ def _dependencies(services: Services) -> list[tuple[str, Collection[str]]]:
 
 
 async def _follow_services(db: Database, services: Services, *, now: datetime) -> None:
-    """Make the graph hold the declared services and their dependencies."""
+    """Update the graph with the declared services and their dependencies."""
     declared = _dependencies(services)
     named = {name: NamedEntity(name, EntityKind.SERVICE) for name, _ in declared}
     claims = [

@@ -1,4 +1,4 @@
-"""The graph as it is read: an entity with its neighbors and evidence, and why things are so."""
+"""Views of the graph: an entity with its neighbors and evidence, and decisions with reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ SCANNED_DECISIONS: Final = 500
 class EntityCase:
     """An entity with its names, its relationships, their other ends, and the evidence.
 
-    `evidence` are the memories that name it or state one of its relationships, by the number
-    of that relationship; 0 for those that only name the entity. `merged` are those that are
+    `evidence` are the memories that name the entity or state one of its relationships, by
+    relationship ID; under 0 are those that only name the entity. `merged` are the entities that are
     merged into it.
     """
 
@@ -51,7 +51,7 @@ class EntityCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphView:
-    """A part of the graph around a center; `depths` are steps from it. `more` says it is cut."""
+    """A part of the graph around a center; `depths` are steps from it. `more` means truncated."""
 
     center: Entity
     nodes: list[Entity]
@@ -62,7 +62,7 @@ class GraphView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionCase:
-    """A decision: why, who decided, what it concerns, and the memories that state it."""
+    """A decision: its reason, its deciders, what it concerns, and the memories that state it."""
 
     decision: Entity
     rationale: str
@@ -71,7 +71,7 @@ class DecisionCase:
     memories: list[Memory]
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the decision as JSON."""
         return {
             "decision": serialize.entity(self.decision),
             "rationale": self.rationale,
@@ -84,7 +84,7 @@ class DecisionCase:
 async def find_entity(
     db: Database, name: str, *, project: str | None = None, reach: Reach | None = None
 ) -> Entity:
-    """Return the entity of a name or a number; raises NotFound, and Conflict for several."""
+    """Return the entity with a name or an ID; raises NotFound, and Conflict for several."""
     if name.isascii() and name.isdigit():
         entity = await entities.get(db, int(name[:15]), reach)
         if entity is not None and entity.deleted_at is None:
@@ -101,7 +101,7 @@ async def find_entity(
 
 
 async def entity_case(db: Database, entity: Entity, reach: Reach | None = None) -> EntityCase:
-    """Return an entity with all that belongs to it, as far as the caller reads it."""
+    """Return an entity with everything related to it within the caller's reach."""
     async with reading(db):
         edges = await relationships.of_entities(db, [entity.id], reach, limit=MAX_NEIGHBORS)
         ends = {end for each in edges for end in (each.source_id, each.target_id)}
@@ -121,7 +121,7 @@ async def entity_case(db: Database, entity: Entity, reach: Reach | None = None) 
 async def graph_around(
     db: Database, center: Entity, reach: Reach | None = None, *, depth: int, limit: int = MAX_NODES
 ) -> GraphView:
-    """Return the entities within so many steps of one, the nearest first, and their edges."""
+    """Return the entities within `depth` steps of one, the nearest first, and their edges."""
     async with reading(db):
         reachable = await relationships.reachable(
             db, center.id, reach, depth=depth, limit=limit + 1
@@ -141,10 +141,10 @@ async def graph_around(
 async def why(
     db: Database, question: str, *, project: str | None = None, reach: Reach | None = None
 ) -> list[DecisionCase]:
-    """Return the decisions that a question is about, the best match first.
+    """Return the decisions that match a question, the best match first.
 
-    A decision is found by an entity that it concerns and that the question names, or by the
-    words of the decision itself. Ended and deleted decisions are left out.
+    A decision matches by an entity that it concerns and that the question names, or by the text of
+    the decision itself. Ended and deleted decisions are left out.
     """
     home = reach.project if reach is not None else project
     async with reading(db):
@@ -167,7 +167,7 @@ async def why(
 
 
 async def count_graph(db: Database, project: str) -> tuple[int, int]:
-    """Return how many current entities and relationships a project reads."""
+    """Return the number of current entities and relationships that a project reads."""
     reach = Reach(project)
     return (
         await entities.count(db, EntityFilter(reach=reach)),
@@ -178,7 +178,7 @@ async def count_graph(db: Database, project: str) -> tuple[int, int]:
 async def evidence_memories(
     db: Database, targets: Sequence[evidence.Target], reach: Reach | None
 ) -> dict[int, list[Memory]]:
-    """Return the memories behind entities (under 0) and relationships (under their number)."""
+    """Return the memories behind entities (under 0) and relationships (under their ID)."""
     rows = [
         row
         for row in await evidence.list_for(db, targets, limit=MAX_EVIDENCE)
@@ -197,7 +197,7 @@ async def evidence_memories(
 async def _decisions_about(
     db: Database, question: str, home: str | None, reach: Reach | None
 ) -> list[Entity]:
-    """Return the current decisions among the entities that a question names, and beside them."""
+    """Return the current decisions among the entities named in a question, and their neighbors."""
     named = await entities.named(db, question_names(question), home, reach)
     centers = {each.id: each for some in named.values() for each in some if each.current}
     edges = await relationships.of_entities(db, centers, reach, limit=MAX_NEIGHBORS)

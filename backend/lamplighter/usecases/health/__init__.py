@@ -1,1 +1,1 @@
-"""Measure the health of the memory, and queue memories to verify when they drift."""
+"""The health of the memory: measurements, and memories queued for verification on drift."""

@@ -1,4 +1,4 @@
-"""Measure the health of the memory: figures from the database, near-duplicates by comparison."""
+"""Measurements of the memory: figures from the database, near-duplicates by comparison."""
 
 import asyncio
 from dataclasses import asdict, dataclass, replace
@@ -23,11 +23,11 @@ from lamplighter.usecases.context import Context
 from lamplighter.usecases.verify.schedule import AGAIN_AFTER, MARKED_AT_ONCE
 
 QUICK_COMPARISON: Final = 5_000
-"""So many memories are compared within a request; more are compared on the schedule."""
+"""The most memories compared within a request; more are compared on the schedule."""
 
 TREND: Final = 60
 CALIBRATED: Final = timedelta(days=90)
-"""Confidences are compared with the evidence of this time."""
+"""The period whose evidence is compared with confidences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +46,13 @@ async def read(db: Database, *, limit: int = TREND) -> MemoryHealth:
 
 
 async def calibration(db: Database, *, now: datetime) -> tuple[CalibrationGroup, ...]:
-    """Return how often evidence confirmed memories of each confidence lately."""
+    """Return the share of recent evidence that confirmed memories, by confidence."""
     async with reading(db):
         return calibrate(await figures.count_evidence(db, start=now - CALIBRATED))
 
 
 async def is_due(db: Database, interval: timedelta | None, *, now: datetime) -> bool:
-    """Return whether a scheduled measurement is due: not before there are memories."""
+    """Return whether a scheduled measurement is due; never without memories."""
     async with reading(db):
         if not is_measurement_due(await measurements.last_scheduled(db), interval, now=now):
             return False
@@ -68,8 +68,9 @@ async def measure(
 ) -> MemoryMeasurement:
     """Measure and store the figures; drift above its limit queues memories to verify.
 
-    Near-duplicates are counted if there are few memories, or with `compare`; else the last count
-    stays, with its time. `names` are further names that tell two texts apart, such as services.
+    Near-duplicates are counted if there are few memories, or with `compare`; otherwise the last
+    count stays, with its time. `names` are further names that distinguish two texts, such as
+    services.
     """
     db, now = here.db, here.now()
     async with reading(db):

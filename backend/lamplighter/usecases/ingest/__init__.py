@@ -1,1 +1,1 @@
-"""Ingest."""
+"""Ingestion of session output."""

@@ -15,18 +15,17 @@ from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.remember import LearningContext
 
 WRITE_SECONDS: Final = 0.05
-"""How long one transaction of many may keep other writers waiting."""
+"""The longest time that one transaction of many may block other writers."""
 
 REST_SECONDS: Final = 0.025
-"""How long others are let in after it: several tries of a process that waits."""
+"""The pause for other writers after a transaction: several retries of a waiting process."""
 
 
 @dataclass(slots=True)
 class Pace:
-    """How long one transaction lasts, and the rest after it in which others write.
+    """The duration of one transaction, and the pause after it in which others write.
 
-    It ends before the step that would make it too long, if that took as long as
-    the slowest before it.
+    The transaction ends before a step that would make it too long, estimated from its slowest step.
     """
 
     seconds: float = WRITE_SECONDS
@@ -37,7 +36,7 @@ class Pace:
     _busy_seconds: float = 0.0
 
     def begin(self) -> None:
-        """Begin a transaction: the right to write was obtained now."""
+        """Start a transaction: the write lock was acquired now."""
         self._began = self._last = time.monotonic()
         self._slowest = 0.0
 
@@ -49,7 +48,7 @@ class Pace:
         return now - self._began + self._slowest > self.seconds
 
     async def rest(self) -> None:
-        """Let others write, when they could not for a while."""
+        """Pause for other writers if they were blocked for a while."""
         self._busy_seconds += time.monotonic() - self._began
         if self._busy_seconds > self.seconds / 2:
             self._busy_seconds = 0.0
@@ -58,10 +57,10 @@ class Pace:
 
 @dataclass(slots=True)
 class IngestResult:
-    """What some lines brought: counts for the session, what it spent, and whether it is done.
+    """The result of ingesting some lines: counts and usage of the session, and whether it finished.
 
-    `printed` is how many markers it had brought, once that was asked; `left` counts
-    those over the limit, the first of them at `first_left`.
+    `printed` is the number of markers before these lines, once counted; `left` counts the markers
+    over the limit, the first of them at `first_left`.
     """
 
     learned: int = 0
@@ -77,7 +76,7 @@ class IngestResult:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What is added to the counts of the session."""
+        """The numbers to add to the counts of the session."""
         return {
             "learned": self.learned,
             "reinforced": self.reinforced,
@@ -86,14 +85,14 @@ class IngestResult:
         }
 
     def hear(self, item: UsageReport | Finished) -> None:
-        """Note what the session has spent, or that it is done."""
+        """Record the usage of the session, or its end."""
         if isinstance(item, UsageReport):
             self.spent = item
         else:
             self.finished = item
 
     def add(self, more: "IngestResult") -> None:
-        """Add what the lines after these brought."""
+        """Add the result of later lines."""
         for name, count in more.counts.items():
             setattr(self, name, getattr(self, name) + count)
         self.left += more.left
@@ -104,10 +103,10 @@ class IngestResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestContext(LearningContext):
-    """What the lines of a session are ingested with.
+    """The context of ingesting the lines of a session.
 
-    `tool` is the one by which a session reports, where it is not a marker. While `halted`,
-    markers stay in the session's file, as those over the limit do.
+    `tool` is the tool by which a session reports, if not by a marker. While `halted`, markers stay
+    in the session's file, like those over the limit.
     """
 
     session: Session
@@ -117,7 +116,7 @@ class IngestContext(LearningContext):
     pace: Pace = field(default_factory=Pace)
 
     def uses(self, value: object) -> None:
-        """Note which services the session's own tool use names: it looks at them itself."""
+        """Note the services named in a tool use of the session: it inspects them itself."""
         said = str(value)
         for name in self.services.names:
             # the search compiles a pattern for each name: not for those of a thousand services
@@ -128,7 +127,7 @@ class IngestContext(LearningContext):
 def ingest_context(
     here: Context, active: Configuration, session: Session, services: Services, *, tool: str = ""
 ) -> IngestContext:
-    """Return what the lines of a session are ingested with."""
+    """Return the context of ingesting the lines of a session."""
     return IngestContext(
         db=here.db,
         now=here.now,

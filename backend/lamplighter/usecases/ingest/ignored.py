@@ -1,4 +1,4 @@
-"""Ignored: a marker in code, or quoted, is accepted by a person after all."""
+"""Ignored markers, in code or in quotations, that a person accepts later."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ TEXT_CHARS: Final = 300
 async def ingest_ignored(
     here: Context, active: Configuration, mark_id: int, *, services: Services
 ) -> MarkerResult:
-    """Take a marker that was ignored after all; raises NotFound or Conflict."""
+    """Accept a marker that was ignored; raises NotFound or Conflict."""
     db, now = here.db, here.now()
     async with writing(db):
         mark = await marker_results.get(db, mark_id)

@@ -17,12 +17,12 @@ MISSING: Final = " Its output was not found on {}."
 
 
 def pending(session: Session, reason: str) -> str:
-    """Add to the reason of an end where the output waits."""
+    """Add the host of the pending output to the reason of an end."""
     return reason + PENDING.format(session.host)
 
 
 async def complete(here: Context, session: Session, ending: SessionEnd) -> None:
-    """Keep what the output says that was ingested now, or that it is gone (`pending`)."""
+    """Store the output that was ingested late, or record that it is missing (`pending`)."""
     db, now = here.db, here.now()
     result = MISSING if ending.pending else INGESTED
     reason = session.reason.removesuffix(PENDING.format(session.host))

@@ -1,4 +1,4 @@
-"""Leftover: markers that a session's limit left in its file are ingested when a person asks."""
+"""Leftover: markers over a session's limit stay in its file until a person ingests them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ ENDED: Final = "its session has ended"
 
 
 async def get_leftover(db: Database, session_id: int) -> Session:
-    """Return a session whose limit left markers in its file; raises NotFound or Conflict."""
+    """Return a session with markers over its limit in its file; raises NotFound or Conflict."""
     session = await sessions.get(db, session_id)
     if session is None:
         raise NotFound(f"Session {session_id} not found.")
@@ -38,9 +38,9 @@ async def get_leftover(db: Database, session_id: int) -> Session:
 
 
 async def ingest_leftover(ingest: IngestContext, file: Path, halt_control: HaltControl) -> None:
-    """Ingest all that the limit left, in short transactions that each keep their place.
+    """Ingest all leftover markers, in short transactions that each store their position.
 
-    A halt ends it, and so does another process that does the same.
+    Stops on a halt, or if another process ingests the same markers.
     """
     place = ingest.session.left_offset, ingest.session.left_step
     for lines in _decided(ingest.session, _lines(file, ingest.session.left_offset)):
@@ -57,7 +57,7 @@ async def ingest_leftover(ingest: IngestContext, file: Path, halt_control: HaltC
 async def _ingest_some(
     feed: StepQueue, place: FilePosition, *, now: datetime
 ) -> FilePosition | None:
-    """Ingest some markers and return the place after them; None when there is nothing more."""
+    """Ingest some markers and return the position after them; None if none are left."""
     ingest, result, count, done = feed.ingest, IngestResult(), 0, 0
     steps = await feed.ahead()
     async with writing(ingest.db):
@@ -84,14 +84,14 @@ async def _ingest_some(
 
 
 def _of_ended(marker: Marker) -> Marker:
-    """Return a marker as it counts when its session is over."""
+    """Return a marker as it counts after the end of its session: an escalation is refused."""
     if marker.what is MarkerKind.ESCALATE and marker.reading is MarkerReading.TAKEN:
         return replace(marker, reading=MarkerReading.REFUSED, reason=ENDED)
     return marker
 
 
 def _decided(session: Session, read: Iterator[list[Line]]) -> Iterator[Sequence[Line]]:
-    """Yield lines when it is known whether they were cut off, as they were read at first."""
+    """Yield lines once it is known whether they were cut off, as in the first reading."""
     if session.engine != CLAUDE:
         yield from read
         return

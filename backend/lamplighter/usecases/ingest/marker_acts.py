@@ -1,4 +1,4 @@
-"""Marker acts: what a session reports becomes a memory, an event, a cooldown or a handoff."""
+"""Marker acts: reports of a session become memories, events, cooldowns or handoffs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import chain, parking
 
 RECENT: Final = 10
-"""So many check results before this session's tell whether a failure is new."""
+"""The number of check results before this session's that decide whether a failure is new."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """The request that a person has not acted on: since when, and in words."""
+    """A request to which a person has not responded: its time and its description."""
 
     requested_at: datetime
     text: str
@@ -46,10 +46,10 @@ class PendingRequest:
 async def find_pending_request(
     ingest: IngestContext, service: str, *, now: datetime
 ) -> PendingRequest | None:
-    """Return the request for which a service is not escalated now, or for one that it depends on.
+    """Return the pending request, for a service or a dependency, that prevents its escalation.
 
-    What was escalated to a session continues: the session before it was asked this. A check that
-    passed when the person was asked, and since, is another failure.
+    A service that was escalated to this session continues: its parent session was checked already.
+    A failure of a check that passed at the time of the request, and since, is a new failure.
     """
     db, session = ingest.db, ingest.session
     own = ingest.services.find(service) or Service(name=service)
@@ -92,7 +92,7 @@ def _for(service: Service, around: Sequence[Service]) -> str:
 async def _has_new_failure(
     db: Database, session: Session, service: Service, requested_at: datetime
 ) -> bool:
-    """Whether a session saw a check of a service fail that passed since a person was asked."""
+    """Whether a check of a service failed in this session and had passed since the request."""
     results = await checks.of_session(db, session.id, [service.name])
     newest = {result.name: result for result in results}
     for name in (name for name, result in newest.items() if not result.ok):
@@ -114,7 +114,7 @@ SUPPRESSED: Final = "held back"
 async def apply_marker(
     ingest: IngestContext, marker: Marker, result: IngestResult, *, now: datetime
 ) -> None:
-    """Do what a marker says; raises Invalid for what may not enter."""
+    """Carry out a marker; raises Invalid for inadmissible content."""
     if not one_line(marker.body):
         raise Invalid(InvalidField("text", "must contain visible text"))
     match marker.what:
@@ -161,7 +161,7 @@ async def _remember(
 async def _cooldown(
     ingest: IngestContext, marker: Marker, result: IngestResult, *, now: datetime
 ) -> None:
-    """Annotate the use that the gate reserved; without one the marker only claims it."""
+    """Annotate the use that the gate reserved; without one the marker is only a claim."""
     session, action = ingest.session, ActionKind(marker.category or "")
     service = await service_name(ingest.db, marker.service, ingest.services.names) or GENERAL
     use = await act.unmarked(ingest.db, session, service, action)
@@ -188,9 +188,9 @@ async def _cooldown(
 async def _escalate(
     ingest: IngestContext, marker: Marker, result: IngestResult, *, now: datetime
 ) -> None:
-    """Record the escalation; the session's end decides.
+    """Record the escalation; it is decided at the end of the session.
 
-    At the last tier a person is asked, and after a denial.
+    At the last tier, and after a denial, it goes to a person.
     """
     session, service = ingest.session, marker.service or ""
     if problem := undeclared_error(service, ingest.services.names):
@@ -228,7 +228,7 @@ async def _suppress_escalation(
     *,
     now: datetime,
 ) -> None:
-    """Escalate nothing while a person is awaited; the same reason is one event until that ends."""
+    """Record a suppressed escalation, a repeated reason only once per pending request."""
     text = f"Escalation held back, {before.text}: {reason}"
     name = await service_name(ingest.db, service, ingest.services.names)
     if not await events.recorded_after(ingest.db, text, name, before.requested_at):
@@ -248,7 +248,7 @@ async def record_event(
     source: str = "marker",
     now: datetime,
 ) -> None:
-    """Record an event of this session; by itself unless another source is named."""
+    """Record an event of this session, with the source `marker` unless another one is named."""
     event = await events.insert_for(
         ingest.db,
         ingest.session,

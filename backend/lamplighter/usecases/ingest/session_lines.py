@@ -1,4 +1,4 @@
-"""Observe: what a session prints becomes memories, events and findings while it still runs."""
+"""The lines of a running session: its output becomes memories, events and findings."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ CUT_OFF: Final = (
 
 
 async def ingest(ingest: IngestContext, lines: Sequence[Line], *, now: datetime) -> IngestResult:
-    """Ingest complete lines, in as many transactions as their time takes."""
+    """Ingest complete lines, in as many short transactions as needed."""
     feed, taken = StepQueue(ingest, lines), IngestResult()
     while not feed.empty:
         taken.add(await ingest_some(feed, now=now))
@@ -58,10 +58,10 @@ async def ingest(ingest: IngestContext, lines: Sequence[Line], *, now: datetime)
 
 
 async def ingest_some(feed: StepQueue, *, now: datetime) -> IngestResult:
-    """Ingest what can be done in one short transaction, and with it how far that is.
+    """Ingest the steps that fit one short transaction, and store the position after them.
 
-    A kill at any moment therefore loses no step and doubles none: the process that resumes
-    starts at `log_offset` and `log_step`. Other writers get in between two transactions.
+    A kill at any moment therefore loses no step and repeats none: the process that resumes starts
+    at `log_offset` and `log_step`. Other writers can write between two transactions.
     """
     ingest, result = feed.ingest, IngestResult()
     steps = await feed.ahead()
@@ -84,7 +84,7 @@ async def ingest_some(feed: StepQueue, *, now: datetime) -> IngestResult:
 async def _keep_place(
     ingest: IngestContext, last: IngestStep, result: IngestResult, *, now: datetime
 ) -> None:
-    """Keep how far a session's file was ingested, and what that brought."""
+    """Store the position in a session's file, and the counts and usage up to there."""
     number = ingest.session.id
     if result.spent is not None:
         await sessions.set_spent(ingest.db, number, result.spent)
@@ -103,7 +103,7 @@ async def _keep_place(
 
 
 async def ingest_report(ingest: IngestContext, marker: Marker) -> IngestResult:
-    """Do what a session says by a tool, as if it were a marker; raises Invalid."""
+    """Ingest a report that a session made with a tool, like a marker; raises Invalid."""
     taken, now = IngestResult(), ingest.now()
     async with writing(ingest.db):
         await apply_marker(ingest, marker, taken, now=now)
@@ -136,7 +136,10 @@ async def _ingest_step(
 async def _within_limit(
     ingest: IngestContext, step: IngestStep, result: IngestResult, *, now: datetime
 ) -> bool:
-    """Whether a session may bring one more marker; one too many stays in its file, counted."""
+    """Whether a session may add one more marker; those over the limit stay in its file.
+
+    They are counted.
+    """
     if result.printed is None:
         result.printed = await marker_results.count(ingest.db, ingest.session.id)
     if not ingest.halted and result.printed < ingest.active.max_markers:
@@ -155,7 +158,7 @@ async def _within_limit(
 async def ingest_marker(
     ingest: IngestContext, step: IngestStep, marker: Marker, result: IngestResult, *, now: datetime
 ) -> None:
-    """Do what a marker asks for and keep what became of it."""
+    """Carry out a marker and record the outcome."""
     state, reason = marker.reading, marker.reason
     result.outcome = {"outcome": "", "memory_id": None, "event_id": None}
     if state is MarkerReading.TAKEN and await is_duplicate(
@@ -228,7 +231,7 @@ async def _record_notice(
     *,
     now: datetime,
 ) -> None:
-    """Keep which model answers, and warn of what makes a session less than it should be."""
+    """Record the model that answers, and warn of conditions that impair the session."""
     if isinstance(notice, EngineStarted) and notice.model and ingest.session.model:
         await sessions.set_model(ingest.db, ingest.session.id, notice.model)
     for text in _shortcomings(notice):
@@ -250,10 +253,10 @@ DUPLICATE_REASON: Final = "repeated in this session"
 
 
 async def is_duplicate(ingest: IngestContext, marker: Marker, text: str) -> bool:
-    """Whether a session of a model had a marker of these words taken already.
+    """Whether a model's session repeats a marker that was already ingested.
 
-    A model that is cut off, or asked again, repeats its lines.
-    Of an action that ran twice it may say the same twice.
+    A model that is cut off, or prompted again, repeats its lines. An action that ran twice may have
+    the same marker twice.
     """
     session = ingest.session
     if not session.model or not await marker_results.was_ingested(ingest.db, session.id, text):

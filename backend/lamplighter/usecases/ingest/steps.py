@@ -1,4 +1,4 @@
-"""Steps: the lines of a session as small pieces, of which each is ingested exactly once."""
+"""Steps: the lines of a session in small pieces, each of which is ingested exactly once."""
 
 import itertools
 from collections import deque
@@ -20,10 +20,10 @@ NOT_WHOLE: Final = "An incomplete marker was ignored: "
 
 @dataclass(frozen=True, slots=True)
 class IngestStep:
-    """One piece of a line: a marker, another entry, or what a rule saves of a tool's answer.
+    """A piece of a line: a marker, another item, or a capture of a tool result by a rule.
 
-    `number` counts from 0 in its line, `item` says which of the line's entries it
-    stands in. The last step of each line has no content: the line is finished.
+    `number` counts from 0 in its line, `item` is the index of its item in the line. The last step
+    of each line has no content: the line is finished.
     """
 
     line: Line
@@ -33,16 +33,16 @@ class IngestStep:
 
     @property
     def reached(self) -> tuple[int, int]:
-        """Where the next one is: the offset of its line, and its number there."""
+        """The position of the next step: the offset of its line, and its number in that line."""
         if self.content is None:
             return self.line.end, 0
         return self.line.start, self.number + 1
 
 
 class StepQueue:
-    """The steps of some lines in their order; those ingested before are left out.
+    """The steps of some lines in order, without those that were already ingested.
 
-    `reached` is the place of the first step that counts, as a step's own `reached`.
+    `reached` is the position of the first step to ingest, like the `reached` of a step.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class StepQueue:
         return not self._ahead and not self._lines
 
     async def ahead(self) -> Sequence[IngestStep]:
-        """Return the next steps, of a long line not all: it may hold a hundred thousand."""
+        """Return the next steps; not all of a long line, which may contain 100,000."""
         while len(self._ahead) < AHEAD and self._lines:
             self._open = await self._steps(self._lines.popleft())
             self._fill()
         return self._ahead
 
     def drop(self, count: int) -> None:
-        """Forget the first steps: they were committed."""
+        """Remove the first steps, which are committed."""
         del self._ahead[:count]
         self._fill()
 

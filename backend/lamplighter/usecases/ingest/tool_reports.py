@@ -1,4 +1,4 @@
-"""Saying: what a session of ours says by a tool, as a marker of its would."""
+"""Reports of a session by a tool, which count like its markers."""
 
 from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.memory.memory import MemoryId
@@ -13,7 +13,7 @@ from lamplighter.usecases.sessions.toolbox import ToolOutput
 
 
 async def save(ingest: IngestContext, category: str, service: str | None, body: str) -> ToolOutput:
-    """Save a memory that a session reports; raises Invalid for a rejected one."""
+    """Save a memory that a session reports; raises Invalid if rejected."""
     marker = _marker(MarkerKind.MEMORY, body, service, category=category)
     outcome = (await session_lines.ingest_report(ingest, marker)).outcome
     memory = await memories.get(ingest.db, MemoryId(outcome["memory_id"]))

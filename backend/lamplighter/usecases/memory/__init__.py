@@ -1,1 +1,1 @@
-"""Memory."""
+"""Memories: saved, edited, reviewed, decayed, undone and shown with their evidence."""

@@ -1,4 +1,4 @@
-"""Analyze: texts written outside the app, or by another lexicon, are analyzed in advance."""
+"""Analysis in advance of texts written outside of the app, or analyzed by another lexicon."""
 
 import asyncio
 import logging
@@ -17,9 +17,9 @@ WITHIN_SECONDS: Final = 2.0
 
 
 async def catch_up(db: Database, lexicon: Lexicon, *, within: float = WITHIN_SECONDS) -> int:
-    """Analyse the active memories that this lexicon has not analysed yet; return how many.
+    """Analyze the active memories that this lexicon has not analyzed yet; return how many.
 
-    It works for `within` seconds at most, in short writes; what is left is for the next time.
+    Runs for at most `within` seconds, in short writes; the rest is left for the next run.
     """
     began, newest, done = time.monotonic(), 0, 0
     while rows := await analyses.list_unanalyzed(db, lexicon, newest=newest, limit=BATCH_SIZE):

@@ -1,4 +1,4 @@
-"""The audit of a topic: what is believed, and the evidence for each belief."""
+"""The audit of a topic: the memories about it, and the evidence for each."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,10 @@ async def page_on_topic(
     limit: int,
     position: Sequence[Any] | None = None,
 ) -> Audit:
-    """Return one page of what is believed on a service, or where a word is said; raises Invalid."""
+    """Return one page of the memories about a service, or with a word in their text.
+
+    Raises Invalid.
+    """
     topic = one_line(topic)
     if not topic:
         raise Invalid(InvalidField("topic", "must not be empty"))

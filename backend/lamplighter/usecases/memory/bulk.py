@@ -25,13 +25,13 @@ MAX_EXAMINED: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkAction:
-    """What is done to each memory; `value` is the confidence, or what is added to it."""
+    """An action on each memory; `value` is the new confidence, or the amount to add."""
 
     action: ActionName
     value: float = 0.0
 
     def on(self, memory: Memory) -> Edit:
-        """Return what the act is to one memory."""
+        """Return the edit of one memory."""
         match self.action:
             case "confidence":
                 return Edit(confidence=self.value)
@@ -41,7 +41,7 @@ class BulkAction:
         return Edit(active=self.action == "activate")
 
     def after(self, memory: Memory, *, now: datetime) -> Memory:
-        """Return what the act makes of one memory."""
+        """Return a memory after the action."""
         if self.action == "confirm":
             return confirm(memory, now=now) if memory.active else memory
         return apply_edit(memory, self.on(memory), now=now)
@@ -49,7 +49,7 @@ class BulkAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkResult:
-    """What an act did: which memories it changed, and how many it had to leave as they are."""
+    """The result of an act: the memories that it changed, and how many stayed as they were."""
 
     act: int
     ids: list[int]
@@ -59,10 +59,10 @@ class BulkResult:
 async def apply_action(
     db: Database, chosen: Sequence[int] | MemoryFilter, act: BulkAction, *, now: datetime
 ) -> BulkResult:
-    """Do one act on many memories, once for each; those that are gone are passed over.
+    """Apply an action to many memories, once to each; deleted memories are skipped.
 
-    Which they are is settled first. Then it is done in batches, each a short write of
-    its own, so that others can write between them.
+    The memories are selected first. The action then runs in batches, each in its own short
+    transaction; other processes can write in between.
     """
     where = bulk.selection(chosen)
     regular, odd = await bulk.matching(db, *where)
@@ -90,9 +90,9 @@ async def _deleted(db: Database, ids: Sequence[int], number: int, *, now: dateti
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkPreview:
-    """What an act would do: to how many of those it is on, and some of them before and after.
+    """The preview of an act: how many memories match and change, with examples before and after.
 
-    `falling` and `rising` turn inactive and active; `after` is None of what is deleted.
+    `falling` and `rising` turn inactive and active; `after` is None for deleted memories.
     """
 
     matched: int
@@ -106,7 +106,7 @@ class BulkPreview:
 async def preview(
     db: Database, chosen: Sequence[int] | MemoryFilter, act: BulkAction, *, now: datetime
 ) -> BulkPreview:
-    """Preview an act on current memories, by the statements that do it."""
+    """Preview an act on the current memories, with the statements that the act uses."""
     regular, odd = await bulk.matching(db, *bulk.selection(chosen))
     ids = sorted([*regular, *odd])
     examples = await _examples(db, ids, act, now=now)
@@ -128,7 +128,7 @@ async def preview(
 async def _examples(
     db: Database, ids: Sequence[int], act: BulkAction, *, now: datetime
 ) -> list[tuple[Memory, Memory | None]]:
-    """Return some that an act changes, those that it turns active or inactive first."""
+    """Return examples of changed memories; those that turn active or inactive come first."""
     held = await memories.list_by_ids(db, ids[:MAX_EXAMINED])
     if act.action == "delete":
         return [(each, None) for each in held[:EXAMPLES]]

@@ -1,4 +1,4 @@
-"""Curate: what an operator writes, corrects and deletes, given as it is typed."""
+"""Curation: memories that an operator creates, corrects, confirms and deletes."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -36,7 +36,7 @@ CONFIRMED: Final = "confirmed"
 
 
 async def create(here: Context, candidate: Candidate, *, services: Sequence[str] = ()) -> Memory:
-    """Keep what an operator knows, as given: it is never merged by itself."""
+    """Save an operator's memory unchanged: it is never merged automatically."""
     db, now = here.db, here.now()
     candidate = admit_candidate(candidate, here.redact)
     async with recording(db, "create", now=now) as act:
@@ -56,7 +56,7 @@ async def edit(
     version: int | None,
     services: Sequence[str] = (),
 ) -> Memory:
-    """Change a memory; raises Stale when it is no longer at `version`, NotFound, Invalid."""
+    """Edit a memory; raises Stale if it is no longer at `version`, NotFound, Invalid."""
     db, now = here.db, here.now()
     async with recording(db, "edit", now=now) as act:
         memory = await lookup.get(db, memory_id)
@@ -85,10 +85,10 @@ async def edit(
 async def confirm(
     db: Database, memory_id: int, *, version: int | None = None, now: datetime, by: str = ""
 ) -> Memory:
-    """Confirm a memory: it is trusted from then on. A trusted memory stays as it is.
+    """Confirm a memory: it becomes trusted. A trusted memory stays unchanged.
 
-    `by` is the client that a person confirmed it with. Raises NotFound, Stale, and Conflict
-    for an inactive memory.
+    `by` is the client that a person confirmed it with. Raises NotFound, Stale, and Conflict for an
+    inactive memory.
     """
     async with writing(db):
         memory = await lookup.get(db, memory_id)
@@ -120,7 +120,7 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
 
 
 async def soft_delete(db: Database, memory_id: int, *, now: datetime) -> Memory:
-    """Delete a memory so that it stays inactive in the list. Raises NotFound."""
+    """Mark a memory as deleted; it stays in the list as inactive. Raises NotFound."""
     async with recording(db, "deactivate", now=now) as act:
         memory = await lookup.get(db, memory_id)
         if memory.inactive_reason is InactiveReason.DELETED:
@@ -132,7 +132,7 @@ async def soft_delete(db: Database, memory_id: int, *, now: datetime) -> Memory:
 
 
 async def check_place(db: Database, memory: Memory, changed: Memory) -> None:
-    """Raise Invalid for a scope, key or expiry that a memory may not have with its category."""
+    """Raise Invalid for a scope, key or expiry that is not permitted for the memory's category."""
     wrong = knowledge_field_errors(
         changed.category, changed.scope, changed.topic_key, changed.project, changed.expires_at
     )
@@ -142,12 +142,12 @@ async def check_place(db: Database, memory: Memory, changed: Memory) -> None:
 
 
 async def check_key(db: Database, memory: Memory, changed: Memory) -> None:
-    """Raise Invalid where another memory holds the key that a change would give this one."""
+    """Raise Invalid if another memory has the topic key that this memory would get by a change."""
     _refuse_key_of(await find_key_holder(db, memory, changed))
 
 
 async def find_key_holder(db: Database, memory: Memory, changed: Memory) -> MemoryId | None:
-    """Return the memory that holds the key which a change would give this one."""
+    """Return the memory that has the topic key which this memory would get by a change."""
     held, wanted = (_key_state(each) for each in (memory, changed))
     if held == wanted or not changed.active:
         return None

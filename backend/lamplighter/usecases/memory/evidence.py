@@ -1,4 +1,4 @@
-"""The evidence for a memory: its reports, the prompts that held it, and its contradictions."""
+"""The evidence for a memory: its reports, the prompts that included it, and its contradictions."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ from lamplighter.usecases.memory import lookup
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContradictingMemory:
-    """A memory that contradicts another one (None: it is gone), and the last review of the two."""
+    """A memory that contradicts another one (None: deleted), and the last review of the two."""
 
     memory_id: MemoryId
     memory: Memory | None
@@ -24,7 +24,7 @@ class ContradictingMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEvidence:
-    """What a memory rests on: the newest of each, and how many there are in all."""
+    """The evidence for a memory: the newest items of each kind, and their total numbers."""
 
     counts: SourceCounts
     reports: list[MemoryReport]
@@ -32,10 +32,10 @@ class MemoryEvidence:
     partners: list[ContradictingMemory]
     outcomes: dict[str, Any] | None = None
     page: str | None = None
-    """The page of the notebook that states it."""
+    """The notebook page that states the memory."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the evidence as JSON."""
         return {
             "said": {
                 "total": self.counts.reports,
@@ -53,7 +53,7 @@ class MemoryEvidence:
 
 
 async def evidence_of(db: Database, number: int, *, limit: int) -> MemoryEvidence:
-    """Return what a memory rests on, at most `limit` of each; raises NotFound."""
+    """Return the evidence for a memory, at most `limit` of each kind; raises NotFound."""
     async with reading(db):
         memory = await lookup.get(db, number)
         memory_id = memory.id
@@ -71,9 +71,9 @@ async def evidence_of(db: Database, number: int, *, limit: int) -> MemoryEvidenc
 
 
 async def _outcomes(db: Database, memory: Memory) -> dict[str, Any] | None:
-    """Return the counts behind a memory that outcomes taught; None of any other one.
+    """Return the counts behind a memory derived from outcomes; None for any other memory.
 
-    `edited` says that a person changed it: the counts are no longer its own.
+    `edited` means that a person changed it: the counts no longer apply to its text.
     """
     from lamplighter.domain.learning.facts import is_attached  # an audit reads none of these
     from lamplighter.domain.learning.outcome import incidents_with

@@ -1,4 +1,4 @@
-"""Fade at the start of every tier session (SPEC-0015); expire before each round."""
+"""Fading at the start of every tier session (SPEC-0015); expiry before each round."""
 
 import logging
 import time
@@ -16,18 +16,18 @@ from lamplighter.repository.writes import store
 
 ONE_BY_ONE: Final = 10
 SESSION_SECONDS: Final = 0.5
-"""So long the start of a session fades its own memories, where very many are due."""
+"""How long the start of a session fades its own memories if too many are due."""
 
 logger = logging.getLogger(__name__)
 
 
 async def fade(db: Database, *, now: datetime) -> int:
-    """Take what is due from every memory and return how many faded.
+    """Apply the decay due to every memory and return how many faded.
 
-    It is done in batches, each a short write of its own: a process that ends between
-    two of them has the rest done at the next session, and nobody waits long meanwhile.
-    Held back when `now` is before a time at which we wrote: a clock that was wrong
-    must not cost a belief. What a row written by hand says of its time is not asked.
+    Runs in batches, each in its own short transaction: if a process ends between two of them, the
+    rest follows at the next session, and other writers wait only briefly. Skipped if `now` is
+    before a time at which Lamplighter wrote: a wrong clock must not cost a belief. Times in rows
+    written by other means are ignored.
     """
     return 0 if await _is_clock_behind(db, now) else await fade_due(db, now=now)
 
@@ -35,10 +35,10 @@ async def fade(db: Database, *, now: datetime) -> int:
 async def fade_for_session(
     db: Database, considered: Callable[[], Awaitable[Sequence[int]]], *, now: datetime
 ) -> None:
-    """Fade before a session: all that is due, or the memories it considers where that is much.
+    """Fade before a session: all due memories, or only those that the session considers if many.
 
-    What is then considered in their place fades too, for `SESSION_SECONDS`. All the rest fades
-    beside the session.
+    Memories that are then considered instead fade too, for `SESSION_SECONDS`. All others fade while
+    the session runs.
     """
     if await _is_clock_behind(db, now):
         return
@@ -54,10 +54,10 @@ async def fade_for_session(
 
 
 async def expire(db: Database, lifetimes: Lifetimes, *, now: datetime) -> int:
-    """Make inactive what is over and return how many: knowledge with a moment of its own, and
-    kinds with a lifetime after the last change.
+    """Deactivate expired memories and return how many.
 
-    They stay in the list and in the history, and a person can activate them.
+    Knowledge expires at its own time, a kind with a lifetime that long after the last change.
+    Expired memories stay in the list and in the history, and a person can activate them.
     """
     if await _is_clock_behind(db, now):
         return 0
@@ -79,7 +79,7 @@ async def _is_clock_behind(db: Database, now: datetime) -> bool:
 
 
 async def fade_due(db: Database, *where: Any, now: datetime, act_id: int | None = None) -> int:
-    """Take what is due from the memories that `where` is true of; return how many faded.
+    """Apply the decay due to the memories that match `where`; return how many faded.
 
     Before an act of an operator it is part of that act, and undone with it.
     """

@@ -1,4 +1,4 @@
-"""The graph around something: a memory, a service, a topic, a session, or a project in outline."""
+"""The graph around a memory, a service, a topic or a session, or the outline of a project."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -38,10 +38,10 @@ RECENT_SESSIONS: Final = 5
 async def graph_of(
     db: Database, project: str, about: str, *, depth: int, services: Services
 ) -> Graph:
-    """Return what hangs together with something, so many steps from it; raises NotFound.
+    """Return the graph within `depth` steps of its center; raises NotFound.
 
-    Of other projects only what is global is there. `services` are those whose
-    dependencies the asker may see.
+    Of other projects it contains only global memories. `services` are those whose dependencies the
+    caller may see.
     """
     async with reading(db):
         drawn = _GraphBuilder(db=db, project=project, services=services)
@@ -56,7 +56,7 @@ async def graph_of(
 
 @dataclass(kw_only=True)
 class _GraphBuilder:
-    """A graph that is being drawn, up to so many nodes."""
+    """A graph under construction, with at most `MAX_NODES` nodes."""
 
     db: Database
     project: str
@@ -68,7 +68,7 @@ class _GraphBuilder:
     more: bool = False
 
     def add(self, node: Node) -> bool:
-        """Add a node; says whether it is new."""
+        """Add a node; return whether it is new."""
         if node in self.nodes:
             return False
         if len(self.nodes) >= MAX_NODES:
@@ -78,14 +78,14 @@ class _GraphBuilder:
         return True
 
     def join(self, edge: Edge, far: Node) -> list[Node]:
-        """Add an edge and the node at its far end; returns that node where it is new."""
+        """Add an edge and the node at its far end; return that node if it is new."""
         new = self.add(far)
         if far in self.nodes:
             self.edges[edge] = None
         return [far] if new else []
 
     def graph(self) -> Graph:
-        """Return what was drawn."""
+        """Return the completed graph."""
         held = [self.memories[int(each.name)] for each in self.nodes if each.what == MEMORY]
         return Graph(
             nodes=tuple(self.nodes),
@@ -97,7 +97,7 @@ class _GraphBuilder:
 
 
 async def _find_center(builder: _GraphBuilder, about: str) -> list[Node]:
-    """Find what is meant: a memory's number, then a service, a topic, a session's own name."""
+    """Find the center: a memory ID, then a service, a topic, a session's external ID."""
     if about.isascii() and about.removeprefix("#").isdigit():
         memory = await memories.get(builder.db, MemoryId(int(about.removeprefix("#")[:15])))
         if memory is None or not is_visible(builder.project, memory):
@@ -137,7 +137,7 @@ async def _step(builder: _GraphBuilder, node: Node) -> list[Node]:
 
 
 async def _add_session_memories(builder: _GraphBuilder, node: Node) -> list[Node]:
-    """Draw what a session brought: memories that came together."""
+    """Add the memories that a session saved."""
     number = builder.begun[node].id
     found = await rows.of_session(builder.db, builder.project, number, limit=STEP_LIMIT)
     new = _add_memories(builder, found)
@@ -178,7 +178,7 @@ async def _around_memory(builder: _GraphBuilder, memory: Memory) -> list[Node]:
 
 
 async def _session_of(builder: _GraphBuilder, memory: Memory) -> list[Node]:
-    """Draw the session that brought a memory, unless it is another project's."""
+    """Add the session that saved a memory, unless it belongs to another project."""
     session = None
     if memory.session_id is not None:
         session = await sessions.get(builder.db, memory.session_id)
@@ -203,7 +203,7 @@ def _dependencies(builder: _GraphBuilder, node: Node) -> list[Node]:
 
 
 async def _outline(builder: _GraphBuilder) -> None:
-    """Draw the services and topics that a project's memories are about, and its last sessions."""
+    """Add the services and topics of a project's memories, and its last sessions."""
     here = Node(PROJECT, builder.project)
     builder.add(here)
     for service, count in await rows.count_by_service(builder.db, builder.project, limit=MAX_NODES):

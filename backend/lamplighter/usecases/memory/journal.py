@@ -1,4 +1,4 @@
-"""Journal: what an operator did is undone exactly, or refused with the reason."""
+"""The undo of acts: an operator's act is reverted exactly, or refused with the reason."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -54,7 +54,7 @@ IRREVERSIBLE: Final[Mapping[str, str]] = {
 """Why an act cannot be undone, by its action."""
 
 PROMPT: Final = "prompt "
-"""How the subject of an act begins that withdrew a prompt; its number follows."""
+"""The prefix of the subject of an act that withdrew a prompt; the prompt's ID follows."""
 
 LINKING: Final = ("organize", "withdraw")
 """The acts that link memories: their undo removes the links."""
@@ -63,12 +63,15 @@ MAX_NAMED: Final = 5
 
 
 REST: Final = "The rest can be undone."
-"""How a conflict ends where an undo with `partly` changes something; the app looks for it."""
+"""The end of a conflict message if an undo with `partly` changes something.
+
+The app checks for it.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertResult:
-    """What an undo did: its own number, the act, the memories, how many rows, and what it left."""
+    """The result of an undo: its number, the act, the memories, and how many rows and conflicts."""
 
     act: int
     undoes: JournalEntry
@@ -79,7 +82,7 @@ class RevertResult:
 
 @dataclass(slots=True)
 class UndoPlan:
-    """What an undo does to which memory, and what hinders it with others."""
+    """The changes that an undo makes to memories, and its conflicts by memory."""
 
     restore: list[int] = field(default_factory=list)
     discard: list[ActChanges] = field(default_factory=list)
@@ -88,10 +91,10 @@ class UndoPlan:
 
 
 async def undo(db: Database, act_id: int, *, now: datetime, partly: bool = False) -> RevertResult:
-    """Undo an act of an operator: every row is as it was before it.
+    """Undo an act of an operator: restore every row to its previous state.
 
-    Raises NotFound, and Conflict naming what changed since; with `partly` those memories are
-    left as they are. An act on many memories is undone in short writes, as it was done.
+    Raises NotFound, and Conflict naming later changes; with `partly` those memories stay unchanged.
+    An act on many memories is undone in short transactions, as it was done.
     """
     act = await undoable(db, act_id)
     async with AsyncExitStack() as stack:
@@ -137,7 +140,7 @@ async def purge(db: Database, memory_id: int, *, now: datetime) -> None:
 
 
 async def purge_expired(db: Database, retention: timedelta | None, *, now: datetime) -> int:
-    """Delete permanently what is in the trash for longer than that; return how many memories."""
+    """Delete memories permanently after their retention in the trash; return how many."""
     if retention is None:
         return 0
     why = ChangeOrigin(cause=PURGED, actor="supervisor", reason="its retention in the trash ended")
@@ -185,7 +188,7 @@ async def _plan(db: Database, act: JournalEntry) -> UndoPlan:
 
 
 async def _is_upkeep(db: Database, made: ActChanges, act_id: int) -> bool:
-    """Whether what an act created was since then only verified by sources, or has faded."""
+    """Whether a memory that an act created has since only been verified by sources or faded."""
     if made.began not in CREATION_CAUSES:
         return False
     later = await history.changes_after(db, made.memory_id, made.first)
@@ -197,7 +200,7 @@ def _is_by_itself(step: HistoryRecord) -> bool:
 
 
 async def _describe_change(db: Database, number: int, entry: int) -> str:
-    """Say what became of a memory since an act."""
+    """Describe the last change of a memory since an act."""
     last = await history.get(db, number, entry)
     if last is None:
         return f"Memory {number} was deleted permanently"
@@ -206,7 +209,7 @@ async def _describe_change(db: Database, number: int, entry: int) -> str:
 
 
 async def _keys(db: Database, plan: UndoPlan) -> None:
-    """A topic key that another memory has by now is not given away."""
+    """Add a conflict for each topic key that another memory has by now."""
     for each in await trash.by_ids(db, plan.restore):
         memory = each.memory
         if memory is None or not memory.active:
@@ -278,7 +281,7 @@ async def _apply_plan(
 
 
 async def _restore_in_trash(db: Database, made: Sequence[ActChanges], *, now: datetime) -> None:
-    """What was restored is in the trash again as it was there."""
+    """Restore the original trash entry of memories that a restore had taken out of the trash."""
     async with writing(db):
         for each in made:
             if each.began == RESTORED:
@@ -288,7 +291,7 @@ async def _restore_in_trash(db: Database, made: Sequence[ActChanges], *, now: da
 async def _revert_memory(
     db: Database, memory_id: int, act: int, number: int, *, now: datetime
 ) -> None:
-    """Undo what an act did to one memory, step by step, the last one first."""
+    """Undo the changes of an act to one memory, step by step, the last one first."""
     memory = await memories.get(db, MemoryId(memory_id))
     for step in reversed(await history.of_act(db, memory_id, act)):
         if memory is None:
@@ -303,7 +306,7 @@ async def _revert_memory(
 
 
 async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> int:
-    """Undo what an act did to other rows than memories; return to how many."""
+    """Undo the changes of an act to rows other than memories; return how many."""
     async with writing(db):
         changed = await graph.undo(db, act.id, now=now)
         if act.action in LINKING:
@@ -328,7 +331,7 @@ async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> in
 
 
 async def _restore_prompt(db: Database, number: int, *, now: datetime) -> int:
-    """Bring back a prompt, the message of the transcript that repeats it, and its quote."""
+    """Restore a prompt, the transcript message that repeats it, and its quote in the summary."""
     async with writing(db):
         prompt = await client_prompts.restore(db, number)
         if prompt is None:

@@ -36,10 +36,10 @@ from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import curate
 
 ALWAYS: Final = timedelta(days=36_500)
-"""As long as anything may have been held: what is listed again is never new."""
+"""A window longer than any history: a repeated learning is never new."""
 
 BATCH_SIZE: Final = 50
-"""How much of one report is kept in one write."""
+"""The number of learnings of one report to save in one transaction."""
 
 REVISED: Final = "revised"
 FORGOTTEN: Final = "forgotten"
@@ -50,10 +50,10 @@ PLACED: Final = "placed"
 async def save(
     here: Context, candidate: Candidate, *, window: timedelta, by: str = ""
 ) -> SavedKnowledge:
-    """Revise what has the same topic key, count what has the same words, or keep a new memory.
+    """Revise the memory with the same topic key, count a repeated text, or create a new memory.
 
-    The three tiers of agentops-memory, in one transaction; `by` is who says it, in words.
-    Raises Invalid for what may not enter.
+    The three tiers of agentops-memory, in one transaction; `by` describes the caller. Raises
+    Invalid for inadmissible content.
     """
     candidate = with_source_trust(admit_knowledge(candidate, here.redact))
     async with writing(here.db):
@@ -65,7 +65,7 @@ async def save(
 async def merge_duplicate(
     db: Database, candidate: Candidate, window: timedelta, *, now: datetime, by: str = ""
 ) -> SavedKnowledge | None:
-    """Revise or count the memory that an admitted candidate says again; None where none does."""
+    """Revise or count the memory that an admitted candidate repeats; None if there is none."""
     holder = await knowledge.topic_key_holder(db, candidate)
     held = None if holder is None else await memories.get(db, holder)
     if held is not None:
@@ -86,7 +86,7 @@ async def merge_duplicate(
 async def learn(
     db: Database, candidate: Candidate, *, now: datetime, reason: str = ""
 ) -> SavedKnowledge:
-    """Keep an admitted candidate as a new memory; call it within `writing`."""
+    """Save an admitted candidate as a new memory; call it within `writing`."""
     why = _why("learned", candidate.session_id, reason)
     [memory] = await store(db, [NewMemory(candidate, why)], now=now)
     return SavedKnowledge(SaveOutcome.CREATED, memory)
@@ -101,10 +101,10 @@ async def capture(
     source_ref: str | None = None,
     by: str = "",
 ) -> CaptureResult:
-    """Keep what a report lists under `## Key Learnings`; what we hold already is counted.
+    """Save the learnings listed under `## Key Learnings` in a report; existing ones are counted.
 
-    Such a learning is an unverified episode of the category `learning`. In short writes:
-    others that save meanwhile do not wait for all of a long report.
+    Each learning is an unverified episode of the category `learning`. Saved in short transactions:
+    other writers do not wait for all of a long report.
     """
     saved: list[SavedKnowledge] = []
     found = extract_learnings(text)
@@ -127,7 +127,7 @@ async def capture(
 
 
 async def get(db: Database, memory_id: int) -> Memory:
-    """Return a memory as clients may read it: active, and knowledge. Raises NotFound."""
+    """Return a memory that clients may read: active, and knowledge. Raises NotFound."""
     memory = await memories.get(db, memory_id)
     if memory is None or not memory.active or memory.category in OPERATIONAL:
         raise NotFound(f"Observation {memory_id} not found.")
@@ -142,9 +142,9 @@ async def correct(
     session_id: int | None = None,
     by: str = "",
 ) -> Memory:
-    """Change the words of a memory for a client; raises NotFound, Invalid.
+    """Edit a memory's content for a client; raises NotFound, Invalid.
 
-    Its project, its confidence, its service and whether it is told are a person's to change.
+    Only a person may change its project, confidence, service, pin and active state.
     """
     db, now = here.db, here.now()
     change = replace(change, confidence=None, service=None, active=None, pinned=None, project=None)
@@ -167,8 +167,8 @@ async def withdraw_memory(
 ) -> Memory:
     """Withdraw a memory for a client: prompts no longer include it. Raises NotFound.
 
-    Only knowledge: what sessions learned of services is not a client's to take back. An
-    operator still sees the memory, and brings it back by making it active.
+    Only knowledge: a client cannot withdraw observations of services by sessions. An operator still
+    sees the memory, and can activate it again.
     """
     async with writing(db):
         memory = await get(db, memory_id)
@@ -181,9 +181,9 @@ async def withdraw_memory(
 async def remove(
     db: Database, memory_id: int, *, now: datetime, session_id: int | None = None, by: str = ""
 ) -> None:
-    """Move a memory of knowledge into the trash, a forgotten one too: only an operator finds it.
+    """Move a knowledge memory, also a withdrawn one, into the trash: only an operator finds it.
 
-    Raises NotFound. Who asks has to hold `memories:write`.
+    Raises NotFound. The caller needs `memories:write`.
     """
     async with writing(db):
         memory = await memories.get(db, memory_id)
@@ -194,7 +194,7 @@ async def remove(
 
 
 async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> MemoryTimeline:
-    """Return what was kept around a memory, of its session, else of its project.
+    """Return the memories saved around a memory in its session, else in its project.
 
     Raises NotFound.
     """
@@ -204,10 +204,10 @@ async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> 
 
 
 async def _merge_scope(db: Database, existing: Memory, candidate: Candidate) -> Memory | None:
-    """Return what is held where its words are said again: found as widely, under its key.
+    """Return the duplicate with the wider scope of the two, and with the candidate's topic key.
 
-    None where the wider place has another memory of its key: then both are kept. A key that
-    another memory has is not given to this one.
+    None if another memory has its key in the wider scope: then both are stored. A key that another
+    memory has is not assigned.
     """
     wide = widen_scope(existing, candidate)
     if wide != existing and await knowledge.topic_key_holder(db, wide, without=wide.id):

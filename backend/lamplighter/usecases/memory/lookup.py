@@ -1,4 +1,4 @@
-"""Memories by their numbers."""
+"""Memories by ID."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Remember: saves every observation, from any source."""
+"""The saving of observations, from any source."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +16,7 @@ from lamplighter.usecases.context import Context
 
 @dataclass(frozen=True, slots=True)
 class LearningResult:
-    """What became of a candidate: the memory that holds it now, and why."""
+    """The outcome of a candidate: the memory that states it now, and the reason."""
 
     outcome: ReconcileOutcome
     memory: Memory
@@ -26,10 +26,10 @@ class LearningResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningContext(Context):
-    """What candidates are ingested with; `services` are those that are declared.
+    """The context of ingesting candidates; `services` are the declared services.
 
-    Without `fading` what is due is left for later: the clock is not to be trusted now.
-    `looked` are the services that the session's own tools named.
+    Without `fading`, decay is postponed, because the clock is not reliable. `looked` are the
+    services named in the session's own tool uses.
     """
 
     active: Configuration = field(default_factory=Configuration)
@@ -40,10 +40,10 @@ class LearningContext(Context):
 
 @instrumentation.trace_write("memory.remember")
 async def remember(here: LearningContext, candidate: Candidate, *, now: datetime) -> LearningResult:
-    """Reinforce the memory we hold, or learn a new one, and weaken what it contradicts.
+    """Reinforce an existing memory or learn a new one, and weaken memories that it contradicts.
 
-    The memory, its links, reviews, history and changes are one transaction.
-    Raises Invalid for what may not enter.
+    The memory, its links, reviews, history and changes are one transaction. Raises Invalid for
+    inadmissible content.
     """
     candidate = admit_candidate(candidate, here.redact)
     async with writing(here.db):

@@ -1,4 +1,4 @@
-"""Review: two claims contradict each other, and a person decides."""
+"""Reviews: two memories contradict each other, and a person decides."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -46,7 +46,10 @@ async def get(db: Database, number: int) -> Review:
 async def resolve(
     here: Context, number: int, answer: ReviewAnswer, *, version: int | None
 ) -> Review:
-    """Do what a person decided; raises NotFound, Invalid, Stale, Conflict when it is too late."""
+    """Apply a person's resolution; raises NotFound, Invalid, Stale, and Conflict.
+
+    Conflict: the review is already resolved, a memory was deleted, or a later change prevents it.
+    """
     db, now = here.db, here.now()
     async with recording(db, "review", now=now, review_id=number) as act:
         review = await _expected(db, number, version)
@@ -71,7 +74,7 @@ async def resolve(
 
 
 async def reopen(db: Database, number: int, *, version: int | None, now: datetime) -> Review:
-    """Undo what was decided; raises NotFound, Stale, and Conflict saying what hinders it."""
+    """Undo a resolution; raises NotFound, Stale, and Conflict with the obstacle."""
     async with writing(db):
         review = await _expected(db, number, version)
         if review.state is ReviewState.OPEN:
@@ -140,9 +143,9 @@ def _admitted(
 async def _restore_confidence(
     db: Database, review: Review, old: Memory, act: Recording, *, now: datetime
 ) -> Memory:
-    """Undo what contradictions took from the old memory, but for what it has back already.
+    """Restore the confidence that contradictions took from the old memory, unless already restored.
 
-    Each session that said the new claim has taken its part since the review was opened.
+    Each session that reported the new claim has lowered it since the review was opened.
     """
     number, by = review.id, review.session_id
     at = review.created_at if review.kind is ReviewKind.CONFLICT else None

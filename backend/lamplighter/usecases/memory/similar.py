@@ -1,4 +1,4 @@
-"""Similar: existing memories that repeat or contradict a draft; nothing changes."""
+"""Similar memories: those that repeat or contradict a draft; nothing changes."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _ORDER: Final = (Relation.SAME, Relation.CONFLICTING, Relation.UNSURE)
 
 @dataclass(frozen=True, slots=True)
 class SimilarMemory:
-    """An existing memory, and how a draft relates to it."""
+    """An existing memory and its relation to a draft."""
 
     memory: Memory
     verdict: RelationVerdict
@@ -36,10 +36,10 @@ async def find_similar(
     services: Sequence[str] = (),
     without: MemoryId | None = None,
 ) -> list[SimilarMemory]:
-    """Return active memories that say the same, then those that say or may say otherwise.
+    """Return active memories that repeat a draft, then those that contradict it or may do so.
 
-    They are judged as `remember` judges them; of knowledge only the same words are found.
-    `without` is the memory that is being edited. Raises Invalid for what may not enter.
+    The relation is decided as in `remember`; for knowledge only identical texts are found.
+    `without` is the memory that is being edited. Raises Invalid for inadmissible content.
     """
     candidate = admit_candidate(candidate, here.redact)
     candidate = replace(candidate, service=await service_name(here.db, candidate.service, services))

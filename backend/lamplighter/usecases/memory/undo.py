@@ -1,4 +1,4 @@
-"""Undo: an operator reverts one step of a memory's history, despite later ones."""
+"""The undo of a single step of a memory's history, despite later steps."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ from lamplighter.usecases.memory.curate import find_key_holder
 async def undo_step(
     db: Database, memory_id: int, number: int, *, version: int | None, now: datetime
 ) -> Memory:
-    """Put back what a step changed; raises NotFound, Stale, and Conflict saying what hinders it."""
+    """Revert the changes of a step; raises NotFound, Stale, and Conflict with the obstacle."""
     async with recording(db, "revert", now=now) as act:
         step = await history.get(db, memory_id, number)
         memory = await memories.get(db, memory_id)
@@ -58,9 +58,9 @@ async def revert_step(
     review_id: int,
     now: datetime,
 ) -> Memory:
-    """Undo a step for the sake of a review: as much of it as is not back already.
+    """Undo a step as part of a review, except for changes that are already reverted.
 
-    Raises Conflict when a later change of the same stands in the way.
+    Raises Conflict if a later change of the same field prevents the undo.
     """
     later = await history.changes_after(db, memory.id, step.id)
     undone = undo(memory, step, later)
@@ -76,7 +76,7 @@ async def revert_step(
 async def with_undo_state(
     db: Database, memory_id: int, entries: Sequence[history.HistoryRecord]
 ) -> list[tuple[history.HistoryRecord, bool]]:
-    """Return changes of one memory, each with whether it can be undone now."""
+    """Return the changes of a memory, each with whether it can be undone now."""
     if not entries:
         return []
     memory = await memories.get(db, memory_id)

@@ -1,1 +1,1 @@
-"""The notebook: pages are written from memories, and edits of people become memories."""
+"""The notebook: pages are written from memories, and people's edits become memories."""

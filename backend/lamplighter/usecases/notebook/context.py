@@ -1,4 +1,4 @@
-"""The context of the notebook: a context with the tree on disk, and the size of the index."""
+"""The context of the notebook: the tree on disk, and the size of the index."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ def _none() -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotebookContext(Context):
-    """What the notebook is written and read with; `services` are the declared names.
+    """The context for writing and reading the notebook; `services` are the declared names.
 
-    `history` commits the pages to git, None where the settings do not say so.
+    `history` commits the pages to git, None if not configured.
     """
 
     tree: NotebookTree
@@ -29,11 +29,11 @@ class NotebookContext(Context):
 
 @dataclass(slots=True)
 class SyncResult:
-    """What one run did: the acts it recorded, pages written and removed, and held pages.
+    """The result of one run: the acts it recorded, pages written and removed, and pages for review.
 
-    `needs_review` are all pages of the open review: those held now or before, and those with an
-    unknown tag. `ignored` are files that cannot be read as pages, with the reason. `unfinished`
-    says that an editor saved a moment ago: nothing was read or written.
+    `needs_review` are all pages of the open review: those from this or an earlier run, and those
+    with an unknown tag. `ignored` are files that cannot be read as pages, with the reason.
+    `unfinished` means that an editor saved a moment ago: nothing was read or written.
     """
 
     act: int | None = None
@@ -48,4 +48,4 @@ class SyncResult:
 
 
 ACTION: Final = "notebook"
-"""What an edit of the notebook is in the journal."""
+"""The action of a notebook edit in the journal."""

@@ -1,4 +1,4 @@
-"""Decide: what a person does with the pages of a review, and the pages as people read them."""
+"""Decisions on the pages of a review, and the pages as people read them."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -24,9 +24,9 @@ EXCERPT_CHARS: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageListing:
-    """A page as a list shows it; `reasons` say why a person must decide on it.
+    """A page in a list; `reasons` say why a person must decide on it.
 
-    `excerpt` is the first line that a search found, empty without a search.
+    `excerpt` is the first line that matches a search, empty without a search.
     """
 
     path: str
@@ -45,7 +45,7 @@ class StalePage:
 
 
 async def list_pages(db: Database, project: str | None = None) -> list[PageListing]:
-    """Return the pages by their paths, also those that only a review names.
+    """Return the pages by path, including those that only a review names.
 
     With a `project` these are the pages with memories that it reads.
     """
@@ -67,9 +67,9 @@ async def list_pages(db: Database, project: str | None = None) -> list[PageListi
 
 
 async def find_pages(db: Database, query: str, project: str | None = None) -> list[PageListing]:
-    """Return the pages that hold every word of a query, of people or of memories.
+    """Return the pages whose own text and memories contain every word of a query.
 
-    With a `project` only what it reads of a page is searched.
+    With a `project` only the part of a page that it may read is searched.
     """
     terms = query.casefold().split()
     matches = []
@@ -82,27 +82,27 @@ async def find_pages(db: Database, query: str, project: str | None = None) -> li
 
 
 def _excerpt(text: str, words: Sequence[str]) -> str:
-    """Return the line with the most of some words."""
+    """Return the line that contains the most of some words."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     best = max(lines, key=lambda line: sum(word in line.casefold() for word in words), default="")
     return shorten(best, EXCERPT_CHARS)
 
 
 async def stored_texts(db: Database, path: str) -> StoredPage:
-    """Return a page as it was last written or read, an empty one where it never was."""
+    """Return a page as last written or read, an empty one if it does not exist."""
     async with reading(db):
         return (await pages.stored(db, [path])).get(path, StoredPage(path=path))
 
 
 async def accept(here: NotebookContext, paths: Collection[str]) -> SyncResult:
-    """Read pages of the review as their files are; raises NotFound."""
+    """Accept the files of pages in the review as they are; raises NotFound."""
     async with locked(here):
         review = await _open_review(here.db, paths)
         return await sync_locked(here, accepted=paths or list(review.pages))
 
 
 async def discard(here: NotebookContext, paths: Collection[str]) -> SyncResult:
-    """Write pages of the review as the memories are; what the files held stays in the review."""
+    """Write pages of the review from the memories; the previous files stay in the review."""
     async with locked(here):
         review = await _open_review(here.db, paths)
         files = await asyncio.to_thread(here.tree.scan)
@@ -131,7 +131,7 @@ async def write_page(
 ) -> SyncResult:
     """Write a page that a person edited, and read its edits.
 
-    Raises NotFound for a path that is no page, and Stale when its file is no longer `expected`.
+    Raises NotFound if the path is not a page, and Stale if its file is no longer `expected`.
     """
     if not is_page_path(path):
         raise NotFound(f"{path[:MAX_SHOWN]!r} is not the path of a page.")
@@ -148,7 +148,7 @@ async def write_page(
 
 
 def _written(page: StoredPage | None) -> str:
-    """Return what a page was before; a line of a person that was never read is in its file."""
+    """Return the stored text of a page; a line by a person that was never read is in its file."""
     return page.text if page else ""
 
 

@@ -1,4 +1,4 @@
-"""Read: what people changed in the files becomes edits of memories, in one act of an operator."""
+"""The reading of edits: changes of files by people become edits of memories, in one act."""
 
 import asyncio
 import time
@@ -53,7 +53,7 @@ INDEX_CHANGED: Final = (
 )
 SOURCE: Final = "notebook"
 EDITING: Final = timedelta(hours=1)
-"""How long an editor may have a page open without reading it again."""
+"""How long an editor may have a page open without reloading it."""
 
 LONGEST_WAIT_SECONDS: Final = 60.0
 UNKNOWN_TAG: Final = "Unknown tag"
@@ -62,7 +62,7 @@ LEARNED_CHARS: Final = 60
 
 @dataclass(slots=True)
 class _Changed:
-    """The files that differ from what was last written: as they are, and as they were stored."""
+    """The files that differ from their last written version, and the stored pages."""
 
     files: Mapping[str, PageFile | None]
     stored: Mapping[str, StoredPage]
@@ -76,10 +76,10 @@ async def read_edits(
     by_person: Collection[str] = (),
     quiet: float = 0.0,
 ) -> SyncResult:
-    """Read what was changed in the files, and store it.
+    """Read the changes of the files, and store them.
 
-    `accepted` are pages of which a person said that the file is right, `by_person` those that
-    a person saved through the API just now. For edits within the last `quiet` seconds it waits.
+    `accepted` are pages whose file a person has accepted, `by_person` those that a person saved
+    through the API just now. With edits within the last `quiet` seconds nothing is read.
     """
     result = SyncResult()
     changed = await _changed_pages(here, by_person, accepted)
@@ -105,7 +105,7 @@ async def read_edits(
 async def _changed_pages(
     here: NotebookContext, by_person: Collection[str], accepted: Collection[str]
 ) -> _Changed:
-    """Return the pages whose files are not as they were written. A tree that is gone is no edit."""
+    """Return the pages whose files were changed. A missing directory is not an edit."""
     states = await pages.states(here.db)
     digests = {path: each.digest for path, each in states.items()}
     files = await asyncio.to_thread(_files, here.tree, digests)
@@ -126,7 +126,7 @@ async def _changed_pages(
 
 
 def _files(tree: NotebookTree, digests: Mapping[str, str]) -> Mapping[str, PageFile] | None:
-    """Return the pages on disk, None without a directory; interrupted writes are finished first."""
+    """Return the pages on disk, None without a directory; complete interrupted writes first."""
     there = tree.exists()
     tree.recover(lambda path: digests.get(path, ""))
     files = tree.scan()
@@ -134,9 +134,9 @@ def _files(tree: NotebookTree, digests: Mapping[str, str]) -> Mapping[str, PageF
 
 
 def _are_being_edited(tree: NotebookTree, files: Iterable[PageFile | None], quiet: float) -> bool:
-    """Whether an editor saved a page a moment ago: half a line may be written.
+    """Whether an editor saved a page a moment ago, and may have written only half a line.
 
-    After a minute of saves the edits are read as they are.
+    After a minute of saves the edits are read anyway.
     """
     now = time.time()
     if not any(file is not None and now - file.changed_at < quiet for file in files):
@@ -154,7 +154,7 @@ def _digest(file: PageFile | None) -> str:
 
 
 async def _forget_files(db: Database, digests: Mapping[str, str]) -> None:
-    """Note that no page has a file: the directory was removed, and all are written again."""
+    """Mark all pages as having no file, because the directory was removed, to write them again."""
     if not any(digests.values()):
         return
     async with writing(db):
@@ -169,7 +169,7 @@ async def _concerns(
     stored: Mapping[str, StoredPage],
     by_person: Collection[str],
 ) -> dict[str, str]:
-    """Return why a person must look at a changed page whatever was changed."""
+    """Return why a person must review a changed page, whatever its changes are."""
     concerns: dict[str, str] = {}
     for path, file in files.items():
         if path in by_person:
@@ -185,7 +185,7 @@ async def _concerns(
 
 
 def _read_index(changed: _Changed) -> dict[str, tuple[str, ...]]:
-    """Return why the index is held, where more than its notes was changed."""
+    """Return why the index needs a review, if more than its notes was changed."""
     if INDEX not in changed.files:
         return {}
     file, stored = changed.files[INDEX], changed.stored.get(INDEX)
@@ -201,7 +201,7 @@ def _read_index(changed: _Changed) -> dict[str, tuple[str, ...]]:
 
 
 def _parse(here: NotebookContext, changed: _Changed) -> list[ChangedPage]:
-    """Return the changed pages as they were written, and as their files are."""
+    """Return the changed pages, each as last written and as in its current file."""
     return [
         ChangedPage(
             path,
@@ -218,9 +218,9 @@ def _parse(here: NotebookContext, changed: _Changed) -> list[ChangedPage]:
 async def _rows_on(
     here: NotebookContext, pages_read: Sequence[ChangedPage]
 ) -> dict[MemoryId, Memory]:
-    """Return the rows that pages name, as they were written or as they are.
+    """Return the rows named in the stored or the current version of pages.
 
-    Call it within `writing`: a row that changes after it was compared would be overwritten.
+    Call it within `writing`: a row that changes after the comparison would be overwritten.
     """
     sides = [side for each in pages_read for side in (each.written, each.file) if side]
     numbers = {line.number for side in sides for line in side.lines if line.number}
@@ -233,7 +233,7 @@ async def _compare(
     rows: Mapping[MemoryId, Memory],
     accepted: Collection[str],
 ) -> NotebookReading:
-    """Compare the changed pages with the rows; a page with a line that may not enter is held."""
+    """Compare the changed pages with the rows; a page with an inadmissible line needs a review."""
     places = await lines.paths_of(here.db, sorted(rows))
     read = {each.path for each in pages_read}
     elsewhere = {number for number, path in places.items() if path not in read}
@@ -252,9 +252,9 @@ async def _compare(
 def _previous(
     here: NotebookContext, page: StoredPage | None, file: PageFile | None
 ) -> NotebookPage | None:
-    """Return the version before the last one, if an editor may have had it open since then.
+    """Return the version before the last one, if an editor may still have it open.
 
-    None also where the file has every line that the last write brought, and none that it took.
+    None also if the file has every line that the last write added, and none that it removed.
     """
     if page is None or page.written_at is None or not page.previous:
         return None
@@ -269,7 +269,7 @@ def _previous(
 def _refused(
     here: NotebookContext, comparison: NotebookReading, rows: Mapping[MemoryId, Memory]
 ) -> dict[str, str]:
-    """Return the pages with a line that may not enter, each with the reason."""
+    """Return the pages with an inadmissible line, each with the reason."""
     refused: dict[str, str] = {}
     for each in comparison.edits:
         try:
@@ -362,7 +362,7 @@ async def _save_pages(
     comparison: NotebookReading,
     numbered: Mapping[tuple[str, int], PageLine],
 ) -> None:
-    """Store the read pages as they are, with the numbers of their new lines."""
+    """Store the current texts of the read pages, with the IDs of their new lines."""
     for path, file in changed.files.items():
         if path in comparison.for_review or (path == INDEX and _read_index(changed)):
             continue
@@ -391,7 +391,7 @@ def _with_numbers(
 
 
 def _waiting(review: reviews.NotebookReview, changed: _Changed) -> dict[str, Sequence[str]]:
-    """Return what still needs a person on pages that did not change: their unknown tags."""
+    """Return the pages without changes that still need a person because of unknown tags."""
     return {
         path: reasons
         for path, reasons in review.pages.items()
@@ -409,7 +409,7 @@ def _unknown(found: NotebookReading) -> dict[str, tuple[str, ...]]:
 async def _review(
     here: NotebookContext, reasons: Mapping[str, Sequence[str]], result: SyncResult
 ) -> None:
-    """Store what needs a person as one review, and report new pages of it as one event."""
+    """Store the pages that need a person as one review, and report new ones in one event."""
     now = here.now()
     async with writing(here.db):
         new = await reviews.save(here.db, reasons, now=now)

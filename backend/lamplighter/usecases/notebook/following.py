@@ -1,4 +1,4 @@
-"""Follow: which page states which memory, by the change feed; changed pages become pending."""
+"""Updates of the page of each memory from the change feed; changed pages become pending."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ _ENTITIES: Final = (memories.ENTITY, TRASH)
 
 
 async def follow(db: Database) -> bool:
-    """Take one step, and say whether there may be more to do."""
+    """Take one step, and return whether there may be more to do."""
     at = await pages.position(db)
     if at.is_last:
         return False
@@ -30,7 +30,7 @@ async def follow(db: Database) -> bool:
 
 
 async def take_step(db: Database, at: NotebookPosition) -> bool:
-    """Do the same from a position, within `writing`: only who holds the notebook moves it."""
+    """Take one step from a position, within `writing` and with the notebook locked."""
     if at.memory_id is not None:
         ids = await memory_ids_after(db, at.memory_id, limit=MEMORIES_AT_ONCE)
         at, more = replace(at, memory_id=ids[-1] if ids else None), True
@@ -51,7 +51,7 @@ def _ids(change: Change) -> list[int]:
 
 
 async def _place(db: Database, ids: Sequence[int]) -> None:
-    """Note the page of each memory; the page before and the page now are to be written."""
+    """Store the page of each memory, and mark its previous and its new page as pending."""
     if not ids:
         return
     before = await lines.paths_of(db, ids)

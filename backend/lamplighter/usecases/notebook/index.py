@@ -1,4 +1,4 @@
-"""The index: MEMORY.md is rendered from the pages; what a person notes in it stays."""
+"""The index: MEMORY.md is rendered from the pages; notes by people are preserved."""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ TITLE: Final = "Memory"
 
 @dataclass(frozen=True, slots=True)
 class IndexPlan:
-    """The index as it was stored, and as its file is to be; `notes` are what the search finds."""
+    """The stored index and the new one; `notes` is its searchable text."""
 
     stored: StoredPage
     page: StoredPage
@@ -38,10 +38,10 @@ class IndexPlan:
 
 
 async def plan_index(here: NotebookContext, stored: StoredPage) -> IndexPlan | None:
-    """Store the index as it is now, and return it if its file is to be written.
+    """Store the current index, and return it if its file must be written.
 
-    Call it within `writing`, before the file is written: whatever ends this process, its text
-    is then known.
+    Call within `writing`, before the file is written: its text is then known even if the process is
+    killed.
     """
     text = index_text(await index_facts(here.db), stored.text, cap=here.index_bytes)
     page = stored.replaced(text, digest_of(text.encode()), now=here.now())
@@ -54,7 +54,7 @@ async def plan_index(here: NotebookContext, stored: StoredPage) -> IndexPlan | N
 
 
 async def write_index(here: NotebookContext, plan: IndexPlan, result: SyncResult) -> None:
-    """Write MEMORY.md, unless it holds an edit that was not read yet."""
+    """Write MEMORY.md, unless it contains an edit that was not read yet."""
     before = plan.stored.digest
     if await asyncio.to_thread(here.tree.write, INDEX, plan.page.text, before):
         result.written.append(INDEX)
@@ -64,7 +64,7 @@ async def write_index(here: NotebookContext, plan: IndexPlan, result: SyncResult
 
 
 def _notes(page: StoredPage, now: datetime) -> Sequence[NotebookText]:
-    """Return what the search finds of the index: the notes, for the rest is on pages."""
+    """Return the searchable text of the index: only its notes, because the rest is on pages."""
     _, notes = markdown.split_section(page.text, NOTES_HEADING)
     text = NotebookText(
         id=0, path=INDEX, title=TITLE, text=notes.strip(), project=None, updated_at=now
@@ -73,7 +73,7 @@ def _notes(page: StoredPage, now: datetime) -> Sequence[NotebookText]:
 
 
 def index_text(facts: IndexFacts, before: str, *, cap: int) -> str:
-    """Return the index with the notes of the text before."""
+    """Return the index with the notes of the previous text."""
     front = markdown.front_matter({"id": INDEX, "title": TITLE, "tags": ["index"]}).source
     _, notes = markdown.split_section(before, NOTES_HEADING)
     return render_index(facts, f"{front}\n# {TITLE}\n", notes, cap=cap)
@@ -82,9 +82,9 @@ def index_text(facts: IndexFacts, before: str, *, cap: int) -> str:
 async def index_facts(
     db: Database, project: str | None = None, *, now: datetime | None = None
 ) -> IndexFacts:
-    """Return what the index is made of; call it within `reading`.
+    """Return the data of the index; call it within `reading`.
 
-    With a `project` it names only what that project may read, `now` not expired.
+    With a `project` it contains only pages that this project may read, not expired at `now`.
     """
     by_section: dict[str, list[pages.PageCount]] = {}
     for each in await pages.counts(db, project, now=now):

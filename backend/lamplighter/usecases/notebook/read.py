@@ -1,4 +1,4 @@
-"""Read: a page as its readers may see it, always from what is stored, never from a path on disk."""
+"""Pages as their readers may see them, always from the database, never from a path on disk."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ MAX_SHOWN: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class ReadablePage:
-    """A page as one reader may see it, and the memories on it."""
+    """A page as one reader may see it, and its memories."""
 
     path: str
     text: str
@@ -35,9 +35,9 @@ async def read_page(
 ) -> ReadablePage:
     """Return a page; raises NotFound for any other path.
 
-    `project` is the project that the reader is bound to: only memories of it and global ones
-    are shown, and what people wrote around them only on pages of the project. The index that
-    it reads `now` names none that has expired.
+    `project` is the project that the reader is bound to: only its memories and global ones are
+    included, and people's text only on pages of the project. The index of a project leaves out
+    memories that have expired at `now`.
     """
     path = path.strip().removesuffix(ENDING)
     async with reading(db):
@@ -78,7 +78,7 @@ def _is_of(path: str, text: str, project: str) -> bool:
 
 
 async def _index(db: Database, project: str | None, now: datetime | None) -> str:
-    """Return the index: the whole one, or what a project may see of it; raises NotFound."""
+    """Return the whole index, or the part that a project may see; raises NotFound."""
     text = await _index_text(db, project, now)
     if not text:
         raise _missing(INDEX, project, has_pages=False)
@@ -93,7 +93,7 @@ async def _index_text(db: Database, project: str | None, now: datetime | None) -
 
 
 async def project_index(db: Database, project: str, *, cap: int, now: datetime | None) -> str:
-    """Return the index of what a project reads, without front matter; empty without a notebook.
+    """Return the index that a project reads, without front matter; empty without a notebook.
 
     Call it within `reading`.
     """
@@ -102,7 +102,7 @@ async def project_index(db: Database, project: str, *, cap: int, now: datetime |
 
 
 def require_one(number: int | None, page: str | None) -> int:
-    """Return the number of a memory, 0 for a page; raises Invalid unless exactly one is given."""
+    """Return the ID of a memory, 0 for a page; raises Invalid unless exactly one is passed."""
     if (number is None) == (page is None):
         raise Invalid(InvalidField("id", "give either id or page"))
     return number or 0

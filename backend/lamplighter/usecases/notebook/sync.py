@@ -1,4 +1,4 @@
-"""Sync: edits are read first, then pages are written; never the other way round."""
+"""Synchronization: edits are read first, then pages are written; never in the other order."""
 
 import asyncio
 import logging
@@ -29,10 +29,10 @@ logger = logging.getLogger(__name__)
 async def sync(
     here: NotebookContext, *, by_person: Collection[str] = (), quiet: float = 0.0
 ) -> SyncResult:
-    """Read edits of people, then write the pages of memories that changed.
+    """Read people's edits, then write the pages of memories that changed.
 
-    Edits within the last `quiet` seconds are left for later, and all pages with them.
-    Raises OSError where the directory cannot be used, and Busy where another process holds it.
+    With edits within the last `quiet` seconds, everything is left for the next run. Raises OSError
+    if the directory cannot be used, and Busy if another process has locked it.
     """
     async with locked(here):
         return await sync_locked(here, by_person=by_person, quiet=quiet)
@@ -45,7 +45,7 @@ async def sync_locked(
     by_person: Collection[str] = (),
     quiet: float = 0.0,
 ) -> SyncResult:
-    """Do the same within `locked`; `accepted` pages are read as their files are."""
+    """Synchronize within `locked`; the files of `accepted` pages are read as they are."""
     result = await read_edits(here, accepted=accepted, by_person=by_person, quiet=quiet)
     if result.unfinished:
         return result
@@ -59,7 +59,7 @@ async def sync_locked(
 
 
 async def _commit(history: GitHistory) -> None:
-    """Commit the pages; a commit that fails is made with the next change."""
+    """Commit the pages; the changes of a failed commit are in the next commit."""
     try:
         await asyncio.to_thread(history.commit)
     except GitError as error:
@@ -68,7 +68,7 @@ async def _commit(history: GitHistory) -> None:
 
 @asynccontextmanager
 async def locked(here: NotebookContext) -> AsyncIterator[None]:
-    """Work on the notebook alone."""
+    """Hold the lock of the notebook."""
     lock = here.tree.locked()
     await asyncio.to_thread(lock.__enter__)
     try:
@@ -88,7 +88,7 @@ _TAGS: Final = {
 
 
 async def write_pages(here: NotebookContext, result: SyncResult) -> None:
-    """Write the pending pages as their memories are now, and with the last of them the index."""
+    """Write the pending pages from the current memories, and the index after the last of them."""
     after, more = "", True
     while more:
         found = await pages.pending(here.db, after=after, limit=PAGES_AT_ONCE)
@@ -107,7 +107,7 @@ async def _write_some(
     result: SyncResult,
     index: StoredPage | None,
 ) -> None:
-    """Write some pages; that the index is to be written is stored with them."""
+    """Write some pages; the same transaction marks the index as pending."""
     done = await _write_files(here, some, result) if some else []
     gone = [page.path for page, text in done if text is None]
     async with writing(here.db):
@@ -128,7 +128,7 @@ async def _write_some(
 async def _write_files(
     here: NotebookContext, some: Sequence[StoredPage], result: SyncResult
 ) -> list[tuple[StoredPage, NotebookText | None]]:
-    """Write files, but for those that hold an edit that was not read yet."""
+    """Write files, except for those with an edit that was not read yet."""
     rows = await pages.memories_on(here.db, [page.path for page in some])
     done = await asyncio.to_thread(
         lambda: [_write(here, page, rows[page.path], result) for page in some]
@@ -139,9 +139,9 @@ async def _write_files(
 def _write(
     here: NotebookContext, page: StoredPage, rows: Sequence[Memory], result: SyncResult
 ) -> tuple[StoredPage, NotebookText | None] | None:
-    """Write one file, and return what is stored of it: its state, and what people wrote on it.
+    """Write one file, and return its stored state and its searchable text.
 
-    None where it holds an edit that was not read yet.
+    None if it contains an edit that was not read yet.
     """
     now = here.now()
     merged = _merged(page, rows)
@@ -163,7 +163,7 @@ def _write(
 
 
 def _merged(page: StoredPage, rows: Sequence[Memory]) -> NotebookPage | None:
-    """Return a page as the memories are now; None for one that has nothing to say."""
+    """Return a page with the current memories; None if it would be empty."""
     found = markdown.parse(page.text) if page.text else _new_page(rows)
     merged = merge(found, [line_of(each) for each in rows])
     empty = not rows and (not page.text or _is_empty(page.path, merged))
@@ -171,7 +171,7 @@ def _merged(page: StoredPage, rows: Sequence[Memory]) -> NotebookPage | None:
 
 
 def _text_of(path: str, page: NotebookPage, now: datetime) -> NotebookText:
-    """Return what the search finds of a page."""
+    """Return the searchable text of a page."""
     place = place_from(path, page.name)
     return NotebookText(
         id=0,
@@ -184,7 +184,7 @@ def _text_of(path: str, page: NotebookPage, now: datetime) -> NotebookText:
 
 
 def _is_empty(path: str, page: NotebookPage) -> bool:
-    """Whether a page has only what every new page has: its front matter and its heading."""
+    """Whether a page contains only the front matter and the heading of a new page."""
     place = place_from(path, page.name)
     text = markdown.render(page)
     return place is None or text.strip() == "".join(_opening(place)).strip()

@@ -1,4 +1,4 @@
-"""Upkeep: the notebook is kept in step; a disk that refuses is reported once, and nothing stops."""
+"""Upkeep: the notebook is synchronized; disk errors are reported once, and nothing stops."""
 
 import logging
 from datetime import timedelta
@@ -16,14 +16,14 @@ from lamplighter.usecases.notebook.sync import sync
 logger = logging.getLogger(__name__)
 
 ONE_REPORT: Final = timedelta(minutes=1)
-"""Both processes of a home keep the notebook in step: the second one reports nothing new."""
+"""Both processes of a home synchronize the notebook: the second one repeats no report."""
 
 UNWRITABLE: Final = "The notebook cannot be written: {}. Memories are stored as before."
 WRITABLE: Final = "The notebook can be written again."
 
 
 async def keep_in_step(here: NotebookContext, *, quiet: float = 0.0) -> bool:
-    """Read edits and write pages; say whether that worked. It raises nothing."""
+    """Read edits and write pages; return whether that succeeded. Raises nothing."""
     try:
         await sync(here, quiet=quiet)
     except OSError as error:
@@ -37,7 +37,7 @@ async def keep_in_step(here: NotebookContext, *, quiet: float = 0.0) -> bool:
 
 
 async def _report(here: NotebookContext, problem: str) -> None:
-    """Record an event when the disk begins to refuse, and when it no longer does."""
+    """Record an event when writes to the disk start to fail, and when they succeed again."""
     if problem == here.tree.problem:
         return
     here.tree.problem = problem

@@ -1,1 +1,1 @@
-"""Keep knowledge in order: runs of the organizer, their schedule and their undo."""
+"""The organizer: its runs, their schedule and their undo."""

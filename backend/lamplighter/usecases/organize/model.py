@@ -1,6 +1,6 @@
-"""A model that helps the organizer: it selects sentences and names, within a limit of dollars.
+"""A model that helps the organizer: it selects sentences and names, within a limit in dollars.
 
-What it answers is validated. Without a valid answer the rules alone decide, as without a model.
+Its answers are validated. Without a valid answer the rules alone decide, as without a model.
 """
 
 import asyncio
@@ -30,10 +30,10 @@ from lamplighter.engines.messages.retries import RequestFailed
 from lamplighter.formats.upkeep.selection import read_selection
 
 ATTEMPTS: Final = 2
-"""How often each model is asked for one batch."""
+"""The number of requests to each model for one batch."""
 
 MAX_FAILED: Final = 3
-"""After so many batches in a row without an answer a run asks no more."""
+"""After this many batches in a row without an answer a run sends no more requests."""
 
 UNPRICED_TOKENS: Final = 1_000_000
 MICRO: Final = 1_000_000
@@ -42,14 +42,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class SentenceSelector:
-    """A model and its fallbacks, and what one run may spend on them."""
+    """A model and its fallbacks, and the amount that one run may spend on them."""
 
     models: Sequence[Model]
     dollars: float | None
     prices: Prices = field(default_factory=dict)
     halted: Callable[[], bool] = lambda: False
     used: Counter[str] = field(default_factory=Counter)
-    """The counts of the run so far, in which an earlier process of the run may have had a part."""
+    """The counts of the run, including those of earlier processes of the same run."""
     _failed: int = 0
     _stopped: bool = False
     _batches: Batches = field(default_factory=Batches)
@@ -58,7 +58,7 @@ class SentenceSelector:
     async def select(
         self, bundle: Bundle, upcoming: Iterable[Bundle]
     ) -> tuple[Selection, Counter[str]]:
-        """Return what a model selects of a bundle, and what that adds to the counts of the run."""
+        """Return a model's selection from a bundle, and the counts to add to the run."""
         batch = self._batches.begin(bundle, upcoming)
         if batch is None:
             return self._selected, Counter()
@@ -80,7 +80,7 @@ class SentenceSelector:
         return selection or NO_SELECTION, added
 
     async def __aenter__(self) -> Self:
-        """Load what requests need: a run that pauses for that long would seem to be abandoned."""
+        """Load the dependencies of requests; a pause later would look like an abandoned run."""
         for model in self.models:
             await model.load()
         return self
@@ -116,7 +116,7 @@ class SentenceSelector:
         added: Counter[str],
         attempt: int,
     ) -> tuple[Selection | None, float | None]:
-        """Return what a model selects, or how long to wait before it is asked again."""
+        """Return a model's selection, or how long to wait before the next request."""
         asked = [{"role": "user", "content": text}]
         self._count(added, model_requests=1)
         try:

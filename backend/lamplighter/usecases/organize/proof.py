@@ -1,4 +1,4 @@
-"""The facts of a run are verified against the sources that a person allows."""
+"""The verification of a run's facts against the sources that a person allows."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -22,9 +22,9 @@ async def verify_facts(
     run: OrganizerRun,
     progress: Callable[[str, int, int], None],
 ) -> OrganizerRun:
-    """Verify what a run has written and what was not tested yet; return the run.
+    """Verify the untested facts that a run has written; return the run.
 
-    One that passes is trusted and distilled; a refuted claim opens a review.
+    A fact that passes becomes trusted and distilled; a refuted claim opens a review.
     """
     assert run.act_id is not None
     async with reading(here.db):

@@ -1,4 +1,4 @@
-"""Relationships that a model found: a review for each that the graph and people do not know."""
+"""Relationships that a model found: a review for each that is not in the graph or reviewed yet."""
 
 from dataclasses import replace
 from typing import Final
@@ -11,16 +11,16 @@ from lamplighter.repository.graph import entities, relationships
 from lamplighter.repository.memory import reviews
 
 MAX_OPEN: Final = 100
-"""So many relationships of a project wait for a person at the most."""
+"""The most open reviews of relationships for a project."""
 
 Key = tuple[str, str, str]
 
 
 async def admit_proposals(db: Database, plan: BundlePlan) -> BundlePlan:
-    """Return a plan with the relationships that a person is to decide; call it within `writing`.
+    """Return a plan with the relationships for a person to review; call it within `writing`.
 
-    Left out is what is in the graph, what an operator deleted there, and what waits for a person
-    or was rejected. What is more than MAX_OPEN is dropped and counted.
+    Relationships in the graph, deleted there by an operator, or reviewed before or now are left
+    out. Those beyond MAX_OPEN are dropped and counted.
     """
     if not any(each.proposals for each in plan.facts):
         return plan
@@ -43,7 +43,7 @@ async def admit_proposals(db: Database, plan: BundlePlan) -> BundlePlan:
 
 
 async def _reviewed(db: Database, project: str) -> tuple[set[Key], int]:
-    """Return what waits for a person or was decided, and how much of it waits."""
+    """Return the relationships with an open or resolved review, and the number of open ones."""
     found = await reviews.relationships_in(db, project)
     stated = (
         parse_proposal(each.observation) for each in found if each.resolution is not Resolution.GONE

@@ -1,7 +1,7 @@
 """The organizer: near-duplicates, old episodes and the facts in them; in short writes.
 
-Each write stores one decision whole, so a run that was killed continues where it was: what is left
-to do follows from the memories alone.
+Each write stores one whole decision; a run that was killed continues from there, because the
+remaining work follows from the memories alone.
 """
 
 import asyncio
@@ -70,10 +70,10 @@ if TYPE_CHECKING:
 
 ORGANIZE: Final = "organize"
 CHANGING: Final = ("duplicates", "compressed", "searched", "scanned_facts")
-"""What of its counts shows that a run changed something."""
+"""The counts that show that a run changed something."""
 
 PAIRS: Final = 50
-"""How many near-duplicates are written at a time."""
+"""The number of near-duplicates to write in one transaction."""
 
 MAX_EXAMPLES: Final = 20
 REST_SECONDS: Final = 0.01
@@ -81,7 +81,7 @@ REST_SECONDS: Final = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrganizerReport:
-    """What a dry run would do: the counts, and some texts of each kind."""
+    """The result of a dry run: the counts, and some texts of each kind."""
 
     counts: Mapping[str, int]
     examples: Mapping[str, Sequence[str]]
@@ -89,7 +89,7 @@ class OrganizerReport:
 
 @dataclass(slots=True)
 class _Work:
-    """One run at work; without a run it is a dry run, which writes nothing."""
+    """A run in progress; without `run` it is a dry run, which writes nothing."""
 
     here: Context
     names: frozenset[str]
@@ -99,17 +99,17 @@ class _Work:
     run: OrganizerRun | None = None
     counts: Counter[str] = field(default_factory=Counter)
     distilled: int = 0
-    """How many raw memories a dry run would distill."""
+    """The number of raw memories that a dry run would distill."""
 
     examples: dict[str, list[str]] = field(default_factory=dict)
     planned: dict[tuple[str, str], Memory] = field(default_factory=dict)
     batches: Batches | None = None
-    """What a dry run would ask a model about; None without one."""
+    """The batches that a dry run would send to a model; None without a model."""
 
     facts: KnownFacts = field(default_factory=KnownFacts)
 
     def show(self, what: str, text: str) -> None:
-        """Keep a text as an example of a dry run."""
+        """Add a text to the examples of a dry run."""
         some = self.examples.setdefault(what, [])
         if len(some) < MAX_EXAMPLES:
             some.append(text)
@@ -127,9 +127,9 @@ async def organize(
 ) -> OrganizerRun:
     """Run the organizer, or continue a run whose process has ended; raises Conflict.
 
-    `names` are further names in small letters that tell two texts apart, such as services. A
-    `selector` lets a model select sentences; it is closed at the end. What `silent` agents say
-    is not read: they save nothing. The facts are verified against the `sources`.
+    `names` are further lowercase names that distinguish two texts, such as services. A `selector`
+    lets a model select sentences; it is closed at the end. Texts of `silent` agents are not read,
+    because these save nothing. The facts are verified against the `sources`.
     """
     async with nullcontext() if selector is None else selector:
         run = await _begin(here.db, trigger, now=here.now())
@@ -156,9 +156,9 @@ async def preview(
     silent: frozenset[str] = frozenset(),
     asks: bool = False,
 ) -> OrganizerReport:
-    """Return what a run would do now, and change nothing.
+    """Return the changes that a run would make now, without making them.
 
-    No model is asked; with `asks` the requests are counted that a run would send.
+    No model is called; with `asks` the requests that a run would send are counted.
     """
     work = _Work(here, names, progress, silent=silent, facts=KnownFacts(names))
     work.batches = Batches() if asks else None
@@ -175,7 +175,7 @@ async def preview(
 
 
 async def queue(db: Database, *, now: datetime) -> OrganizerRun:
-    """Queue a run for the supervisor, or return the one that waits; raises Conflict at work."""
+    """Queue a run for the supervisor, or return the queued one; raises Conflict if one runs."""
     async with writing(db):
         held = await runs.unfinished(db)
         if held is not None and held.waits(now):
@@ -186,7 +186,7 @@ async def queue(db: Database, *, now: datetime) -> OrganizerRun:
 
 
 async def due(db: Database, interval: timedelta | None, *, now: datetime) -> str | None:
-    """Return the trigger of the run that is to begin or continue now; None where there is none."""
+    """Return the trigger of the run to start or continue now; None if there is none."""
     async with reading(db):
         held = await runs.unfinished(db)
         if held is not None:
@@ -281,7 +281,7 @@ async def _work_through(work: _Work, stage: str, waiting: Sequence[Bundle]) -> N
 
 
 async def _scan(work: _Work, rows: Sequence[Memory]) -> None:
-    """Read sessions, events and incidents; the counts of a dry run are those of the scan."""
+    """Read sessions, events and incidents; add the counts of a dry run."""
     scan = SourceScan(work.here, work.facts, keys_of(rows), work.run, work.show, work.silent)
     await scan.scan(work.progress)
     work.run = scan.run
@@ -312,7 +312,7 @@ async def _merge_duplicates(work: _Work, pairs: Sequence[tuple[Memory, Memory]])
 async def _store_duplicates(
     work: _Work, run: OrganizerRun, pairs: Sequence[tuple[Memory, Memory]]
 ) -> None:
-    """Set aside the older memory of each pair that nobody has changed since it was read."""
+    """Supersede the older memory of each pair, unless either has changed since it was read."""
     db, now = work.here.db, work.here.now()
     async with writing(db):
         ids = [each.id for pair in pairs for each in pair]
@@ -325,7 +325,7 @@ async def _store_duplicates(
 
 
 async def _compress(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> BundlePlan | None:
-    """Work on a bundle, or the first part of it; None where nothing of it is left to do."""
+    """Process a bundle, or the first part of it; None if nothing of it is left."""
     db = work.here.db
     async with reading(db):
         held = {
@@ -355,9 +355,9 @@ async def _compress(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> 
 
 
 async def _select(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> Selection:
-    """Return what a model selects of a bundle; what it used is recorded at once.
+    """Return a model's selection from a bundle; record its usage at once.
 
-    What was extracted before is left out: a person may have rejected it.
+    Facts that were extracted before are left out, because a person may have rejected them.
     """
     if work.batches and (batch := work.batches.begin(bundle, upcoming)):
         work.counts["model_requests"] += bool(offer_sentences(batch))
@@ -380,7 +380,7 @@ async def _select(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> Se
 
 
 def _preview_bundle(work: _Work, plan: BundlePlan) -> None:
-    """Count what a plan would write, and keep the digests that later bundles would extend."""
+    """Count the writes of a plan, and store the digests that later bundles would extend."""
     work.counts += plan.counts
     work.distilled += plan.raw
     now = work.here.now()
@@ -398,7 +398,7 @@ def _preview_bundle(work: _Work, plan: BundlePlan) -> None:
 
 
 async def _store_bundle(work: _Work, run: OrganizerRun, plan: BundlePlan) -> BundlePlan | None:
-    """Write a plan where nothing that it is about has changed since; else the plan is dropped."""
+    """Store a plan if none of its memories has changed since; otherwise drop the plan."""
     db, now = work.here.db, work.here.now()
     about = [*plan.bundle.episodes, *plan.earlier.values()]
     async with writing(db):

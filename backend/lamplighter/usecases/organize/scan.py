@@ -1,4 +1,4 @@
-"""The organizer reads sessions, events and incidents: facts in them become memories, once."""
+"""The scan of sessions, events and incidents: facts in them become memories, once."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -33,10 +33,10 @@ class SourceScan:
     silent: frozenset[str] = frozenset()
     counts: Counter[str] = field(default_factory=Counter)
     sessions: set[int] = field(default_factory=set)
-    """The sessions of the transcripts so far."""
+    """The sessions of the transcripts scanned up to now."""
 
     async def scan(self, progress: Callable[[str, int, int], None]) -> None:
-        """Read what is new or has changed, in short writes."""
+        """Read new and changed texts, in short writes."""
         db, now = self.here.db, self.here.now()
         total = await sources.count_unread(db, silent=self.silent, now=now)
         async for some in sources.unread(db, silent=self.silent, now=now):
@@ -59,7 +59,7 @@ class SourceScan:
                 await sources.remove_old(db, now=self.here.now())
 
     async def _add_prompts(self, scanned: ScannedText) -> None:
-        """Leave out of a transcript what its hooks captured already, also what was removed."""
+        """Leave out facts of a transcript that its hooks captured already, also removed ones."""
         if scanned.session is not None and scanned.session not in self.sessions:
             self.sessions.add(scanned.session)
             self.present |= await sources.said_in_session(self.here.db, scanned.session)
@@ -68,7 +68,7 @@ class SourceScan:
         return plan_scanned(scanned, self.facts, self.present)
 
     async def _keep(self, scanned: ScannedText, planned: list[PlannedFact]) -> None:
-        """Keep the facts of a text one after the other: each is compared with those before it."""
+        """Store the facts of a text one by one: each is compared with those before it."""
         if self.run is None:
             while planned:
                 self._preview(scanned, planned[0])

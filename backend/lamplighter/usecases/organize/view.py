@@ -1,4 +1,4 @@
-"""Runs of the organizer as people see them: what each changed, and how it is undone."""
+"""Runs of the organizer as people see them: their changes, and their undo."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from lamplighter.repository.organize import runs, sources
 from lamplighter.usecases.memory import journal
 
 SAMPLES: Final = 3
-"""Of so many replaced memories a diff has the texts."""
+"""The number of replaced memories whose texts a diff contains."""
 ROWS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDiff:
-    """What a run changed, the reviews that it opened, and the act that undid it."""
+    """The changes of a run, the reviews that it opened, and the act that undid it."""
 
     run: OrganizerRun
     undone_by: int | None
@@ -41,14 +41,14 @@ async def get(db: Database, number: int) -> OrganizerRun:
 
 
 async def undone(db: Database, found: Sequence[OrganizerRun]) -> dict[int, int]:
-    """Return which of some runs were undone, each with the act that undid it."""
+    """Return the acts that undid runs, by the number of the run."""
     acts = {each.act_id: each.id for each in found if each.act_id is not None}
     by = await runs.undone_by(db, list(acts))
     return {acts[act]: undo for act, undo in by.items()}
 
 
 async def diff(db: Database, number: int) -> RunDiff:
-    """Return what a run changed; raises NotFound."""
+    """Return the changes of a run; raises NotFound."""
     async with reading(db):
         run = await get(db, number)
         undone_by = (await undone(db, [run])).get(run.id)
@@ -84,7 +84,7 @@ async def diff(db: Database, number: int) -> RunDiff:
 
 
 async def undo(db: Database, number: int, *, now: datetime) -> journal.RevertResult:
-    """Undo a run as one act: every memory is as it was; raises NotFound, Conflict."""
+    """Undo a run as one act: restore every memory; raises NotFound, Conflict."""
     run = await get(db, number)
     if run.state is not RunState.COMPLETED:
         raise Conflict(f"Run {number} has not ended.")

@@ -1,1 +1,1 @@
-"""Revoke: what one session, an agent or a source taught is reverted."""
+"""Revocation: everything learned from one session, agent or source is reverted."""

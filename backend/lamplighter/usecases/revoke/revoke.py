@@ -1,4 +1,4 @@
-"""Preview a revocation, and do it as one act with one undo."""
+"""The preview of a revocation, and the revocation as one act with one undo."""
 
 import asyncio
 from collections.abc import Sequence
@@ -52,9 +52,9 @@ MAX_PAIRS: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revocation:
-    """What a revocation does, or did.
+    """The changes that a revocation makes, or made.
 
-    `derived` are memories that the organizer wrote from removed ones and from others: they
+    `derived` are memories that the organizer wrote from removed memories and from others: they
     stay. `effects` are the prompts that change; `act` is the act in the journal.
     """
 
@@ -65,14 +65,14 @@ class Revocation:
     act: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the revocation as JSON."""
         found = as_json.revocation(self.origin, self.plan, self.derived, self.act)
         return {**found, "effects": [each.as_json() for each in self.effects]}
 
 
 @dataclass(slots=True)
 class _Revoking:
-    """The parts of one revocation while it is done."""
+    """A revocation in progress."""
 
     here: PromptContext
     origin: TeachingOrigin
@@ -86,12 +86,15 @@ class _Revoking:
         return self.here.db
 
     def why(self, cause: str) -> ChangeOrigin:
-        """Return what the history says of a change."""
+        """Return the origin that the history records for a change."""
         return self.act.why(cause, f"without {self.origin}")
 
 
 async def preview(here: PromptContext, origin: TeachingOrigin) -> Revocation:
-    """Return what a revocation would do, and change nothing; raises NotFound, Conflict."""
+    """Return the changes that a revocation would make, without making them.
+
+    Raises NotFound, Conflict.
+    """
     now, act = here.now(), recorded.get()
     async with trying(here.db):
         revocation = await _revoke(here, origin, now=now)
@@ -104,7 +107,7 @@ async def preview(here: PromptContext, origin: TeachingOrigin) -> Revocation:
 
 
 async def revoke(here: PromptContext, origin: TeachingOrigin) -> Revocation:
-    """Revert what an origin taught, in one act; raises NotFound, Conflict."""
+    """Revert everything learned from an origin, in one act; raises NotFound, Conflict."""
     recorded.set(None)
     async with writing(here.db):
         found = await _revoke(here, origin, now=here.now())
@@ -161,7 +164,7 @@ async def _check(db: Database, origin: TeachingOrigin) -> None:
 
 
 async def _cluster(db: Database, taught: set[MemoryId], lexicon: Lexicon) -> set[MemoryId]:
-    """Return the memories that an origin touched, and those that may be about the same."""
+    """Return the memories that an origin touched, and those that may have the same subject."""
     cluster = set(taught)
     cluster |= await steps.linked(db, taught)
     for memory in await memories.list_by_ids(db, sorted(taught)):
@@ -174,7 +177,7 @@ async def _cluster(db: Database, taught: set[MemoryId], lexicon: Lexicon) -> set
 
 @dataclass(slots=True)
 class _Comparison:
-    """Judges pairs of claims that share a term, as a report is judged; each pair once."""
+    """Compares claims that share a term, by the same rules as reports; each pair once."""
 
     lexicon: Lexicon
     analyses: dict[tuple[str, str | None], Analysis] = field(default_factory=dict)
@@ -207,7 +210,7 @@ class _Comparison:
 
 
 async def _earlier(db: Database) -> set[int]:
-    """Return the steps that revocations in effect have reverted."""
+    """Return the steps that active revocations have reverted."""
     found: set[int] = set()
     for subject, entry in await steps.revocations(db):
         origin = parse_origin(subject)
@@ -219,7 +222,7 @@ async def _earlier(db: Database) -> set[int]:
 async def _with_derived(
     db: Database, plan: RevocationPlan
 ) -> tuple[RevocationPlan, tuple[Memory, ...]]:
-    """Remove what was written from removed memories alone; name what others are in, too."""
+    """Remove memories derived from removed ones alone; return those with other sources too."""
     gone = {each.id for each in plan.removed}
     numbers = await steps.derived(db, gone, (COMPRESSES, EXTRACTED_FROM)) - gone
     existing = await memories.list_by_ids(db, sorted(numbers))
@@ -230,7 +233,7 @@ async def _with_derived(
 
 
 async def _apply(work: _Revoking) -> None:
-    """Write what the plan says, in the transaction of the caller."""
+    """Apply the plan, in the transaction of the caller."""
     plan, db = work.plan, work.db
     for before, after in plan.changed:
         if await find_key_holder(db, before, after) is not None:
@@ -283,7 +286,7 @@ async def _open_reviews(db: Database, heir: Heir) -> list[Review]:
 
 
 async def _open_again(work: _Revoking, review: Review, heir: Heir, memory: Memory) -> None:
-    """Open a review for the new memory, which has the claim of the one that it replaces."""
+    """Open a review for the new memory, which has the claim of the memory that it replaces."""
     other = review.new_id if review.old_id == heir.replaces else review.old_id
     existing = await memories.get(work.db, other)
     if existing is None or not existing.active:

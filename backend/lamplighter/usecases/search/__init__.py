@@ -1,1 +1,1 @@
-"""Search."""
+"""Search by keywords and embeddings."""

@@ -1,4 +1,4 @@
-"""Embed: the meaning of each memory is kept beside it, in the background and in short writes."""
+"""Embeddings of memories, computed in the background and stored in short writes."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ from lamplighter.repository.store.driver import Error
 logger = logging.getLogger(__name__)
 
 BATCH_SIZE: Final = 8
-"""So few that what is done on a busy machine is kept before long."""
+"""Small, to store results soon even on a busy machine."""
 MAX_FOLLOWED: Final = 500
 PAUSE_SECONDS: Final = 0.01
 POLL_SECONDS: Final = 1.0
@@ -29,10 +29,10 @@ NO_END: Final = 2**62
 
 @dataclass(slots=True)
 class Embedder:
-    """Embeds what has no vector yet, the newest first, and then what is written and changed.
+    """Embeds memories without a vector, the newest first, and then new and changed ones.
 
-    Where it stopped it goes on: what is kept is what has a row. Each step embeds a few aside
-    and keeps them in one short write.
+    A restart continues with the memories that have no row yet. Each step embeds a few at low
+    priority and stores them in one short write.
     """
 
     db: Database
@@ -47,7 +47,7 @@ class Embedder:
     _changed: set[int] = field(default_factory=set)
 
     async def begin(self) -> None:
-        """Begin with all that is there."""
+        """Start with all existing memories."""
         async with writing(self.db):
             await embeddings.remove_orphans(self.db)
             self._seq = await changes.last_seq(self.db)
@@ -56,7 +56,7 @@ class Embedder:
         self._changed.clear()
 
     async def step(self) -> bool:
-        """Embed a few memories; say whether there were any."""
+        """Embed a few memories; return whether there were any."""
         found = await self._older() if self._before else []
         found = found or await self._heard()
         if found:
@@ -64,7 +64,7 @@ class Embedder:
         return bool(found)
 
     async def run(self) -> None:
-        """Embed until cancelled; what cannot be done now is tried again."""
+        """Embed until cancelled; failed steps are retried."""
         begun = False
         while True:
             rest = POLL_SECONDS
@@ -84,11 +84,11 @@ class Embedder:
             await asyncio.sleep(rest)
 
     async def progress(self) -> IndexProgress:
-        """Return of how many memories the meaning is kept."""
+        """Return how many memories have an embedding."""
         return await embeddings.progress(self.db, self.embedding.name)
 
     async def _older(self) -> list[UnembeddedMemory]:
-        """Go on downwards through all that is there."""
+        """Return the next existing memories, in descending order of ID."""
         found = await embeddings.list_unembedded(
             self.db, self.embedding.name, before=self._before, limit=BATCH_SIZE
         )
@@ -96,7 +96,7 @@ class Embedder:
         return found
 
     async def _heard(self) -> list[UnembeddedMemory]:
-        """Return the rows changed since; changes made outside the app are not announced."""
+        """Return the rows changed since; changes made outside the app are not in the feed."""
         heard = await embeddings.changes_after(self.db, self._seq, most=MAX_FOLLOWED)
         newest = await embeddings.newest_id(self.db)
         if heard.anew or newest - self._newest > MAX_FOLLOWED:

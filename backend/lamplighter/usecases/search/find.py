@@ -1,4 +1,4 @@
-"""Finding: the best of what is known for a query, with the reasons.
+"""Search: the best matches for a query, with the reasons.
 
 Keyword results are always complete, however late; a deadline cuts the optional parts only.
 """
@@ -61,15 +61,15 @@ T = TypeVar("T")
 
 DEADLINE_SECONDS: Final = 0.25
 PATIENCE_SECONDS: Final = 20.0
-"""Keyword results that take longer are an error: an empty list would say "nothing is known"."""
+"""Keyword results that take longer are an error: an empty list would mean "no knowledge"."""
 
 FEW_WAITING: Final = 500
 CATCHING_SECONDS: Final = 0.1
 CATCHING_FEW_SECONDS: Final = 1.0
-"""How long a search waits for the rows that are not indexed yet, and for so few of them."""
+"""How long a search waits for indexing, with many and with few unindexed rows."""
 
 SMALL_STORE: Final = 5_000
-"""Of so few documents every layer is searched completely, whatever the deadline."""
+"""Up to this number of documents every layer is searched completely, whatever the deadline."""
 
 BUSY: Final = (
     f"The search did not finish within {PATIENCE_SECONDS:g} s because the machine is "
@@ -78,7 +78,7 @@ BUSY: Final = (
 READ: Final = 6
 READ_LEAST: Final = 30
 READ_MORE: Final = 2
-"""Rows may have changed since they were indexed: then some do not fit."""
+"""Extra rows to read, because some may no longer match since they were indexed."""
 
 
 @instrumentation.trace_search
@@ -90,10 +90,10 @@ async def find(
     near: SemanticIndex | None = None,
     seconds: float = DEADLINE_SECONDS,
 ) -> SearchResults:
-    """Search all that is known; whatever is typed is a valid query.
+    """Search all layers; any text is a valid query.
 
     After `seconds` the optional parts that are not ready are left out and named in `missing`.
-    Raises Unavailable where not even the keyword results can be had.
+    Raises Unavailable if even the keyword results are not available.
     """
     question = parse_query(request, now=now)
     if question.empty:
@@ -123,7 +123,7 @@ async def find(
 
 
 async def catch_up(db: Database, layers: Sequence[SearchLayer] = (SearchLayer.MEMORY,)) -> bool:
-    """Index the rows that wait for it; say whether none waits any more.
+    """Index the pending rows; return whether none is left.
 
     Within a transaction nothing is written.
     """
@@ -138,7 +138,7 @@ async def catch_up(db: Database, layers: Sequence[SearchLayer] = (SearchLayer.ME
 
 
 async def _with_patience(db: Database, work: Coroutine[Any, Any, T]) -> T:
-    """Return what must not be left out; raises Unavailable where it takes beyond all patience."""
+    """Return a required result; raises Unavailable if it takes longer than PATIENCE_SECONDS."""
     with closing(work):
         try:
             async with time_limit(db, Deadline(PATIENCE_SECONDS)):
@@ -150,7 +150,7 @@ async def _with_patience(db: Database, work: Coroutine[Any, Any, T]) -> T:
 async def _by_keywords(
     db: Database, question: ParsedQuery, layers: Sequence[SearchLayer], deadline: Deadline
 ) -> tuple[list[Scored], QueryWeights, list[str]]:
-    """Return what matches, what the words weigh, and the layers for which time ran out."""
+    """Return the matches, the weights of the terms, and the layers that exceeded the deadline."""
     scored, weights, rest = await _with_patience(db, _required(db, question, layers))
     late: list[str] = []
     for layer in rest:
@@ -167,7 +167,7 @@ async def _by_keywords(
 async def _required(
     db: Database, question: ParsedQuery, layers: Sequence[SearchLayer]
 ) -> tuple[list[Scored], QueryWeights, Sequence[SearchLayer]]:
-    """Return what matches in the first layer, in a small store in all, and the layers left."""
+    """Return the matches in the first layer (all layers of a small store), and the layers left."""
     held = await keywords.corpus(db, question, layers)
     words = QueryWeights(question.terms, held)
     first = len(layers) if held.documents <= SMALL_STORE else 1
@@ -185,7 +185,7 @@ async def _add_semantic(
     weights: QueryWeights,
     deadline: Deadline,
 ) -> list[Scored] | None:
-    """Return both as one; None where the model is late, is being loaded or is not there."""
+    """Return the merged matches; None if the model is late, is being loaded or is not installed."""
     if isinstance(nearest, asyncio.Task):
         await asyncio.wait({nearest}, timeout=deadline.left)
         if not nearest.done():
@@ -218,7 +218,7 @@ async def _best_results(
 
 
 def _worth_reading(scored: Sequence[Scored], limit: int, question: ParsedQuery) -> int:
-    """Return how many of what matches can be among the first, whatever else counts for them."""
+    """Return how many of the matches can be among the first, whatever else adds to their scores."""
     most = max(READ_LEAST, READ * limit)
     enough = scored[:limit][-1].score
     able = (
@@ -229,7 +229,7 @@ def _worth_reading(scored: Sequence[Scored], limit: int, question: ParsedQuery) 
 
 
 def _matches(row: IndexedRow, question: ParsedQuery) -> bool:
-    """Whether a row is what is wanted: it may have changed since, or be found by meaning."""
+    """Whether a row matches the request: it may have changed since, or be a semantic match."""
     if not isinstance(row, Memory):
         return True
     request, tags = question.request, {tag.casefold() for tag in row.tags}
@@ -280,14 +280,14 @@ def _make_result(
 
 
 def _spelled(what: str, question: ParsedQuery) -> str:
-    """Return a word as it was typed."""
+    """Return a term as it was typed in the query."""
     lead = NEXT_TO if what.startswith(NEXT_TO) else ""
     term = what.removeprefix(lead)
     return f"{lead}{question.spelled.get(term, term)}"
 
 
 def _with_passage(each: SearchResult, question: ParsedQuery) -> SearchResult:
-    """Return what was found with the passage that answers best; to a prompt rows are enough."""
+    """Return a result with its best passage; a literal request, for a prompt, needs only rows."""
     row = each.row
     if question.request.literal:
         return each

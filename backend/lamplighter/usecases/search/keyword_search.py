@@ -1,4 +1,4 @@
-"""What keywords find, layer by layer, and what meaning finds of the memories, as one order."""
+"""Keyword matches by layer, and semantic matches of memories, merged into one order."""
 
 import asyncio
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
@@ -50,24 +50,24 @@ from lamplighter.repository.store.database import home_of
 from lamplighter.repository.store.tables import ASIDE, BASES, STEP
 
 COMPARED: Final = 50
-"""How many of the best keyword results get a semantic score although they are not the nearest."""
+"""The number of best keyword results to get a semantic score even if they are not the nearest."""
 READ_TERMS: Final = 30_000
-"""Of how many documents at most the index is read for the words that are looked for."""
+"""The most documents for which the index is read per query."""
 
 MANY_WORDS: Final = 20
 ENOUGH: Final = 5 * RANKED
-"""Of a long prompt the rarest words are looked for until they find about so many."""
+"""For a long prompt, the rarest terms are searched until they match about this many."""
 
 EVERYTHING: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """One thing that matches: its number in the index, and what it scores.
+    """A match: its number in the index, and its score.
 
-    Of the score `meaning` is what it means; the rest are the words of its `document`, of
-    whose scores `share` counts. `named` is how well its topic key is the one that is asked
-    for: it is read before others.
+    `meaning` is the semantic part of the score; the rest are the terms of its `document`, weighted
+    by `share`. `named` is how well its topic key matches the requested key: such matches are read
+    before others.
     """
 
     number: int
@@ -79,11 +79,11 @@ class Scored:
 
     @property
     def fields(self) -> Fields | None:
-        """The terms of its document, if words found it."""
+        """The terms of its document, if it matched by keywords."""
         return None if self.document is None else self.document.fields
 
     def reasons(self, weights: QueryWeights) -> list[ScoreReason]:
-        """Return what counts for it; `weights` are those of the query."""
+        """Return the reasons for the score; `weights` are those of the query."""
         reasons: list[ScoreReason] = []
         if self.document is not None:
             parts = weights.reasons(self.document.fields, self.document.size)
@@ -100,10 +100,10 @@ Nearest = Awaitable[Sequence[tuple[int, float]]]
 def start_semantic_search(
     near: SemanticIndex | None, question: ParsedQuery, *, ahead: bool
 ) -> Iterator[Nearest | None]:
-    """Look for what is near in meaning, `ahead` while words are looked for.
+    """Start a semantic search, with `ahead` in parallel to the keyword search.
 
-    The search ends with this block. A phrase and a word that must not stand there are about
-    words: then nothing is looked for.
+    The search ends with this block. Phrases and excluded words concern the exact text: then there
+    is no semantic search.
     """
     if near is None or question.phrases or question.without:
         yield None
@@ -129,10 +129,10 @@ async def merge_semantic(
     *,
     full: float,
 ) -> list[Scored] | None:
-    """Return what matches with what meaning counts, and what only it finds; None when it is late.
+    """Return the matches with their semantic scores, and the semantic matches; None when late.
 
-    `full` is what a text with all the words of the query would score. Where no `nearest` were
-    looked for, meaning only weighs what words find.
+    `full` is the score of a text with all the terms of the query. Without `nearest`, semantic
+    scores only weight the keyword matches.
     """
     text = question.request.query
     keyword_hits = {memory_of(each.number): each for each in found_so_far if _is_memory(each)}
@@ -152,7 +152,7 @@ def _combine_scores(
     meaning: Mapping[int, float],
     full: float,
 ) -> list[Scored]:
-    """Return both as one: in the scale of the words, so that other layers still compare."""
+    """Merge both, in the scale of keyword scores, to stay comparable with other layers."""
     scores = {number: each.score for number, each in by_words.items()}
     scale = full_score(scores, full)
     share = 1.0 - WEIGHT if scores and meaning else 1.0
@@ -178,14 +178,14 @@ def _is_memory(each: Scored) -> bool:
 
 
 def layers_of(request: SearchRequest) -> list[SearchLayer]:
-    """Return the layers that can hold what is wanted: only memories have a category."""
+    """Return the layers that can contain matches: only memories have a category."""
     narrow = (request.categories, request.kind, request.tags, request.metadata)
     of_memories = any(narrow) or request.active is False
     return [each for each in request.layers if each is SearchLayer.MEMORY or not of_memories]
 
 
 def _scope(db: Database, request: SearchRequest, layer: SearchLayer) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of terms of which one each must hold of what is wanted."""
+    """Return groups of terms; a match contains at least one term of each group."""
     groups: list[tuple[str, ...]] = []
     if layer is SearchLayer.PAGE:
         groups.append((home_term(home_of(db)),))
@@ -209,7 +209,7 @@ def _service(name: str) -> str:
 
 
 async def corpus(db: Database, question: ParsedQuery, layers: Sequence[SearchLayer]) -> CorpusStats:
-    """Return how much is indexed, and how many documents hold each term of a query."""
+    """Return the size of the index, and how many documents contain each term of a query."""
     groups = {
         term for each in layers for group in _scope(db, question.request, each) for term in group
     }
@@ -219,7 +219,7 @@ async def corpus(db: Database, question: ParsedQuery, layers: Sequence[SearchLay
 async def score_layer(
     db: Database, question: ParsedQuery, layer: SearchLayer, weighing: QueryWeights
 ) -> list[Scored]:
-    """Return what matches in one layer, with what its words count."""
+    """Return the matches in one layer, with their keyword scores."""
     request, scope, corpus_stats = (
         question.request,
         _scope(db, question.request, layer),
@@ -258,7 +258,7 @@ async def score_layer(
 
 
 def _named(document: index.Document, keys: Sequence[str]) -> int:
-    """Return 2 for what holds a topic key as it is asked for, 1 for a key below it."""
+    """Return 2 for a document with a requested topic key, 1 for a key below a requested one."""
     held = f" {document.fields[2]} "
     return 2 if any(f" {' '.join(terms(each))} " in held for each in keys) else 1
 
@@ -272,10 +272,10 @@ def _bases(layer: SearchLayer, *, active: bool | None) -> list[int]:
 def _rarest_terms(
     terms: Sequence[str], scope: Sequence[Sequence[str]], corpus: CorpusStats
 ) -> tuple[tuple[str, ...], int]:
-    """Return the words by which to look, and about how many documents hold one of them.
+    """Return the terms to search for, and about how many documents contain one of them.
 
-    The rarest: what others would find besides would stand behind. They all count for the
-    order of what is found.
+    These are the rarest ones: documents found only by the other terms would rank behind. All terms
+    count for the order of the matches.
     """
     groups = (sum(corpus.holding.get(term, 0) for term in group) for group in scope)
     inside = min(groups, default=corpus.documents)

@@ -1,4 +1,4 @@
-"""Nearby: which memories are near in meaning to what is asked, whatever their words."""
+"""Semantic search: the memories nearest to a query by their embeddings."""
 
 import asyncio
 import time
@@ -31,7 +31,7 @@ WITHIN_SECONDS: Final = 0.25
 COUNT_SECONDS: Final = 5.0
 CACHED_QUERIES: Final = 64
 MAX_WAITING: Final = 8
-"""So many queries wait for their vector at most; with more the model could never catch up."""
+"""The most queries that wait for their vector; with more the model could never catch up."""
 
 LOADING: Final = "The embedding model is loading."
 MIN_COVERAGE: Final = 0.9
@@ -40,7 +40,7 @@ MIN_COVERAGE: Final = 0.9
 
 @dataclass(slots=True)
 class LoadedCodes:
-    """The codes of all vectors, and up to where they follow what is kept and what changes."""
+    """The codes of all vectors, and the positions up to which they include rows and changes."""
 
     codes: "VectorCodes"
     newest: int = 0
@@ -51,11 +51,10 @@ class LoadedCodes:
 
 @dataclass(slots=True)
 class SemanticSearch:
-    """Finds memories by embeddings; they are loaded once and then follow the feed.
+    """Finds memories by embeddings; they are loaded once and then updated from the feed.
 
-    It answers within `within` seconds or raises TimeoutError, and raises Unavailable when it
-    cannot answer, or while the meaning of many memories is not kept yet: then words alone are
-    searched.
+    It answers within `within` seconds or raises TimeoutError. It raises Unavailable if it cannot
+    answer, or while many memories have no embedding: then only keywords are searched.
     """
 
     db: Database
@@ -70,10 +69,10 @@ class SemanticSearch:
     async def __call__(
         self, query: str, ids: Sequence[int] | None = None, *, request: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
-        """Return the memories nearest to a text with how near each is, nearest first.
+        """Return the memories nearest to a text with their similarity, nearest first.
 
-        With ids only those are compared, and each of them that is known is returned; else
-        those among the `request` that are likely nearest.
+        With `ids` only those are compared, and each of them with an embedding is returned;
+        otherwise the likely nearest of those that match the `request`.
         """
         if ids is not None and not ids:
             return []
@@ -95,18 +94,18 @@ class SemanticSearch:
 
     @property
     def ready(self) -> bool:
-        """Whether the model is loaded and what is kept was read: else a search would wait."""
+        """Whether the model and the codes are loaded: otherwise a search would wait."""
         return self.embedding.loaded and self._ready is not None
 
     @property
     def progress(self) -> IndexProgress:
-        """Of how many memories the meaning is known here."""
+        """How many memories have an embedding that is loaded."""
         known = self._ready
         return IndexProgress(len(known.codes), known.total) if known else IndexProgress(0, 0)
 
     @property
     def nbytes(self) -> int:
-        """How much memory the codes take."""
+        """The size of the codes in bytes."""
         return self._ready.codes.nbytes if self._ready else 0
 
     @property
@@ -116,7 +115,7 @@ class SemanticSearch:
         return task.result() if task and read else None
 
     def close(self) -> None:
-        """End what the model runs in."""
+        """Stop loading, pending queries and the model."""
         if self._loading is not None:
             self._loading.cancel()
         for each in self._pending.values():
@@ -126,12 +125,12 @@ class SemanticSearch:
         self.embedding.close()
 
     async def prepare(self, *, aside: bool = True) -> None:
-        """Load the model and read what is kept, before anybody asks."""
+        """Load the model and the codes before the first search."""
         await self.embedding.embed(["ready"], aside=aside)
         await asyncio.shield(self._begun())
 
     def _get_ready(self) -> None:
-        """Load the model in the background: who searches does not wait for it."""
+        """Load the model in the background: searches do not wait for it."""
         if self._loading is None or self._loading.done():
             self._loading = asyncio.create_task(self.prepare(aside=False))
             self._loading.add_done_callback(_consume_exception)
@@ -154,7 +153,7 @@ class SemanticSearch:
         return vector
 
     async def _compared(self, vector: Vector, ids: Sequence[int]) -> list[tuple[int, float]]:
-        """Compare with the vectors themselves."""
+        """Compare a vector with the full vectors of memories."""
         from lamplighter.embedding.codes import unpack_vectors
 
         kept = await embeddings.vectors(self.db, self.embedding.name, ids)
@@ -165,7 +164,7 @@ class SemanticSearch:
         return sorted(found, key=lambda each: (-each[1], each[0]))
 
     async def _follow(self, deadline: Deadline) -> LoadedCodes:
-        """Return what is known, as things are now; what changed too much is read again."""
+        """Return the current codes; after too many changes they are loaded again."""
         while True:
             codes = await self._whole(deadline)
             # a connection first: who holds the lock must never wait for one
@@ -182,7 +181,7 @@ class SemanticSearch:
             return await asyncio.shield(self._begun())
 
     def _begun(self) -> asyncio.Task[LoadedCodes]:
-        """Return the task that reads what is kept; one that failed is begun again."""
+        """Return the task that loads the codes; start it again if it failed."""
         task = self._reading
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             task = self._reading = asyncio.create_task(self._read())
@@ -221,7 +220,7 @@ class SemanticSearch:
 
 
 def _consume_exception(task: asyncio.Task[Any]) -> None:
-    """The next caller gets the failure."""
+    """Mark the exception of a task as retrieved; the next caller gets the error."""
     if not task.cancelled():
         task.exception()
 
@@ -241,7 +240,7 @@ def _code_filter(request: SearchRequest | None) -> "VectorFilter":
 
 
 async def missing_parts(db: Database, near: SemanticIndex | None) -> list[str]:
-    """Return what a search made now would leave out; nothing is waited for."""
+    """Return the parts that a search made now would leave out, without waiting."""
     waiting = await index.has_pending(db, [SearchLayer.MEMORY])
     loading = isinstance(near, SemanticSearch) and not near.ready
     return [*([UNINDEXED] if waiting else []), *([VECTORS] if loading else [])]

@@ -24,7 +24,7 @@ from lamplighter.usecases.context import Context
 from lamplighter.usecases.search.find import find
 
 MAX_SEARCHES: Final = 200
-"""A session that searches without end is shown nothing more."""
+"""The most searches of a session; a session that exceeds it gets no more results."""
 
 
 __all__ = ["SearchingSession", "find", "read", "search"]
@@ -32,7 +32,7 @@ __all__ = ["SearchingSession", "find", "read", "search"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchingSession:
-    """Who searches: a session, by one of its tools. It finds what its project finds."""
+    """The session that searches, with its tool. It finds the same memories as its project."""
 
     session_id: int
     tool: str
@@ -43,9 +43,9 @@ class SearchingSession:
 async def search(
     here: Context, query: str, searcher: SearchingSession, *, service: str | None, limit: int
 ) -> SearchResults:
-    """Return the active memories and the pages that a query finds, best first.
+    """Return the active memories and pages that match a query, best first.
 
-    Whatever is typed is valid. Of a `service` its own, and those that are true of all.
+    Any text is a valid query. With a `service`, its own memories and general ones.
     """
     name = await service_name(here.db, service, searcher.service_names)
     request = SearchRequest(
@@ -67,7 +67,7 @@ async def search_and_record(
 ) -> SearchResults:
     """Search for a session, and record the memories in the results.
 
-    The walls between projects do not hang on how well a search keeps to them.
+    Visibility is checked again: the boundaries between projects do not depend on the search.
     """
     db, now = here.db, here.now()
     query = one_line(here.redact(request.query))
@@ -98,7 +98,7 @@ async def read(here: Context, memory_id: int, searcher: SearchingSession) -> Mem
 async def note_read(
     here: Context, searcher: SearchingSession, query: str, rows: Sequence[Memory]
 ) -> None:
-    """Note that a session has read memories by another way than a search of its own."""
+    """Record that a session has read memories by a way other than its own search."""
     async with writing(here.db):
         await _bounded(here.db, searcher)
         await _keep(here.db, searcher, query, rows, now=here.now())

@@ -1,1 +1,1 @@
-"""Services."""
+"""Services: their checks, alerts, incidents, actions, pauses and notifications."""

@@ -1,4 +1,4 @@
-"""Act: a use of a cooldown is reserved before anything runs, and settled afterwards."""
+"""Actions: a use of a cooldown is reserved before anything runs, and settled afterwards."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,7 +42,7 @@ from lamplighter.usecases.access.recording import recording
 
 MAX_USES: Final = 20
 PAIR_WINDOW: Final = timedelta(minutes=30)
-"""How long after the first one a second attempt is still part of the same use."""
+"""How long after the first attempt a second one is still part of the same use."""
 
 MAX_MEMORIES: Final = 200
 
@@ -57,11 +57,11 @@ async def reserve(
     agreed: bool = False,
     now: datetime,
 ) -> CooldownUse:
-    """Reserve a slot for an action, or refuse it: the use that comes back says which, and why.
+    """Reserve a slot for an action, or refuse it: the returned use says which, and why.
 
-    The slot is used from this moment on, whatever dies before it is settled.
-    `again` asks for the second attempt of a use of this session; `agreed` says
-    that a person agreed to exactly this, as the rule of the action asks.
+    The slot is used from this moment on, even if a process dies before the use is settled. `again`
+    requests the second attempt of a use of this session; `agreed` means that a person has approved
+    exactly this action, if its rule requires approval.
     """
     async with writing(db):
         pair = await _first_attempt(db, session, service, action, again, now)
@@ -114,7 +114,7 @@ async def settle(
     healthy_after: float | None = None,
     now: datetime,
 ) -> CooldownUse:
-    """Record what became of a reserved use; a success is one that a check confirmed."""
+    """Record the outcome of a reserved use; a success is one that a check confirmed."""
     found = {"outcome": outcome, "text": text, "healthy_after": healthy_after}
     async with writing(db):
         return await cooldowns.change(db, use.id, **found, settled_at=now, now=now)
@@ -123,7 +123,7 @@ async def settle(
 async def record_dry_run(
     db: Database, session: Session, service: str, action: Action, text: str, *, now: datetime
 ) -> CooldownUse:
-    """Record what a dry run would have done; no slot is used."""
+    """Record the result of a dry run; no slot is used."""
     async with writing(db):
         found = await rule_on_action(db, session, service, action, agreed=True, now=now)
         why_not = _refusal_reason(found)
@@ -162,8 +162,8 @@ async def reset_cooldowns(
 ) -> tuple[str, int]:
     """Reset the cooldowns of a service for an operator.
 
-    Returns the service's name and how many uses were cleared; raises NotFound
-    for a service that is not declared and was never acted upon.
+    Returns the service's name and how many uses were cleared; raises NotFound for a service that is
+    not declared and has no recorded actions.
     """
     declared = services.find(service)
     async with recording(db, "reset", now=now, service=service) as act:
@@ -198,7 +198,7 @@ async def rule_on_request(
     agreed: bool = False,
     now: datetime,
 ) -> PolicyDecision:
-    """Say whether what `reserve` is asked for may run now, or when a person agrees."""
+    """Return whether a request to `reserve` may run now, or needs the approval of a person."""
     pair = await _first_attempt(db, session, service, action, again, now)
     return await rule_on_action(db, session, service, action, pair=pair, agreed=agreed, now=now)
 
@@ -213,7 +213,7 @@ async def rule_on_action(
     agreed: bool = False,
     now: datetime,
 ) -> PolicyDecision:
-    """Say whether an action may run now; `pair` is the use that it is the second attempt of."""
+    """Return whether an action may run now; `pair` is the use whose second attempt it is."""
     chosen = RequestedAction(Service(name=service), action)
     uses = uses_of(service, await cooldowns.spent_since(db, now - LONGEST_WINDOW))
     facts = replace(
@@ -227,7 +227,7 @@ async def rule_on_action(
 
 
 async def session_facts(db: Database, session: Session) -> PolicyFacts:
-    """Return whether a session may do anything now; of a cooldown it says nothing."""
+    """Return whether a session may do anything now, apart from cooldowns."""
     leader, existing = await leases.get(db), await sessions.get(db, session.id)
     if existing is None:
         return PolicyFacts()
@@ -243,7 +243,7 @@ async def session_facts(db: Database, session: Session) -> PolicyFacts:
 async def _first_attempt(
     db: Database, session: Session, service: str, action: Action, again: int | None, now: datetime
 ) -> CooldownUse | None:
-    """Return the use whose second attempt is asked for, where a first one is known to fail."""
+    """Return the use whose second attempt is requested, if its first attempt is known to fail."""
     if again is None:
         return None
     recent = await cooldowns.recent(db, service, limit=MAX_USES)
@@ -261,7 +261,7 @@ async def _first_attempt(
 
 
 async def first_fails(db: Database, service: str, uses: Sequence[CooldownUse]) -> bool:
-    """Whether it is known that a first attempt fails: by what was done, or by a person."""
+    """Whether a first attempt is known to fail: from earlier uses, or from a person's memory."""
     if cooldown.first_attempt_fails(uses):
         return True
     selection = MemoryFilter(active=True, service=service)
@@ -275,7 +275,7 @@ async def first_fails(db: Database, service: str, uses: Sequence[CooldownUse]) -
 
 
 def _refusal_reason(found: PolicyDecision) -> str:
-    """Say why nothing may run now; empty when it may."""
+    """Return why nothing may run now; empty if it may."""
     match found:
         case Allowed():
             return ""
@@ -289,7 +289,7 @@ def _under_way(session: Session, uses: Sequence[CooldownUse]) -> bool:
 
 
 def first_free_at(found: Sequence[CooldownStatus]) -> datetime | None:
-    """Return when the first slot is free again; None when one is free now."""
+    """Return when the next slot becomes free; None if one is free now."""
     if any(each.free for each in found):
         return None
     return min((each.frees_at for each in found if each.frees_at), default=None)

@@ -1,4 +1,4 @@
-"""Alert: an alert of an external monitor is one row, and one investigation request."""
+"""Alerts: an alert of an external monitor is one row, and one investigation request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,30 +32,30 @@ from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.silence import silences
 
 MAX_QUEUED: Final = 100
-"""The most investigations in the queue; an alert that repeats later requests its own then."""
+"""The most queued investigations; an alert beyond it requests its own when it repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertContext(Context):
-    """What alerts are ingested with; `services` are those that are declared."""
+    """The context of ingesting alerts; `services` are the declared services."""
 
     active: Configuration
     services: Services
 
     def tier_of(self, alert: Alert) -> int:
-        """Return the tier of an alert: a payload may ask for less than ours, never for more."""
+        """Return the tier of an alert: a payload may lower the configured tier, not raise it."""
         ours = min(self.active.webhook_tier, self.active.max_tier)
         return ours if alert.tier is None else max(1, min(ours, alert.tier))
 
     def service_of(self, alert: Alert) -> str | None:
-        """Return the service that an alert is about, where it is declared."""
+        """Return the service of an alert, if declared."""
         found = (self.services.find(name) for name in alert.names)
         return next((each.name for each in found if each), None)
 
 
 @dataclass(frozen=True, slots=True)
 class AlertResult:
-    """What became of an alert: its row, its request, and whether either is new.
+    """The outcome of an alert: its row, its request, and whether the alert is new.
 
     `incident_id` is the open incident of its service.
     """
@@ -69,7 +69,7 @@ class AlertResult:
 async def ingest_delivery(
     here: AlertContext, source: str, alerts: Sequence[Alert]
 ) -> list[AlertResult]:
-    """Take in what a delivery says: each incident once, in whatever order they come."""
+    """Ingest a delivery: each incident once, in whatever order its alerts arrive."""
     counted: dict[tuple[object, ...], tuple[Alert, int]] = {}
     for alert in alerts:
         key = (alert.fingerprint, alert.incident, alert.state, alert.at)
@@ -179,7 +179,7 @@ async def _join_incident(
     *,
     now: datetime,
 ) -> None:
-    """Make an alert part of the incident of its service, or of a new one."""
+    """Add an alert to the incident of its service, or to a new one."""
     if stored.service is None:
         return
     db = here.db
@@ -209,7 +209,7 @@ async def _join_incident(
 async def _request_investigation(
     here: AlertContext, source: str, alert: Alert, *, now: datetime
 ) -> SessionRequest | None:
-    """Ask for an investigation; None while too many wait, or the service is silent."""
+    """Request an investigation; None if the queue is full, or the service is silenced."""
     if await requests.count_queued(here.db, Trigger.ALERT) >= MAX_QUEUED:
         return None
     service = here.service_of(alert)
@@ -227,7 +227,7 @@ async def _request_investigation(
 
 
 async def _record_resolved(db: Database, incident: AlertIncident, *, now: datetime) -> None:
-    """Resolve an alert; its investigation is withdrawn unless it has begun, or others need it."""
+    """Resolve an alert; cancel its investigation unless it has started or is needed by others."""
     number = incident.request_id
     needed = number and (
         await alerts.is_firing(db, number) or await incidents.is_check_request(db, number)
@@ -263,5 +263,5 @@ def _masked(alert: Alert, redact: Redact) -> Alert:
 
 
 def _redacted_key(name: str, redact: Redact) -> str:
-    """Return what something is known by: of a name with a secret in it only the hash."""
+    """Return a key as stored: the hash if it contains a secret."""
     return name if redact(name) == name else hash_name(name)

@@ -19,10 +19,10 @@ from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import series
 
 AT_ONCE: Final = 20
-"""Series in one transaction: about 10 ms, so that other writers get their turn."""
+"""The number of series in one transaction: about 10 ms, to let other writers continue."""
 
 SETTLE: Final = timedelta(seconds=30)
-"""A span of time is folded when it ended this long ago."""
+"""How long after its end a time span is folded."""
 
 PRUNE_EVERY: Final = timedelta(hours=1)
 _SPANS: Final = {SeriesResolution.FINE: BUCKET, SeriesResolution.DAILY: DAY}
@@ -30,7 +30,7 @@ _SPANS: Final = {SeriesResolution.FINE: BUCKET, SeriesResolution.DAILY: DAY}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRetention:
-    """How long single results, 5-minute aggregates and daily aggregates are kept."""
+    """How long single results, 5-minute aggregates and daily aggregates are stored."""
 
     points: timedelta = timedelta(hours=48)
     fine: timedelta = timedelta(days=90)
@@ -38,11 +38,11 @@ class CheckRetention:
 
 
 async def fold(db: Database, retention: CheckRetention, *, before: datetime) -> int:
-    """Fold the spans of time that have ended, and remove what retention no longer covers.
+    """Fold the time spans that have ended, and remove results and aggregates past their retention.
 
-    Every result from before `before` must be stored already. Folding twice changes nothing;
-    a kill loses nothing: results stay until the day they belong to is folded. Returns how
-    many series had a span to fold.
+    Every result from before `before` must be stored already. Folding twice changes nothing; a kill
+    loses nothing: results stay until their day is folded. Returns how many series had a span to
+    fold.
     """
     due = [each for each in await series.every(db) if _is_due(each, before)]
     for first in range(0, len(due), AT_ONCE):
@@ -61,7 +61,7 @@ def _folded_to(each: CheckSeries, span: SeriesResolution) -> datetime:
 
 
 def _end(span: SeriesResolution, before: datetime) -> datetime:
-    """Return until when results can be folded."""
+    """Return the time up to which results can be folded."""
     return span_start(before - SETTLE, _SPANS[span])
 
 
@@ -78,7 +78,7 @@ def _may_prune(each: CheckSeries, before: datetime) -> bool:
 async def _folds(
     db: Database, some: Sequence[CheckSeries], span: SeriesResolution, before: datetime
 ) -> dict[int, list[Aggregate]]:
-    """Return the aggregates of those series that have a span which ended."""
+    """Return the aggregates of those series that have an ended span."""
     end = _end(span, before)
     starts = {each.id: _folded_to(each, span) for each in some}
     spans = {number: (start, end) for number, start in starts.items() if start < end}
@@ -89,7 +89,7 @@ async def _folds(
 async def _prune(
     db: Database, ids: Sequence[int], retention: CheckRetention, before: datetime
 ) -> None:
-    """Remove what is older than retention covers; the results of today are not folded yet."""
+    """Remove entries past their retention, except results of today, which are not folded yet."""
     today = span_start(before - SETTLE, DAY)
     await series.prune_points(db, ids, before=min(today, before - retention.points))
     for span, age in (

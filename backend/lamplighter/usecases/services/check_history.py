@@ -24,9 +24,9 @@ RECENT: Final = timedelta(hours=6)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesSelection:
-    """Which part of a series is read: from `start` to before `end`, at most `limit` entries.
+    """The selected part of a series: from `start` to before `end`, at most `limit` entries.
 
-    None for `start` is 6 hours before the end; None for `resolution` follows from the span.
+    None for `start` is 6 hours before the end; None for `resolution` derives it from the span.
     """
 
     check: str | None = None
@@ -74,8 +74,8 @@ WINDOWS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 90}
 async def read_uptime(db: Database, service: Service, *, now: datetime) -> dict[str, Any]:
     """Return the share of passed results of a service as JSON, in percent by window.
 
-    Of several checks the worst counts, without the results of pauses and maintenance windows;
-    null where no other result is stored.
+    Of several checks the worst counts, without the results of pauses and maintenance windows; null
+    if no other result is stored.
     """
     found = await _selected(db, service, None)
     starts = [now - timedelta(days=days) for days in WINDOWS.values()]

@@ -1,4 +1,4 @@
-"""Keep what the built-in engine saw, found or measured: values beside its words."""
+"""Stored results of the built-in engine: checks, findings and recovery times."""
 
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ from lamplighter.repository.services import checks, cooldowns, findings
 
 
 async def keep(db: Database, session_id: int, found: dict[str, Any], *, now: datetime) -> None:
-    """Keep the values of one result; what is none of ours is left alone."""
+    """Store the values of one result; ignore results of any other form."""
     seen = evidence.parse_evidence(found)
     match seen:
         case CheckResult():

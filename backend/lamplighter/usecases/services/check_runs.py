@@ -37,18 +37,20 @@ from lamplighter.usecases.services.incidents.steps import FailureContext
 from lamplighter.usecases.services.silence import mark_silent, silences_of
 
 AT_ONCE: Final = 200
-"""Results in one transaction: about 10 ms, so that other writers get their turn."""
+"""The number of results in one transaction: about 10 ms, to let other writers continue."""
 
 
 REPAIRED_AT_ONCE: Final = 20
-"""So many services that failed again are looked up in one transaction, the longest rested first."""
+"""The most services to look up per transaction for a known fix, the longest rested first."""
 
 FOR_GOOD: Final = timedelta(minutes=1)
-"""A service fails for good once it has failed so long at a stretch: its rest is over, and where
-it flaps, it is investigated."""
+"""How long a service fails without a break until its failure counts as lasting.
+
+Then its rest is over, and a flapping service is investigated.
+"""
 
 PATIENCE: Final = timedelta(seconds=10)
-"""How long a failing service waits for new results of what it depends on."""
+"""How long a failing service waits for new results of its dependencies."""
 
 
 async def record(
@@ -61,9 +63,9 @@ async def record(
 ) -> set[str]:
     """Store at most `AT_ONCE` results; failing services get an investigation in the same write.
 
-    `again` says that these may be stored already: the answer to their write was lost. `repairs`
-    says that a known repair may begin at once.
-    Returns the services to check now: others that depend on them fail, and wait for that.
+    `again` means that these may be stored already: the answer to their write was lost. `repairs`
+    means that a known repair may start at once. Returns the services to check now: failing services
+    depend on them, and wait for their results.
     """
     some = [
         replace(run, detail=shorten(here.redact(run.detail), DETAIL_CHARS)) if run.detail else run
@@ -112,7 +114,7 @@ async def _detect(
     repairs: bool,
     now: datetime,
 ) -> set[str]:
-    """Open, extend and close incidents by the results; return the services to check now."""
+    """Open, extend and close incidents from the results; return the services to check now."""
     failing_series = await series.failing(db)
     failing = _declared(failing_series, services, silences_of(services, paused, at=now))
     live = await incidents.live(db)
@@ -159,7 +161,7 @@ async def _detect(
 def _watched(live: Sequence[Incident], members: Mapping[int, Sequence[IncidentMember]]) -> set[str]:
     """Return the services whose passing checks end their incident.
 
-    What a session or a monitor reported ends when that does, as does a warning.
+    Incidents reported by a session or a monitor, and those of warnings, end by their own rules.
     """
     return {
         each.service
@@ -176,7 +178,7 @@ def _due(
     *,
     now: datetime,
 ) -> dict[int, tuple[str, ...]]:
-    """Return what to investigate: of a service that flaps, only what fails for good."""
+    """Return the services to investigate: a flapping service only if its failure is lasting."""
     return {
         number: names
         for number, names in investigate.items()
@@ -193,9 +195,9 @@ async def _resting(
     *,
     now: datetime,
 ) -> dict[str, datetime]:
-    """Return when the last incidents were of services that fail once more, only for a moment.
+    """Return the times of the last incidents of resting services, which fail again only briefly.
 
-    A service that recovers by itself again and again rests too: it shows soon that it flaps.
+    A service that recovers by itself again and again rests too: it soon counts as flapping.
     """
     resting = {name: at for name, at in last.items() if name not in flapping}
     lasting = [
@@ -211,13 +213,13 @@ async def _resting(
 
 
 def _fails_for_good(failing: Sequence[CheckSeries], *, now: datetime) -> bool:
-    """Whether a service has failed for a minute, by more than one result where it is checked."""
+    """Whether a service has failed for a minute, by several results in a row or by a push check."""
     measured = any(each.streak > 1 or each.kind == PushCheck.kind for each in failing)
     return measured and now - min(each.changed_at or now for each in failing) >= FOR_GOOD
 
 
 def _apart(live: Sequence[Incident], failing: incident_steps.FailingChecks) -> set[str]:
-    """Return the roots of open incidents that fail by a fault which no dependency explains."""
+    """Return the roots of open incidents that have a fault which no dependency explains."""
     return {
         each.service
         for each in live
@@ -236,9 +238,9 @@ async def _last_detected(
     repairs: bool,
     now: datetime,
 ) -> dict[str, datetime]:
-    """Return when the last incidents of services were; a known fix does not wait for them.
+    """Return the times of the last incidents of services, except those with a fix to run.
 
-    It does where a person was asked: the gate refused it, and would again.
+    A service that waits for a person is included: the gate refused its known fix, and would again.
     """
     detected = await incidents.last_detected(db, failing.keys() - members)
     resting = [name for name, at in detected.items() if repairs and not is_due(at, now)]
@@ -262,9 +264,9 @@ async def _is_idle(
     *,
     now: datetime,
 ) -> bool:
-    """Whether services of an incident fail and nobody does anything for it any more.
+    """Whether services of an incident fail and nothing works on it any more.
 
-    After a rest, or at once where its repair did not last.
+    True after a rest, or at once if its repair did not last.
     """
     due = is_rested(incident, now) or lasting.calls_again(incident, acts)
     if not due or not any(is_member(incident, name) for name in failing):
@@ -279,11 +281,11 @@ def _awaited(
     failing_series: Sequence[CheckSeries],
     inside: Set[str],
 ) -> dict[str, set[str]]:
-    """Return what each failing service needs that has no result from after its failure.
+    """Return the needs of each failing service that have no result from after its failure.
 
-    Its own other checks count too: what fails together is one failure, whichever was found first.
-    What a failing dependency waits for is waited for too: one incident opens, with their root.
-    One that needs a member of an incident which failed just before waits for nothing: it joins.
+    Its own other checks count too: simultaneous failures are one failure, whichever was found
+    first. The needs of a failing dependency are included: one incident opens, with their root. A
+    service that needs a member of an incident which failed just before waits for none: it joins.
     """
     since = {name: _failing_from(name, failing_series) for name in needs}
     own = {
@@ -301,7 +303,7 @@ def _joins(
     inside: Set[str],
     after: datetime,
 ) -> bool:
-    """Whether a member of an incident that a service depends on failed just before a moment."""
+    """Whether a member of an incident that a service depends on failed just before `after`."""
     service = services.find(name)
     direct = service.depends_on if service else ()
     needs = inside & {found.name for each in direct if (found := services.find(each))}
@@ -313,22 +315,22 @@ def _joins(
 
 
 def _needs(services: Services, name: str) -> set[str]:
-    """Return all that a service depends on, by whatever way."""
+    """Return all direct and indirect dependencies of a service."""
     service = services.find(name)
     return {each.name for each in services.with_needs([service] if service else [])} - {name}
 
 
 def _failing_from(name: str, found: Sequence[CheckSeries]) -> datetime:
-    """Return since when a failing service fails."""
+    """Return since when a service is failing."""
     return min(each.changed_at for each in found if each.service == name and each.changed_at)
 
 
 def _was_checked(
     services: Services, name: str, checked: Sequence[CheckSeries], after: datetime
 ) -> bool:
-    """Whether every declared check of a service that runs has a result from after a moment.
+    """Whether every active check of a service has a result from after a time.
 
-    One that passed must have begun after it too: it may have asked before all failed.
+    A passing check must have started after it too: it may have sent its request before the failure.
     """
     service = services.find(name)
     checks = service.checks if service else ()
@@ -347,7 +349,7 @@ def _asked_at(each: CheckSeries) -> datetime:
 def _declared(
     failing_series: Sequence[CheckSeries], services: Services, silent: Collection[str]
 ) -> dict[str, list[CheckSeries]]:
-    """Return the failing checks that are still declared, by service that is not silent."""
+    """Return the failing checks that are still declared, by service, without silenced services."""
     fail = {each.service for each in failing_series}
     names = {
         service.name: {each.name for each in service.checks}
@@ -371,10 +373,10 @@ def _passing(
     *,
     flapped: Set[str],
 ) -> set[str]:
-    """Return the services that have recovered, those that were acted upon once that lasts.
+    """Return the services that have recovered; after an action, only once the recovery lasts.
 
-    That holds while the action runs, and after one that did not last. Those that `flapped` must
-    not fail for longer.
+    That applies while the action runs, and after one that did not last. Those in `flapped` must
+    pass for longer.
     """
     acted = {
         normalize_service_name(use.service)
@@ -404,7 +406,7 @@ def _is_passing(
 ) -> bool:
     """Whether every declared check of a service has recovered.
 
-    A removed service counts as well, one whose checks never ran by themselves does not.
+    True for a removed service, False for a service whose checks never ran on a schedule.
     """
     service = services.find(name)
     names = {each.name for each in service.checks} if service else set()

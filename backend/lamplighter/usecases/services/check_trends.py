@@ -52,7 +52,7 @@ async def read_latency(
 async def _check_latency(
     db: Database, each: CheckSeries, start: datetime, now: datetime, span: timedelta
 ) -> dict[str, Any]:
-    """Return a check over a period, beside its median in the period of that length before."""
+    """Return a check over a period, with its median in the preceding period of the same length."""
     own = await _spans(db, each, start, now, span)
     before = await _spans(db, each, start - (now - start), start, span)
     return {
@@ -67,7 +67,7 @@ async def _check_latency(
 async def _spans(
     db: Database, each: CheckSeries, start: datetime, end: datetime, span: timedelta
 ) -> list[Aggregate]:
-    """Return what each span of time came to, from the coarsest entries that fit and the rest."""
+    """Return the aggregate of each time span, from the coarsest entries that fit and the rest."""
     aggregates: list[Aggregate] = []
     for resolution, least, to in (
         (SeriesResolution.DAILY, DAY, each.day_folded_to),
@@ -88,7 +88,7 @@ async def _spans(
 
 
 def _columns(aggregates: Sequence[Aggregate], start: datetime, span: timedelta) -> dict[str, Any]:
-    """Return spans of time as columns; `at` is the number of the span since the start."""
+    """Return time spans as columns; `at` is the number of the span since the start."""
 
     return {
         "at": [(each.at - start) // span for each in aggregates],
@@ -101,7 +101,7 @@ def _columns(aggregates: Sequence[Aggregate], start: datetime, span: timedelta) 
 
 
 def _rounded(latency: float | None) -> float | None:
-    """Return a latency with three digits, which is what a chart can show."""
+    """Return a latency rounded to three digits, the precision of a chart."""
     if latency is None:
         return None
     return round(latency, 1) if latency < 100 else round(latency)
@@ -110,7 +110,7 @@ def _rounded(latency: float | None) -> float | None:
 async def _silences(
     db: Database, service: Service, start: datetime, end: datetime
 ) -> list[dict[str, Any]]:
-    """Return the pauses and maintenance windows within a span of time, newest last."""
+    """Return the pauses and maintenance windows within a time span, newest last."""
     periods = [
         (
             each.began_at,

@@ -1,4 +1,4 @@
-"""Report: what a person, a program or a session says happened."""
+"""Events reported by a person, a program or a session, and their density over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ async def report(
     services: Sequence[str] = (),
     session_id: int | None = None,
 ) -> Event:
-    """Record an event of an operator's, or of a session's; Invalid names each wrong field."""
+    """Record an event of an operator or of a session; Invalid names each wrong field."""
     wrong: list[InvalidField] = []
     service = validate_service(service, wrong)
     text = one_line(here.redact(text))
@@ -55,13 +55,13 @@ async def report(
 
 @dataclass(frozen=True, slots=True)
 class EventDensity:
-    """How many events of each level fell into each stretch of time."""
+    """The number of events of each level in each interval of time."""
 
     axis: TimeAxis | None
     counts: tuple[dict[Level, int], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the density as JSON."""
         begins = self.axis.moments() if self.axis else []
         return {
             "seconds": self.axis.seconds if self.axis else 0,
@@ -76,10 +76,10 @@ class EventDensity:
 async def density(
     db: Database, selection: EventSelection, *, most: int, now: datetime
 ) -> EventDensity:
-    """Count events along time in at most `most` stretches.
+    """Count events over time in at most `most` intervals.
 
-    The range is the one asked for; what is left open of it reaches from the first
-    event that we hold, whatever else is asked for, to now.
+    The range is the requested one; by default it reaches from the first stored event, whatever the
+    other filters are, to now.
     """
     async with reading(db):
         held = await events.extent(db)

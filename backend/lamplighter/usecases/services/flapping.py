@@ -1,4 +1,4 @@
-"""Flapping: a service that fails again and again although each repair works."""
+"""Flapping: a service fails again and again although each repair works."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -12,17 +12,16 @@ from lamplighter.repository.sessions import escalations
 
 WINDOW: Final = timedelta(hours=24)
 FLAPPED_WITHIN: Final = timedelta(hours=1)
-"""So long after a service failed and recovered by itself again and again it is not repaired."""
+"""How long a service is not repaired after it failed and recovered by itself repeatedly."""
 
 
 async def objection(
     db: Database, service: str, failing: Iterable[str], *, limit: int, now: datetime
 ) -> str:
-    """Say which failing check came back too often for another repair; empty when none did.
+    """Return why a service fails too often for another repair; empty if it does not.
 
-    A service that recovers by itself again and again is for a person too.
-
-    What lies before the last act of a person on the service does not count.
+    A service that repeatedly recovers by itself needs a person too. Failures before the last act of
+    a person on the service do not count.
     """
     if not limit:
         return ""

@@ -1,4 +1,4 @@
-"""Lasting warnings become incidents of low severity, are investigated once, and reach a person."""
+"""Lasting warnings: incidents of low severity, investigated once, then left to a person."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ _FREE: Final = re.compile(r"([\d.]+)%(?!.*inodes)")
 
 @dataclass(frozen=True, slots=True)
 class LastingWarning:
-    """A warning of a check that lasts; `trend` says that a disk fills up."""
+    """A lasting warning of a check; `trend` means that a disk is filling up."""
 
     series: CheckSeries
     started_at: datetime
@@ -32,7 +32,7 @@ class LastingWarning:
 
 
 async def detect(here: Context, services: Services) -> None:
-    """Open incidents for warnings that last, and end those of warnings that are over."""
+    """Open incidents for lasting warnings, and end those of warnings that have ended."""
     now = here.now()
     async with reading(here.db):
         declared_series = await _declared(here.db, services, now=now)
@@ -49,7 +49,7 @@ async def detect(here: Context, services: Services) -> None:
 
 
 async def _declared(db: Database, services: Services, *, now: datetime) -> list[CheckSeries]:
-    """Return the series of declared checks whose services are not silent."""
+    """Return the series of declared checks whose services are not silenced."""
     silent = await silences(db, services, at=now)
     names = {
         (service.name, check.name)
@@ -131,7 +131,7 @@ async def _recover(
     *,
     now: datetime,
 ) -> None:
-    """Let members recover that pass without a warning; nothing is known of those in silence."""
+    """Mark members that pass without a warning as recovered, except silenced ones."""
     lasting_on = {each.series.service for each in warnings}
     own: Mapping[str, list[CheckSeries]] = {
         name: [each for each in declared_series if each.service == name]

@@ -1,4 +1,4 @@
-"""Notify: a notice to people is a row first, and sent when possible."""
+"""Notifications: a notice to people is stored first, and sent when possible."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -25,9 +25,9 @@ async def enqueue(
     now: datetime,
     **about: str | None,
 ) -> Notice | None:
-    """Send a notice at once, within the transaction of its event.
+    """Add a notice to the outbox, within the transaction of its event.
 
-    `about` are its service and its link. None without an address and a device.
+    `about` are its service and its link. None if no address and no device is configured.
     """
     async with writing(db):
         if await notices.policy(db) is None:
@@ -36,7 +36,7 @@ async def enqueue(
 
 
 async def enqueue_test(db: Database, *, now: datetime) -> Notice:
-    """Put a test notice into the outbox; without an address it fails at once."""
+    """Add a test notice to the outbox; without an address it fails at once."""
     async with writing(db):
         if await notices.policy(db) is None:
             failed: dict[str, Any] = {

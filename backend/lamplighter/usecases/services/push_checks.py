@@ -1,4 +1,4 @@
-"""Push checks: jobs report their runs with a key, and the supervisor evaluates what they report."""
+"""Push checks: jobs report their runs with a key, and the supervisor evaluates the reports."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,11 +26,11 @@ STEP: Final = timedelta(milliseconds=1)
 UNKNOWN_KEY: Final = "No check has this key."
 
 DeclaredChecks = Mapping[tuple[str, str], PushCheck]
-"""The declared push checks by the names of their service and their own."""
+"""The declared push checks by the names of their service and check."""
 
 
 class TooManySignals(LamplighterError):
-    """A job sent more signals than a minute allows."""
+    """A job sent more signals than allowed per minute."""
 
 
 def find_push_check(services: Services, service: str, check: str) -> tuple[Service, PushCheck]:
@@ -105,7 +105,7 @@ def _declared_record(record: PushRecord | None, declared: DeclaredChecks) -> Pus
 async def evaluate(here: Context, services: Services, *, repairs: bool = False) -> set[str] | None:
     """Record the results of push checks that are due; each signal and each miss counts once.
 
-    Returns the services to check now, as check_runs.record does; None where nothing was due.
+    Returns the services to check now, as check_runs.record does; None if nothing was due.
     """
     now, declared = here.now(), _declared(services)
     async with reading(here.db):
@@ -124,9 +124,9 @@ async def evaluate(here: Context, services: Services, *, repairs: bool = False) 
 
 
 async def with_results(db: Database, services: Iterable[Service]) -> tuple[Service, ...]:
-    """Return services whose push checks have their stored results: an engine cannot know them.
+    """Return services with the stored results of their push checks, which engines cannot determine.
 
-    A push check that has no result yet is left out: it neither passes nor fails.
+    A push check without a result is left out: it neither passes nor fails.
     """
     declared = tuple(services)
     keys = [
@@ -161,7 +161,7 @@ def _with_result(
 
 
 async def _failed_body(db: Database, service: str, check: str) -> str:
-    """Return what the job sent with its last signal, where that reports a failure."""
+    """Return the body of a job's last signal if it reports a failure."""
     found = await pushes.page(db, service, check, limit=1)
     return next((each.body for each in found.items if each.kind is SignalKind.FAIL), "")
 
@@ -198,7 +198,7 @@ def _is_due(
 async def _evaluate(
     db: Database, declared: DeclaredChecks, record: PushRecord, *, now: datetime
 ) -> Sequence[CheckRun]:
-    """Return the new results of a check, and store how far it is evaluated."""
+    """Return the new results of a check, and store the position of the evaluation."""
     check, state = declared.get(_name(record)), record.state
     signals = await pushes.signals_after(db, record, limit=SIGNALS_AT_ONCE)
     if check is None:  # its time counts again when it is declared again
@@ -216,7 +216,7 @@ async def _evaluate(
 
 
 async def _in_order(db: Database, runs: Sequence[CheckRun]) -> list[CheckRun]:
-    """Return results with moments that follow what is stored and folded of their series."""
+    """Return results with times after the stored and folded results of their series."""
     if not runs:
         return []
     key = runs[0].service, runs[0].check

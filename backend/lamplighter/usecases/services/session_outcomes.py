@@ -1,4 +1,4 @@
-"""The outcome of a session: decided when it ends, and again when its records change."""
+"""The outcome of a session: decided at its end, and again after changes of its records."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -15,7 +15,7 @@ MOST_EVENTS: Final = 200
 
 
 async def outcome_of(db: Database, session_id: int, status: Status) -> SessionOutcome:
-    """Return the outcome of a session that ends with a status, by what is recorded of it."""
+    """Return the outcome of a session that ends with a status, from its records."""
     critical = events.EventSelection(levels=(Level.CRITICAL,), session=session_id)
     reported = await events.page(db, critical, limit=MOST_EVENTS)
     return session_outcome(
@@ -31,7 +31,7 @@ async def outcome_of(db: Database, session_id: int, status: Status) -> SessionOu
 
 
 async def refresh(db: Database, session_ids: Iterable[int], *, now: datetime) -> None:
-    """Decide the outcome of sessions again: what is recorded of them changed after their end."""
+    """Decide the outcome of ended sessions again after changes of their records."""
     for number in sorted(set(session_ids)):
         session = await sessions.get(db, number)
         if session is not None and not session.running:

@@ -1,4 +1,4 @@
-"""Silence: pausing services, and which of them are paused or in a maintenance window."""
+"""Silence: services that are paused or in a maintenance window, and their pauses."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,14 +32,14 @@ UNPAUSE: Final = "unpause"
 async def silences(
     db: Database, services: Iterable[Service], *, at: datetime
 ) -> dict[str, Silence]:
-    """Return the silences of declared services at a moment, by name."""
+    """Return the silences of declared services at a time, by name."""
     return silences_of(services, await pauses.covering(db, since=at), at=at)
 
 
 def silences_of(
     services: Iterable[Service], found: Sequence[ServicePause], *, at: datetime
 ) -> dict[str, Silence]:
-    """Return the silences of services at a moment, given the pauses of that time."""
+    """Return the silences of services at a time, from the pauses of that time."""
     own: dict[str, list[ServicePause]] = {}
     for each in found:
         own.setdefault(each.service, []).append(each)
@@ -55,7 +55,7 @@ def silences_of(
 def mark_silent(
     runs: Iterable[CheckRun], services: Services, paused: Sequence[ServicePause]
 ) -> list[CheckRun]:
-    """Mark the results of services that were silent when the check ended."""
+    """Mark the results of services that were silenced when the check ended."""
     by_name = {each.name: each for each in services}
     return [
         replace(run, silent=True)
@@ -97,9 +97,9 @@ async def pause(
 
 
 async def resume(here: Context, services: Services, name: str, *, by: str) -> Silence | None:
-    """End the pause of a service; returns the silence that remains.
+    """End the pause of a service; return the silence that remains.
 
-    Raises NotFound, and Conflict where only the file can resume it.
+    Raises NotFound, and Conflict if the service is paused in services.yaml.
     """
     service, now = _find(services, name), here.now()
     if service.paused:
@@ -116,9 +116,9 @@ async def resume(here: Context, services: Services, name: str, *, by: str) -> Si
 
 
 async def revert(here: Context, act_id: int, *, by: str) -> tuple[int, JournalEntry]:
-    """Undo that a service was paused or resumed: its pause is as it was before.
+    """Undo a pause or a resume of a service: restore its previous pause.
 
-    Raises NotFound, and Conflict where it was paused or resumed since.
+    Raises NotFound, and Conflict if it was paused or resumed later.
     """
     db, now = here.db, here.now()
     async with writing(db):

@@ -1,1 +1,1 @@
-"""Sessions."""
+"""Sessions: their requests, prompts, approvals, tools, chains and outcomes."""

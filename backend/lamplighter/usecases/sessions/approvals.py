@@ -1,4 +1,4 @@
-"""Approvals: a session asks a person, a person decides, and a yes is used once."""
+"""Approvals: a session requests one, a person decides, and an approval is used once."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -38,7 +38,7 @@ from lamplighter.usecases.services import act, notify
 from lamplighter.usecases.sessions import parking
 
 MAX_EDITS: Final = 100
-"""How many replacements of one request are followed; people write fewer."""
+"""The most replacements of one request to follow; people write fewer."""
 
 
 async def reserve_or_ask(
@@ -50,10 +50,10 @@ async def reserve_or_ask(
     *,
     again: int | None = None,
 ) -> CooldownUse | Approval:
-    """Reserve a slot for a request, refuse it, or ask a person; the result says which.
+    """Reserve a slot for a request, refuse it, or request approval; the result says which.
 
-    `action` is the declared one, and says itself whether a person is asked. Nobody is
-    asked for what may not run anyway, nor again for what was denied to this session.
+    `action` is the declared one, and determines whether approval is needed. No approval is
+    requested for an action that may not run anyway, nor again after a denial to this session.
     """
     db, now = here.db, here.now()
     async with writing(db):
@@ -108,8 +108,8 @@ async def _interrupted(
 ) -> Approval | None:
     """Return the same request of an earlier session that ended with its supervisor.
 
-    It is repeated by this session. A person was notified of it, and might answer it still: with
-    another command in its place, or a session that was to stop, it is another request.
+    It is repeated by this session. A person was notified of it, and may still answer it. If its
+    command was replaced, or its session was being stopped, it is a different request.
     """
     before = await approvals.newest_before(db, session.id, request)
     last = (await successor(db, before) or before) if before else None
@@ -120,7 +120,7 @@ async def _interrupted(
 
 
 def _continues(session: Session, before: Session) -> bool:
-    """Whether a session does the work of an earlier one that ended with its supervisor."""
+    """Whether a session continues the work of an earlier one that ended with its supervisor."""
     interrupted = before.status is Status.INTERRUPTED and before.stop_requested_at is None
     return interrupted and (before.tier, before.project, before.agent) == (
         session.tier,
@@ -130,7 +130,7 @@ def _continues(session: Session, before: Session) -> bool:
 
 
 async def _approved_before(db: Database, before: Approval) -> bool:
-    """Whether a person approved a command in an incident that lasts since then."""
+    """Whether a person approved a command during an incident that is still open."""
     if before.decided_by is None:
         return False
     return any(
@@ -142,7 +142,7 @@ async def _approved_before(db: Database, before: Approval) -> bool:
 async def _approve_again(
     db: Database, approval: Approval, before: Approval, *, now: datetime
 ) -> Approval:
-    """Apply to a repeated request what a person decided: the command has not run since."""
+    """Apply a person's decision to a repeated request: the command has not run since."""
     decided = await approvals.change_state(
         db,
         approval.id,
@@ -160,7 +160,7 @@ async def decide(
 ) -> Approval:
     """Apply a person's decision and return the resulting approval: for an edit the new one.
 
-    Raises NotFound, Invalid, Stale, and Conflict when it waits for nobody any more.
+    Raises NotFound, Invalid, Stale, and Conflict if it is no longer open.
     """
     db, now = here.db, here.now()
     async with writing(db):
@@ -216,10 +216,10 @@ async def redeem(
     again: int | None = None,
     now: datetime,
 ) -> tuple[CooldownUse, Action | None]:
-    """Use an approval: reserve the slot that its command runs under, once and for all.
+    """Use an approval once: reserve the slot that its command runs under.
 
-    All that it rests on is looked at again, `services` being services.yaml as it is
-    now. Returns the use, refused or reserved, and what may run when it is reserved.
+    All conditions are checked again, with `services` as the current services.yaml. Returns the use,
+    refused or reserved, and if reserved the action to run.
     """
     async with writing(db):
         approval = await get(db, number)
@@ -241,7 +241,7 @@ async def redeem(
 
 
 async def expire(db: Database, number: int, *, now: datetime) -> Approval:
-    """Expire an approval without a decision; a decision made just now is kept."""
+    """Expire an approval without a decision; a decision made just now remains."""
     async with writing(db):
         states = ApprovalState.OPEN, ApprovalState.EXPIRED
         return await approvals.change_state(db, number, *states, now=now) or await get(db, number)
@@ -254,13 +254,13 @@ async def withdraw(db: Database, number: int, note: str, *, now: datetime) -> No
 
 
 async def withdraw_all(db: Database, note: str, *, now: datetime) -> list[Approval]:
-    """Withdraw what waits, or was approved and not used: those who asked are gone."""
+    """Withdraw all open approvals, and approved ones that are unused: their sessions have ended."""
     async with writing(db):
         return await approvals.withdraw(db, note, now=now)
 
 
 async def successor(db: Database, replaced: Approval) -> Approval | None:
-    """Return the approval that a person put in the place of another, and of that, the last."""
+    """Return the last approval in the chain of replacements of an approval."""
     last = None
     held: Approval | None = replaced
     for _ in range(MAX_EDITS):
@@ -274,7 +274,7 @@ async def successor(db: Database, replaced: Approval) -> Approval | None:
 async def refuse(
     db: Database, session: Session, approval: Approval, why: str, *, now: datetime
 ) -> CooldownUse:
-    """Record that what was asked for did not run, and why; nothing comes of it any more."""
+    """Record that a request was refused, and why; its approval is withdrawn."""
     async with writing(db):
         await approvals.withdraw(db, why, number=approval.id, now=now)
         outcome = UseOutcome.UNNEEDED if why == HEALTHY_AGAIN else UseOutcome.REFUSED
@@ -298,7 +298,7 @@ async def _record_refusal(
 async def _insert_replacement(
     here: Context, session: Session, approval: Approval, answer: ApprovalAnswer, *, now: datetime
 ) -> Approval:
-    """Put what a person wrote in the place of what a session asked for; it waits for a yes."""
+    """Replace a session's request with a person's edit, which is then open for approval."""
     argv = approval.argv if answer.argv is None else restore_masked(answer.argv, approval)
     return await approvals.insert(
         here.db,
@@ -315,7 +315,7 @@ async def _insert_replacement(
 
 
 async def _expected(db: Database, number: int, version: int | None) -> Approval:
-    """Return the approval to decide on: a request that was repeated, in its newest form."""
+    """Return the approval to decide on: the newest repetition of a repeated request."""
     held = await get(db, number)
     while held.abandoned and (repeated := await approvals.replacement_of(db, held.id)):
         held = repeated
@@ -325,7 +325,7 @@ async def _expected(db: Database, number: int, version: int | None) -> Approval:
 
 
 async def _waiting_session(db: Database, approval: Approval, *, now: datetime) -> Session:
-    """Return the session that waits for an approval; Conflict when none does."""
+    """Return the session that waits for an approval; raises Conflict if there is none."""
     session = await sessions.get(db, approval.session_id)
     if approval.state is not ApprovalState.OPEN:
         raise Conflict(f"Approval {approval.id} is already closed: {approval.became}.")
@@ -339,7 +339,7 @@ async def _waiting_session(db: Database, approval: Approval, *, now: datetime) -
 
 
 async def _newest(db: Database, session_id: int, request: ActionRequest) -> Approval | None:
-    """Return what a session last asked for exactly this, or what a person put in its place."""
+    """Return the last approval of a session for exactly this request, or its replacement."""
     held = await approvals.newest(db, session_id, request)
     if held is not None and held.state is ApprovalState.REPLACED:
         return await successor(db, held) or held

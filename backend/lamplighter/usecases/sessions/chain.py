@@ -1,4 +1,4 @@
-"""Chain: what a session hands to the next tier, and when a service is well again."""
+"""Chains: the handoff of a session to the next tier, and when a service counts as healthy again."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class WaitingService:
 async def conclude(
     db: Database, session: Session, status: Status, reason: str, *, max_tier: int, now: datetime
 ) -> tuple[Status, str]:
-    """Return the position of an ending session in its chain, and update its escalations."""
+    """Return the status and reason of an ending session, and update its escalations."""
     handed = await escalations.of_sessions(db, [session.id])
     step = rules.next_step(session, handed, status=status, reason=reason, max_tier=max_tier)
     if step.state is not None:
@@ -64,7 +64,7 @@ async def conclude(
 
 
 async def next_plan(db: Database, session: Session) -> SessionPlan:
-    """Return the plan of the session that follows one which ended `escalated`."""
+    """Return the plan of the session that follows a session with the status `escalated`."""
     handed = await escalations.of_sessions(db, [session.id])
     names = [each.service for each in handed if each.state is EscalationState.ACCEPTED]
     return SessionPlan(
@@ -87,7 +87,7 @@ async def handoff_from(
 ) -> Handoff | None:
     """Return the open escalations of a session; None without any.
 
-    Another `state` asks for what was taken.
+    Another `state` selects escalations in that state, such as taken ones.
     """
     ids = await lineage(db, parent_id)
     accepted = [
@@ -136,7 +136,7 @@ class SessionChain:
 
     @property
     def cost_usd(self) -> float | None:
-        """What all its sessions cost; None when none of them says."""
+        """The total cost of its sessions; None if no session reports its cost."""
         known = [each.cost_usd for each in self.sessions if each.cost_usd is not None]
         return round(sum(known), 6) if known else None
 
@@ -159,7 +159,7 @@ async def get_chain(db: Database, session_id: int) -> SessionChain:
 async def ask_person(
     db: Database, session: Session, service: str, reason: str, *, now: datetime
 ) -> None:
-    """Ask a person to take a service on, once for each session."""
+    """Escalate a service to a person, once for each session."""
     async with writing(db):
         if await escalations.needs_person(db, session.id, service):
             return
@@ -177,7 +177,7 @@ async def ask_person(
 
 
 async def drop(db: Database, session: Session, why: str, *, now: datetime) -> None:
-    """Hand nothing on after all."""
+    """Drop the escalations of a session."""
     async with writing(db):
         for state in (EscalationState.OPEN, EscalationState.ACCEPTED):
             moved = await escalations.change_state(
@@ -187,7 +187,7 @@ async def drop(db: Database, session: Session, why: str, *, now: datetime) -> No
 
 
 async def drop_stranded(db: Database, *, now: datetime) -> None:
-    """Drop what a dead supervisor left to be taken on; the next round looks again."""
+    """Drop escalations left by a dead supervisor; the next round checks the services again."""
     for number in {each.session_id for each in await escalations.unfinished(db)}:
         session = await sessions.get(db, number)
         if session and not session.running:
@@ -197,8 +197,8 @@ async def drop_stranded(db: Database, *, now: datetime) -> None:
 async def confirm(db: Database, session: Session, *, reset_after: timedelta, now: datetime) -> None:
     """Record the healthy services of a round: they no longer wait for a person.
 
-    After two healthy scheduled rounds in a row, and `reset_after`, the service's
-    cooldowns are free again. What was asked for from outside does not count.
+    After two healthy scheduled rounds in a row, and `reset_after`, the service's cooldowns are
+    reset. Requested rounds do not count.
     """
     check_results = await checks.of_session(db, session.id)
     failing = {result.service for result in check_results if not result.ok}
@@ -210,7 +210,7 @@ async def confirm(db: Database, session: Session, *, reset_after: timedelta, now
 
 
 async def notify_recovered(db: Database, session: Session, *, now: datetime) -> None:
-    """Notify the people alarmed for a service that a session found it healthy."""
+    """Notify the people who were alarmed about a service that a session found healthy."""
     results = await checks.of_session(db, session.id)
     for service in {result.service: None for result in results}:
         newest = _newest(result for result in results if result.service == service)
@@ -225,9 +225,9 @@ async def notify_recovered(db: Database, session: Session, *, now: datetime) -> 
 
 
 async def mark_handled(db: Database, number: int, *, now: datetime) -> Escalation:
-    """End the waiting for a person because one says so; raises NotFound or Conflict.
+    """Mark a service as handled by a person; raises NotFound or Conflict.
 
-    When the service still fails at the next round, it is handed on again.
+    If the service still fails at the next round, it is escalated again.
     """
     async with writing(db):
         existing = await escalations.get(db, number)
@@ -245,10 +245,11 @@ async def mark_handled(db: Database, number: int, *, now: datetime) -> Escalatio
 async def services_waiting(
     db: Database, services: Iterable[Service], active: Configuration, *, now: datetime
 ) -> dict[str, WaitingService]:
-    """Return the services for which a person was asked and nothing else can be tried yet.
+    """Return the services that wait for a person and for which nothing else can be tried yet.
 
-    That is so as well where one denied an action, and where as many sessions wait already as may.
-    A service whose scheduled checks pass again explains no failure of those that depend on it.
+    That includes services with a denied action, and services that need approval while too many
+    sessions are waiting. A service whose scheduled checks pass again does not explain failures of
+    its dependents.
     """
     by_service = {
         normalize_service_name(each.service): each for each in await escalations.open_for_people(db)
@@ -278,13 +279,13 @@ async def services_waiting(
 
 
 def _needs_approval(service: Service) -> bool:
-    """Whether nothing can be done to a service without a person."""
+    """Whether every action on a service needs the approval of a person."""
     rules = {service.approval_of(action) for action in service.actions}
     return ApprovalPolicy.NEVER not in rules
 
 
 async def _close(db: Database, service: str, *, now: datetime) -> None:
-    """End the waiting for a person once a service is well for some rounds, not for a moment."""
+    """Close the escalations to a person once a service is healthy for some rounds, not just one."""
     asked = [
         each
         for each in await escalations.open_for_people(db)
@@ -345,5 +346,5 @@ async def _event(
 
 
 def _newest(results: Iterable[CheckResult]) -> list[CheckResult]:
-    """Return the last look of each check."""
+    """Return the last result of each check."""
     return list({(result.service, result.name): result for result in results}.values())

@@ -1,9 +1,9 @@
-"""Halt: stop everything at once, in one of three ways, and let it go on again.
+"""Halt: stop everything at once, in one of three ways, and resume.
 
-A person's file in the home works without a database, and counts as long as it is
-there, whatever the rows say. A button and a command write that file first, with
-their name in it, for the database may be busy; it becomes a row as soon as that
-is possible, and then goes.
+A person's file in the home works without a database, and is in effect as long as the file exists,
+whatever the rows say. A button and a command write that file first, with their name in it, because
+the database may be busy; the halt is stored as a row as soon as possible, and the file is then
+removed.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ REMOVED: Final = "the deletion of the file"
 
 @dataclass(frozen=True, slots=True)
 class HaltControl:
-    """What can halt everything: the file of the home, and a row of the database."""
+    """The two places of a halt: the file in the home, and a row of the database."""
 
     file: Path | None = None
     redact: Redactor = field(default_factory=Redactor)
@@ -76,12 +76,12 @@ class HaltControl:
         return _of_file(check_reason(text, self.redact), at)
 
     def by_request(self) -> Halt | None:
-        """Return the halt of a button or a command that is no row of the database yet."""
+        """Return the halt of a button or a command that is not stored as a row yet."""
         found = self.by_file()
         return found if found is not None and found.way is HaltSource.ROW else None
 
     def write(self, reason: str, *, by: str, now: datetime) -> None:
-        """Halt everything by the file; what halts it already stays. Raises OSError."""
+        """Halt everything with the file; an existing halt stays. Raises OSError."""
         if self.file is None or self.by_file() is not None:
             return
         text = SIGNED.format(check_reason(reason, self.redact), one_line(by), now.isoformat())
@@ -95,18 +95,18 @@ class HaltControl:
             self.file.unlink(missing_ok=True)
 
     async def pulled(self, db: Database) -> Halt | None:
-        """Return what halts everything now; the file needs no database to do so."""
+        """Return the active halt, if any; for the file no database is needed."""
         return self.by_file() or await halts.get_active(db)
 
     async def all(self, db: Database) -> list[Halt]:
-        """Return each active halt: all of them have to be released."""
+        """Return each active halt: all of them must be released."""
         row, file = await halts.get_active(db), self.by_file()
         if row is not None and file is not None and file.way is HaltSource.ROW:
             return [row]
         return [halt for halt in (file, row) if halt]
 
     def release(self, halt: Halt) -> str:
-        """Say what releases a halt."""
+        """Return how to release a halt."""
         return release_hint(halt.way, str(self.file or ""))
 
     def _text(self) -> str:
@@ -119,21 +119,21 @@ class HaltControl:
 
 
 def _at_once(path: str, flags: int) -> int:
-    """Open a file of our own home: no link, and nothing that makes its opener wait."""
+    """Open a file of the home: not through a link, and without blocking."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
 def check_reason(reason: str, redact: Redactor) -> str:
-    """Return a reason as it is kept: one line, not of any length, without secrets."""
+    """Return a reason as stored: one line, of limited length, without secrets."""
     return shorten(one_line(redact(reason)), MAX_REASON_CHARS)
 
 
 async def halt_all(
     db: Database, halt_control: HaltControl, reason: str, *, by: str, now: datetime
 ) -> Halt | None:
-    """Halt everything: by the file at once, and by a row; what halts it already stays.
+    """Halt everything: with the file at once, and with a row; an existing halt stays.
 
-    Raises OperationalError where the database cannot be used: the file halts everything.
+    Raises OperationalError if the database cannot be used: the halt of the file is in effect.
     """
     try:
         halt_control.write(reason, by=by, now=now)
@@ -149,7 +149,7 @@ async def halt_all(
 
 
 async def sync_file(db: Database, halt_control: HaltControl, *, now: datetime) -> Halt | None:
-    """Make a row of the file that a button or a command wrote; None when there is no such file."""
+    """Store a halt in the file of a button or a command as a row; return the active halt."""
     async with writing(db):
         file = halt_control.by_request()
         if file is None:
@@ -160,7 +160,7 @@ async def sync_file(db: Database, halt_control: HaltControl, *, now: datetime) -
 
 
 async def sync_file_patiently(db: Database, halt_control: HaltControl, *, now: datetime) -> None:
-    """Make a row of that file, however long the database is busy."""
+    """Store the halt of that file as a row, however long the database is busy."""
     while halt_control.by_request() is not None:
         try:
             await sync_file(db, halt_control, now=now)
@@ -170,7 +170,7 @@ async def sync_file_patiently(db: Database, halt_control: HaltControl, *, now: d
 
 
 async def resume_all(db: Database, halt_control: HaltControl, *, by: str, now: datetime) -> None:
-    """Let everything go on; raises Conflict while the file still halts it."""
+    """Resume everything; raises Conflict while the file still halts it."""
     async with writing(db):
         requested = halt_control.by_request()
         if requested is not None:
@@ -188,9 +188,9 @@ async def resume_all(db: Database, halt_control: HaltControl, *, by: str, now: d
 
 
 async def record_file(db: Database, halt_control: HaltControl, *, now: datetime) -> None:
-    """Keep that the file came or went, so that everyone hears of it, once.
+    """Record once that the file was created or removed, to notify people.
 
-    Whether it halts anything is not asked here, but of the file itself.
+    Whether the halt is in effect depends on the file itself, not on this record.
     """
     if halt_control.by_request() is not None:
         await sync_file(db, halt_control, now=now)

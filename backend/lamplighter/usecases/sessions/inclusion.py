@@ -1,4 +1,4 @@
-"""Include: whether the next prompt includes a memory, why, and what would include it.
+"""Inclusion: whether the next prompt includes a memory, why, and how to include it.
 
 The answer comes from the packing of the prompt itself: `prompts.build_memory_context`.
 """
@@ -34,7 +34,7 @@ WITHOUT = "Not included: the preview excludes this memory."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InclusionRequest:
-    """Which prompt is asked about: its budget, its services (None: all), and what is otherwise."""
+    """The prompt in question: its budget, its services (None: all), and the hypothesis."""
 
     budget: int
     services: tuple[str, ...] | None = None
@@ -51,8 +51,8 @@ async def explain(
 ) -> Inclusion:
     """Return whether a prompt includes a memory, and why; raises NotFound.
 
-    Of an earlier moment there is no way to include a memory any more. `services` returns the
-    declared ones, where they matter.
+    For an earlier time there are no options to include the memory. `services` returns the declared
+    ones, if needed.
     """
     what_if = request.what_if
     focus = request.services
@@ -88,7 +88,7 @@ async def explain(
 async def _lines_before(
     db: Database, memory: Memory, request: InclusionRequest, around: Sequence[str]
 ) -> list[ServiceLines]:
-    """Return the lines that are chosen before a memory."""
+    """Return the lines that are selected before a memory."""
     circles = prompts.circles(request.services, around, request.what_if)
     at = next(at for at, each in enumerate(circles) if each.holds(memory.service))
     return await exposures.lines_before(db, memory, circles[at], circles[:at])
@@ -129,7 +129,7 @@ def _inclusion(
 
 
 def _placed(found: Inclusion, request: InclusionRequest) -> str:
-    """Return why a memory that was chosen among is left out, with its place."""
+    """Return why a memory was considered and left out, with its rank."""
     words = f"{found.explanation} Rank {(found.rank or 0) + 1:,} of {found.total:,}."
     if request.services and found.memory.service not in request.services:
         words += f" Memories about {' and '.join(request.services)} rank first."
@@ -144,7 +144,7 @@ def _list_ways(
     *,
     total: int,
 ) -> list[InclusionOption]:
-    """Return the ways to include a memory that is left out, each enough by itself."""
+    """Return the options to include a memory that is left out, each sufficient by itself."""
     required, memory = InclusionOption(edit=prospect.required), prospect.memory
     if prospect.fits:
         return [required]

@@ -1,4 +1,4 @@
-"""Parking: what sessions that wait for a person hold back, and what ends their waiting."""
+"""Parking: the services in use by sessions that wait for approval, and the end of waiting."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,9 +14,9 @@ from lamplighter.repository.sessions import approvals, sessions
 
 
 async def services_in_use(db: Database, *, but: int) -> dict[str, datetime]:
-    """Return the services that earlier sessions have in hand, folded, and since when they wait.
+    """Return the services that earlier sessions are working on, folded, with the start of waiting.
 
-    A service that its session has seen healthy is in hand no more.
+    Services that their session has seen healthy are left out.
     """
     parked: dict[str, datetime] = {}
     for session in await sessions.running(db):
@@ -34,7 +34,7 @@ async def services_in_use(db: Database, *, but: int) -> dict[str, datetime]:
 
 
 async def capacity_reason(db: Database, most: int, *, but: int | None = None) -> str:
-    """Return why no further session may wait for a person; empty when one may."""
+    """Return why no further session may wait for a person; empty if another session may."""
     count = len((await approvals.waiting_sessions(db)).keys() - {but})
     words = f"too many sessions are waiting for approval ({count} of at most {most})"
     return words if count >= most else ""
@@ -43,7 +43,7 @@ async def capacity_reason(db: Database, most: int, *, but: int | None = None) ->
 async def withdraw_recovered(
     db: Database, service: str, results: list[CheckResult], *, now: datetime
 ) -> None:
-    """Withdraw what was asked for a service that a round found healthy since."""
+    """Withdraw the approval requests for a service that a round has found healthy since."""
     since = min(
         (result.at for result in results if result.at and result.service == service), default=None
     )
@@ -64,7 +64,7 @@ async def withdraw_recovered(
 
 
 async def time_waited(db: Database, session_id: int) -> timedelta:
-    """Return how long a session has waited for people; several at once count once."""
+    """Return how long a session has waited for people; overlapping times count once."""
     spans = [
         (each.created_at, each.decided_at or each.expires_at)
         for each in await approvals.of_session(db, session_id)
@@ -78,7 +78,7 @@ async def time_waited(db: Database, session_id: int) -> timedelta:
 
 
 async def _healthy(db: Database, session: Session) -> set[str]:
-    """Return the services that a session saw healthy last, folded."""
+    """Return the services that were healthy in a session's last results, folded."""
     newest = {
         (result.service, result.name): result for result in await checks.of_session(db, session.id)
     }

@@ -1,4 +1,4 @@
-"""Preview: the prompt of the next session, also under other assumptions."""
+"""Previews: the prompt of the next session, also under other assumptions."""
 
 import asyncio
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ LARGEST: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewRequest:
-    """What is asked: for which session, and what would be otherwise.
+    """The requested preview: its session, its budget and its hypothesis.
 
-    `against` is what the answer is compared with: `now`, or the number of a session.
+    `against` selects the prompt to compare with: `now`, or the number of a session.
     """
 
     plan: SessionPlan
@@ -42,13 +42,13 @@ class PreviewRequest:
 
 @dataclass(frozen=True, slots=True)
 class Circles:
-    """How near a memory is to what a session is about: what is nearer is chosen first."""
+    """How close a memory is to the subject of a session: closer memories are selected first."""
 
     focus: tuple[str, ...] = ()
     neighbours: tuple[str, ...] = ()
 
     def of(self, service: str | None) -> str:
-        """Return focus, neighbour, general or other; with no focus all is near alike."""
+        """Return focus, neighbour, general or other; without a focus all services are in focus."""
         if service is None:
             return "general"
         if not self.focus or service in self.focus:
@@ -68,7 +68,7 @@ class PromptPreview:
     difference: BlockDifference | None
 
     def as_json(self, *, whole: bool) -> dict[str, Any]:
-        """Return it as JSON, its text with the surroundings or (not `whole`) without."""
+        """Return the preview as JSON, its text with the environment or (not `whole`) without."""
         placed = [(each.included, self._placed(each)) for each in self.block.placements]
         values: dict[str, Any] = {
             "system": self.prompt.system,
@@ -113,9 +113,9 @@ class PromptPreview:
 async def preview_prompt(
     db: Database, question: PreviewRequest, services: Services, *, usual_budget: int, now: datetime
 ) -> PromptPreview:
-    """Return the prompt preview, by the functions that build prompts.
+    """Return the prompt preview, built by the functions that build prompts.
 
-    Raises Invalid for memories that are not there, NotFound for a session that is not.
+    Raises Invalid for unknown memories, NotFound for an unknown session.
     """
     what_if, plan = question.what_if, question.plan
     async with reading(db):
@@ -140,7 +140,7 @@ async def preview_prompt(
 
 
 def parse_ids(text: str | None) -> tuple[int, ...]:
-    """Read the memories that are to be left out; raises Invalid."""
+    """Parse the memories to leave out; raises Invalid."""
     words = [word.strip() for word in (text or "").split(",") if word.strip()]
     if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
         raise Invalid(InvalidField("exclude", "must be a list of numbers such as 7,8"))
@@ -148,7 +148,7 @@ def parse_ids(text: str | None) -> tuple[int, ...]:
 
 
 def parse_comparison(text: str | None) -> str | None:
-    """Read what the answer is compared with; raises Invalid."""
+    """Parse the prompt to compare with; raises Invalid."""
     if text is None or text == NOW or (text.isascii() and text.isdigit() and len(text) < 20):
         return text
     raise Invalid(InvalidField("compare_to", "must be now or the number of a session"))

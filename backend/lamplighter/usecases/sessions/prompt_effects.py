@@ -1,4 +1,4 @@
-"""What the next prompt would be without some memories, one at a time."""
+"""The effects of single memories on the next prompt, each by leaving one memory out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ from lamplighter.usecases.sessions.prompts import Hypothesis, build_memory_conte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEffect:
-    """The place of a memory in the next prompt, and the lines that would take its place.
+    """The position of a memory in the next prompt, and the lines that would replace it.
 
-    `position` None: it is not included, and the prompt without it is the same. `why` says why.
+    `position` None means that it is not included, and the prompt without it is the same. `why` is
+    the reason.
     """
 
     why: str

@@ -22,7 +22,7 @@ MAX_APPROVALS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptRecipient:
-    """The session that gets the update, and its rules."""
+    """The session that gets the update, with the services, budget and handoff of its prompt."""
 
     session: Session
     services: Services
@@ -40,10 +40,10 @@ class UpdatedPrompt:
 
 
 async def update_prompt(here: Context, about: PromptRecipient, query: str) -> UpdatedPrompt:
-    """Render what is remembered now for a session that runs, and keep it where it differs.
+    """Render the current prompt of a running session, and store it if it differs.
 
-    As long as nothing but the time would be another, it stays what it was: so the
-    model's cache of what it was told stays of use.
+    If only the time would differ, the prompt stays unchanged: the model's prompt cache remains
+    valid.
     """
     db, now, session = here.db, here.now(), about.session
     async with writing(db):
@@ -69,7 +69,7 @@ async def update_prompt(here: Context, about: PromptRecipient, query: str) -> Up
 
 
 async def _last_prompt(db: Database, session: Session) -> tuple[str, datetime]:
-    """Return the last update of a session, and when."""
+    """Return the last prompt update of a session, and its time."""
     last = await exposures.last_update(db, session.id)
     if last is not None:
         return last.injected, last.at

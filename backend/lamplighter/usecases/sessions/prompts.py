@@ -1,6 +1,6 @@
 """The prompt of a session: the text of its tier, its memory block and its environment.
 
-Why each memory is included or not follows from the packing.
+The reasons for each memory follow from the packing.
 """
 
 import re
@@ -43,7 +43,7 @@ MAX_EXCLUDED: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hypothesis:
-    """A hypothetical prompt without some memories, or as of an earlier moment."""
+    """A hypothetical prompt without some memories, or as of an earlier time."""
 
     without: tuple[int, ...] = ()
     at: datetime | None = None
@@ -53,14 +53,14 @@ NO_CHANGE: Final = Hypothesis()
 
 
 def system_prompt(tier: int, tools: Collection[str] = ()) -> str:
-    """Return the prompt of a tier, its shared parts filled in, with what is said of its tools."""
+    """Return the prompt of a tier, with its shared parts filled in, and a section on its tools."""
     text = (PROMPTS / f"tier{tier}-{TIERS[tier]}.md").read_text(encoding="utf-8")
     text = _PARTIAL.sub(lambda found: _partial(found[1]), text)
     return f"{text}\n{_tool_section(tools)}\n" if tools else text
 
 
 def _tool_section(tools: Collection[str]) -> str:
-    """Return what is said of tools: of those that there are."""
+    """Return the section on tools, limited to the available ones."""
     return _TOOL.sub(lambda found: found[0] if found[1] in tools else "", _partial(TOOLS))
 
 
@@ -71,7 +71,7 @@ def _partial(name: str) -> str:
 def prompt_of(
     plan: SessionPlan, block: MemoryBlock, environment: str, *, budget: int
 ) -> SessionPrompt:
-    """Return all that a session of this plan is given, as it is kept."""
+    """Return the complete prompt of a session with this plan, as stored."""
     return SessionPrompt(
         system=system_prompt(plan.tier, plan.tools),
         injected=system_prompt_suffix(environment, block),
@@ -93,7 +93,7 @@ async def build_context(
 ) -> tuple[MemoryBlock, str]:
     """Return the prompt of a session of this plan: its memory block and its environment.
 
-    `what_if` says what would be otherwise with the memories; the rest is as it is now.
+    `what_if` is a hypothesis about the memories; everything else is current.
     """
     in_scope = [each for each in services if plan.services is None or each.name in plan.services]
     around = await related(db, services, plan.services)
@@ -116,7 +116,7 @@ def parse_focus(text: str | None, services: Services) -> tuple[str, ...] | None:
 
 
 async def related(db: Database, services: Services, names: Sequence[str] | None) -> list[str]:
-    """Return the services related to those that a prompt is about; none of one about all."""
+    """Return the services related to those of a prompt; none for a prompt about all services."""
     if not names:
         return []
     from lamplighter.usecases.graph.focus import related_services  # it loads the graph
@@ -140,9 +140,9 @@ async def build_memory_context(
 ) -> MemoryBlock:
     """Build the operational memory block (SPEC-0015, Prompt Injection via buildMemoryContext).
 
-    Memories of the `focus` services are chosen and printed first; those of their neighbours
-    are chosen next. A `prospect` follows the choice among those of its own service; one that
-    is not eligible as it is counts as one more.
+    Memories of the `focus` services are selected and printed first; those of their neighbours are
+    selected next. A `prospect` observes the selection within its own service; a prospect that is
+    currently not eligible adds one to the total.
     """
     async with reading(db):
         total = await memories.count_eligible(db, eligible(what_if))
@@ -159,14 +159,14 @@ async def build_memory_context(
 
 
 def eligible(what_if: Hypothesis) -> PromptFilter:
-    """Return what memories there are to choose among."""
+    """Return the filter of the memories to select from."""
     return PromptFilter(without=what_if.without, at=what_if.at)
 
 
 def circles(
     focus: Sequence[str] | None, neighbours: Sequence[str], what_if: Hypothesis
 ) -> list[PromptFilter]:
-    """Return the memories to choose among, the circle that is chosen first in front."""
+    """Return the filters of the memories to select from, in the order of selection."""
     every = eligible(what_if)
     if not focus:
         return [every]
@@ -176,14 +176,14 @@ def circles(
 
 
 def system_prompt_suffix(environment: str, memory: MemoryBlock) -> str:
-    """Return what is appended to the system prompt: the surroundings, then the memories."""
+    """Return the suffix of the system prompt: the environment, then the memories."""
     return f"{environment}\n{memory.text}" if memory.text else environment
 
 
 async def _offer(
     db: Database, packing: BlockPacker, selection: PromptFilter, prospect: "InclusionProbe | None"
 ) -> None:
-    """Offer page after page; behind the first, only what is short enough for what is left."""
+    """Offer page after page; after the first, only memories short enough for the remaining room."""
     shortest = await memories.shortest_length(db, at=selection.at)
     position = None
     while selection.longest is None or selection.longest >= max(1, shortest):

@@ -1,4 +1,4 @@
-"""Resume: a session whose engine or supervisor died continues as the same session."""
+"""Resuming: a session whose engine or supervisor died continues as the same session."""
 
 from datetime import datetime
 from typing import Final
@@ -26,10 +26,10 @@ UNSETTLED_REASON: Final = "its supervisor ended before the result was known"
 async def resume_session(
     db: Database, session: Session, why: str, *, epoch: int, now: datetime
 ) -> Session:
-    """Let a session go on under this leader, and say so; raises Conflict when it has ended.
+    """Resume a session under this leader, with an event; raises Conflict if it has ended.
 
-    Under another leader than before nothing that was under way is settled any more,
-    and the token of the session lets nobody in.
+    Under another leader than before, unsettled uses are abandoned, and the token of the session is
+    revoked.
     """
     async with writing(db):
         if epoch != session.leader_epoch:
@@ -48,7 +48,7 @@ async def resume_session(
 async def reopen(
     db: Database, session: Session, services: Services, *, now: datetime
 ) -> OpenedSession:
-    """Return a session that resumes, with the prompt it began with."""
+    """Return a session that resumes, with its original prompt."""
     prompt = await exposures.prompt(db, session.id)
     if prompt is None:
         raise Conflict(f"Session {session.id} has no stored prompt.")

@@ -63,10 +63,10 @@ class OpenedSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnd:
-    """How a session ended: what its engine said last, and what its file holds.
+    """The end of a session: the last report of its engine, and the content of its file.
 
-    One that never began (`begun` is false) cost nothing. `pending` says that its output
-    is in another home and was not read.
+    A session that never started (`begun` is false) cost nothing. `pending` means that its output is
+    in another home and was not read.
     """
 
     status: Status
@@ -100,7 +100,7 @@ async def file_request(
 
 
 def check_plan(plan: SessionPlan, services: Services, max_tier: int) -> SessionPlan:
-    """Return a plan with its services as they are spelled; raises Invalid."""
+    """Return a plan with the declared spelling of its services; raises Invalid."""
     wrong: list[InvalidField] = []
     if not 1 <= plan.tier <= max_tier:
         wrong.append(InvalidField("tier", f"is {plan.tier}; it must be between 1 and {max_tier}"))
@@ -129,7 +129,7 @@ def check_plan(plan: SessionPlan, services: Services, max_tier: int) -> SessionP
 
 
 async def cancel(db: Database, request_id: int, *, now: datetime) -> None:
-    """Take a waiting request back; raises NotFound or Conflict."""
+    """Cancel a queued request; raises NotFound or Conflict."""
     async with writing(db):
         if await requests.cancel(db, request_id, now=now) is None:
             request = await requests.get(db, request_id)
@@ -139,7 +139,7 @@ async def cancel(db: Database, request_id: int, *, now: datetime) -> None:
 
 
 async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
-    """Ask for a running session to be stopped; raises NotFound or Conflict."""
+    """Request the stop of a running session; raises NotFound or Conflict."""
     async with writing(db):
         existing = await sessions.get(db, session_id)
         if existing is None:
@@ -164,8 +164,9 @@ async def begin(
     now: datetime,
 ) -> OpenedSession:
     """Apply due fading, then open a session with its prompt in one transaction.
-    Without `fading` no memory fades: the clock may be wrong.
-    Raises Conflict when its request was withdrawn meanwhile, and Halted.
+
+    Without `fading` no memory fades, because the clock may be wrong. Raises Conflict if its request
+    was canceled meanwhile, and Halted.
     """
     if fading:
         considered = partial(_considered, db, plan, services, budget=budget, now=now)
@@ -197,7 +198,7 @@ async def begin(
 async def _considered(
     db: Database, plan: SessionPlan, services: Services, *, budget: int, now: datetime
 ) -> list[int]:
-    """Return the memories that the prompt of a session chooses from."""
+    """Return the memories from which the prompt of a session is selected."""
     async with reading(db):
         block, _ = await prompts.build_context(db, plan, services, budget=budget, now=now)
     return [each.memory.id for each in block.placements]
@@ -219,7 +220,7 @@ async def finish(
 ) -> Session:
     """End a session with its summary and its place in the chain.
 
-    Raises Conflict when it has ended already.
+    Raises Conflict if it has already ended.
     """
     db, now, finished = here.db, here.now(), ending.finished
     passed = round((now - session.started_at).total_seconds() * 1000)
@@ -296,7 +297,7 @@ async def _alarm(
 def status_of(
     finished: Finished | None, exit_code: int | None, *, stderr: Sequence[str] = ()
 ) -> tuple[Status, str]:
-    """Say how a session ended by itself: completed needs a good result and exit 0."""
+    """Return how a session ended by itself: completed needs a successful result and exit code 0."""
     last_words = f" Its last output: {stderr[-1]}" if stderr else ""
     ended = exit_reasons.describe_exit(exit_code)
     if finished is None:

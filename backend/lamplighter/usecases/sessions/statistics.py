@@ -1,4 +1,4 @@
-"""Running: what sessions came to over the last days, by tier, and what they cost."""
+"""Statistics: the outcomes and costs of sessions over the last days, by tier."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ DAYS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class RunSpending:
-    """What sessions took; None is what no engine reported."""
+    """The turns and cost of sessions; None if not reported by any engine."""
 
     turns: int | None
     cost_usd: float | None
@@ -21,7 +21,7 @@ class RunSpending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatistics:
-    """The days, oldest first, with the sessions of each tier; how they ended, what they took."""
+    """The days, oldest first, with the sessions of each tier; their outcomes and spending."""
 
     days: tuple[tuple[date, Mapping[int, int]], ...]
     ended: Mapping[int, Mapping[Status, int]]
@@ -35,7 +35,7 @@ def first_day(now: datetime) -> date:
 
 
 def summarize_runs(runs: Sequence[DayRuns], *, now: datetime) -> RunStatistics:
-    """Add up what ran, by day and tier, by tier and end, and today and this month."""
+    """Sum up sessions by day and tier, by tier and status, and the spending of day and month."""
     today = now.date()
     first = today - timedelta(days=DAYS - 1)
     days: dict[date, dict[int, int]] = {

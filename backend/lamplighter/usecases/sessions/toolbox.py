@@ -1,7 +1,7 @@
-"""Tools: what a model may use, in every engine and interface.
+"""Tools for models, in every engine and interface.
 
-What a model gives is held against the schema before a tool sees it. What a tool answers
-is masked, cut to size and freed of what cannot be seen before a model does.
+Arguments from a model are validated against the schema before a tool receives them. Answers of a
+tool are masked, cut to size and stripped of invisible characters before a model receives them.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _ITEMS: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutput:
-    """What a tool answers: words for a model, and the same as `structured` for a program."""
+    """The answer of a tool: text for a model, and the same as `structured` for a program."""
 
     text: str
     is_error: bool = False
@@ -50,9 +50,9 @@ ToolFunction = Callable[[Mapping[str, Any]], Awaitable[ToolOutput]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool: its name, purpose, input schema and function.
+    """A tool: its name, purpose, input schema and function.
 
-    It is ended after `seconds`; None is one that bounds itself.
+    It is stopped after `seconds`; None means that it limits itself.
     """
 
     name: str
@@ -65,18 +65,18 @@ class Tool:
 
 
 Place = TypeVar("Place")
-"""What the tools of an audience work with: a session of ours, or a client."""
+"""The context of an audience's tools: a Lamplighter session, or a client."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolImplementation(Generic[Place]):
-    """The function that carries out a tool of the table."""
+    """The function that implements a tool of the table."""
 
     name: str
     function: Callable[[Place, Any], Awaitable[ToolOutput]]
 
     def tool(self, offer: ToolDefinition, place: Place) -> Tool:
-        """Return the tool as it is offered at a place."""
+        """Return the tool as offered at a place."""
 
         async def use(arguments: Mapping[str, Any]) -> ToolOutput:
             return await self.function(place, msgspec.convert(arguments, offer.input_type))
@@ -95,19 +95,19 @@ class ToolImplementation(Generic[Place]):
 def implements(
     input_type: type[Input],
 ) -> Callable[[Callable[[Place, Input], Awaitable[ToolOutput]]], ToolImplementation[Place]]:
-    """Make a function the one that carries out the tool with this input."""
+    """Register a function as the implementation of the tool with this input."""
     return lambda function: ToolImplementation(input_type.tool.name, function)
 
 
 def implementations_in(*modules: ModuleType) -> dict[str, ToolImplementation[Any]]:
-    """Return the functions that carry out tools, by the names of the tools."""
+    """Return the implementations of tools, by the names of the tools."""
     found = [each for module in modules for each in vars(module).values()]
     return {each.name: each for each in found if isinstance(each, ToolImplementation)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedTools:
-    """Some tools, and what masks their answers."""
+    """Some tools, and the redactor for their answers."""
 
     tools: tuple[Tool, ...]
     redact: Redactor
@@ -126,13 +126,13 @@ def find_tool(tools: Sequence[Tool], name: str) -> Tool | None:
 
 
 def unknown_tool(tools: Sequence[Tool], name: str) -> ToolOutput:
-    """Answer who uses a tool that is not there."""
+    """Return the answer to a call of an unknown tool."""
     known = ", ".join(each.name for each in tools) or "none"
     return _error_answer(f"Tool {quote_name(name)} not found. Available tools: {known}.")
 
 
 def redact_answer(answer: ToolOutput, redact: Redactor) -> ToolOutput:
-    """Return an answer as it may leave us."""
+    """Return an answer masked and cut to size."""
     return ToolOutput(
         text=shorten(redact.lines(answer.text), ANSWER_CHARS),
         is_error=answer.is_error,
@@ -145,7 +145,7 @@ async def run_tool(
 ) -> ToolOutput:
     """Use a tool; failures are answers, never exceptions.
 
-    `parent` is the span of its session where that is at work elsewhere.
+    `parent` is the span of its session if that runs in another process.
     """
     with instrumentation.tool_span(used.name, parent) as span:
         answer = await _run(used, arguments)
@@ -186,7 +186,7 @@ def _example(used: Tool) -> str:
 
 
 def _clean(value: Any, redact: Redactor, depth: int = _DEPTH) -> Any:
-    """Return a value as it may leave us: masked, and no larger than an answer."""
+    """Return a value masked, and no larger than an answer."""
     match value:
         case str():
             return shorten(redact.lines(value), ANSWER_CHARS)

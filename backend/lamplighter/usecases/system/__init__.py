@@ -1,1 +1,1 @@
-"""System."""
+"""The system: its status, its health, its retention, and changes of incidents by people."""

@@ -1,4 +1,4 @@
-"""What a person does with an incident: acknowledge, note, resolve, merge and separate."""
+"""Changes of an incident by a person: acknowledge, note, resolve, merge and separate."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,15 +25,15 @@ from lamplighter.usecases.services.incidents.merge import merge
 from lamplighter.usecases.services.incidents.view import get
 
 CHANGED: Final = "incident"
-"""The act of a person who changed an incident."""
+"""The action of a person who changed an incident."""
 
 BY_HAND = (IncidentOutcome.BY_PERSON, IncidentOutcome.RECOVERED, IncidentOutcome.UNRESOLVED)
-"""The outcomes that a person may name."""
+"""The outcomes that a person may set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentChange:
-    """What a person changes; None leaves it as it is.
+    """A person's change of an incident; None leaves a field unchanged.
 
     `outcome` resolves the incident, `merge_into` makes it part of another one, and `separate`
     undoes that while the other one is open.
@@ -103,7 +103,7 @@ async def _acknowledge(
 async def _resolve(
     db: Database, incident: Incident, outcome: IncidentOutcome, *, now: datetime
 ) -> Incident:
-    """Resolve an incident; its services no longer wait for a person."""
+    """Resolve an incident; its services no longer need a person."""
     _ensure_open(incident)
     if outcome not in BY_HAND:
         raise Invalid(InvalidField("outcome", f"must be one of {', '.join(BY_HAND)}"))
@@ -129,7 +129,7 @@ async def merge_into(db: Database, incident: Incident, into: int, *, now: dateti
 
 
 async def separate(db: Database, incident: Incident, *, now: datetime) -> Incident:
-    """Undo a merge: what the incident brought leaves the other one, and it is open again."""
+    """Undo a merge: the incident's services and sessions leave the target, and it is open again."""
     moved = await incidents.moved(db, incident.id)
     target = await incidents.get(db, incident.merged_into or 0)
     if incident.outcome is not IncidentOutcome.MERGED or moved is None or target is None:

@@ -1,4 +1,4 @@
-"""Undo of what a person did with an incident, unless it was changed since."""
+"""The undo of a person's changes of an incident, unless it was changed later."""
 
 import re
 from typing import Final
@@ -29,9 +29,9 @@ _REOPENED: Final = "The resolution was undone."
 
 
 async def revert(here: Context, act_id: int) -> tuple[int, JournalEntry]:
-    """Undo that a person acknowledged, noted, resolved, merged or separated an incident.
+    """Undo a person's act on an incident: acknowledge, note, resolve, merge or separate.
 
-    Raises NotFound, and Conflict where the incident was changed since.
+    Raises NotFound, and Conflict if the incident was changed later.
     """
     db, now = here.db, here.now()
     async with writing(db):
@@ -72,7 +72,7 @@ async def _undo(here: Context, incident: Incident, what: str, done: JournalEntry
 
 
 async def _acknowledge_again(here: Context, incident: Incident, done: JournalEntry) -> Incident:
-    """Put back when it was acknowledged, as the timeline has it."""
+    """Restore the time of the acknowledgment from the timeline."""
     before = [
         each.at
         for each in await incidents.entries(here.db, incident.id)
@@ -83,7 +83,7 @@ async def _acknowledge_again(here: Context, incident: Incident, done: JournalEnt
 
 
 async def _restore_note(here: Context, incident: Incident, done: JournalEntry) -> Incident:
-    """Put back the note of before, as the timeline has it."""
+    """Restore the previous note from the timeline."""
     db, now = here.db, here.now()
     notes = [
         each
@@ -102,7 +102,7 @@ async def _restore_note(here: Context, incident: Incident, done: JournalEntry) -
 
 
 async def _reopen(here: Context, incident: Incident, done: JournalEntry) -> Incident:
-    """Open a resolved incident again: it waits for whom it waited, and teaches when it ends."""
+    """Reopen a resolved incident: it needs the same people again, and is learned at its end."""
     db, now = here.db, here.now()
     _ensure(incident.resolved_at == done.created_at, incident)
     for each in await incidents.live(db):

@@ -36,13 +36,13 @@ ACTED: Final = (
     OutcomeState.DENIED,
     OutcomeState.HANDLED,
 )
-"""Outcomes that neither the state of the services nor the list of what needs a person shows."""
+"""Outcomes that appear neither in the state of the services nor in the list for people."""
 
 RECENT: Final = timedelta(hours=24)
 
 
 class ServiceState(StrEnum):
-    """How a service is, by the last look at each of its checks."""
+    """The state of a service, by the last result of each of its checks."""
 
     OK = "ok"
     WARNING = "warning"
@@ -73,12 +73,12 @@ class ServiceCondition:
 
     @property
     def checked_at(self) -> datetime | None:
-        """When it was last looked at."""
+        """The time of the last check result."""
         return max((result.at for result in self.latest.values() if result.at), default=None)
 
     @property
     def detail(self) -> str:
-        """What is wrong with it, else what its last looks said."""
+        """The details of its failing checks, else those of its last results."""
         results = self.latest.values()
         failing = [f"{result.name}: {result.detail}" for result in results if not result.ok]
         return "; ".join(failing or [result.detail for result in results if result.detail])
@@ -104,7 +104,7 @@ class SystemOverview:
 
     @property
     def state(self) -> ServiceState:
-        """How the worst of the services is; one that is silent worries nobody."""
+        """The worst state of the services; silenced ones are left out."""
         found = {each.state for each in self.conditions if each.silence is None}
         return next((state for state in WORST_FIRST if state in found), ServiceState.UNKNOWN)
 
@@ -117,9 +117,9 @@ async def overview(
     now: datetime,
     project: str | None = None,
 ) -> SystemOverview:
-    """Gather the status of everything, and what was learned `start`.
+    """Return the status of everything, and recent learning since `start`.
 
-    A caller bound to a `project` reads only what was learned in it, and globally.
+    A caller bound to a `project` reads only learning in this project, and global learning.
     """
     some = list(services)
     (
@@ -181,7 +181,7 @@ def _system_fetches(
 async def _still_failing(db: Database, requests: Sequence[Escalation]) -> list[Escalation]:
     """Leave out services whose scheduled checks pass again.
 
-    Their escalations stay open until rounds find them healthy too: they hold sessions back.
+    Their escalations stay open until rounds find them healthy too: they suppress sessions.
     """
     well = await series.recovered(db, [each.service for each in requests]) if requests else set()
     return [each for each in requests if each.service not in well]
@@ -213,7 +213,7 @@ def _first_of_strip(now: datetime) -> date:
 def _conditions(
     services: Sequence[Service], fetched: Sequence[Any], now: datetime
 ) -> list[ServiceCondition]:
-    """Return the status of some services, of what `_condition_fetches` fetched."""
+    """Build the status of some services from the results of `_condition_fetches`."""
     counts, strips, latest, scheduled, paused, uses = fetched
     used = statuses_of([each.name for each in services], uses, now=now)
     first = _first_of_strip(now)
@@ -251,7 +251,7 @@ def _is_newer(each: CheckSeries, last: LatestResult | None) -> bool:
 
 
 def _as_latest(each: CheckSeries) -> LatestResult:
-    """Return the last scheduled result of a check as that of a session."""
+    """Return the last scheduled result of a check, in the form of a session's result."""
     result = CheckResult(
         service=each.service,
         name=each.check,
@@ -269,7 +269,7 @@ def _as_latest(each: CheckSeries) -> LatestResult:
 
 
 def _state_since(found: Sequence[LatestResult]) -> datetime | None:
-    """Return since when a service fails, or since when all of it is well."""
+    """Return since when a service is failing, or since when all of its checks are healthy."""
     failing = [each.began_at for each in found if not each.result.ok]
     if failing:
         return min(failing)

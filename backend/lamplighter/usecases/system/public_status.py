@@ -1,4 +1,4 @@
-"""The public status: chosen services by display names, their uptime, and their incidents."""
+"""The public status: selected services by display names, their uptime, and their incidents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ MAX_INCIDENTS: Final = 200
 
 
 class PublicState(StrEnum):
-    """How a service is, in words for its users."""
+    """The state of a service, in words for its users."""
 
     OPERATIONAL = "Operational"
     DEGRADED = "Degraded"
@@ -52,7 +52,7 @@ class PublicService:
 
 @dataclass(frozen=True, slots=True)
 class PublicIncident:
-    """When services were affected; nothing of why."""
+    """The time in which services were affected, without the reason."""
 
     names: tuple[str, ...]
     started_at: datetime
@@ -61,7 +61,7 @@ class PublicIncident:
 
 @dataclass(frozen=True, slots=True)
 class PublicStatus:
-    """What the status page shows, as of a moment."""
+    """The content of the status page, as of one time."""
 
     at: datetime
     services: tuple[PublicService, ...]
@@ -71,9 +71,9 @@ class PublicStatus:
 async def read_public_status(
     db: Database, services: Services, display_names: Mapping[str, str], *, now: datetime
 ) -> PublicStatus:
-    """Return the status of some services by their display names; the others do not exist.
+    """Return the status of selected services by their display names; others are not included.
 
-    While no supervisor checks, the state of each is unknown.
+    While no supervisor runs checks, the state of each is unknown.
     """
     names = {normalize_service_name(name): display for name, display in display_names.items()}
     selected = [service for name in names if (service := services.find(name)) is not None]

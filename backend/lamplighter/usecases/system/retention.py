@@ -1,4 +1,4 @@
-"""Retention: rows are removed at their age, and rounds without a change fold to one row a day."""
+"""Retention: old rows are removed, and rounds without a change are folded to one row a day."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,17 +19,17 @@ from lamplighter.repository.upkeep import pruning
 from lamplighter.repository.upkeep.batches import REST_SECONDS, in_batches
 
 AT_ONCE: Final = 50
-"""Sessions in one transaction: each has many rows."""
+"""The number of sessions in one transaction: each has many rows."""
 
 FOLDED_AT_ONCE: Final = 20
 PAGE: Final = 500
-"""So many rounds are read at a time: a year of them takes seconds, in which all else would wait."""
+"""The number of rounds to read at a time; a year of them would block all else for seconds."""
 
 
 async def apply_retention(db: Database, retention: Retention, *, now: datetime) -> dict[str, int]:
-    """Remove what is older than `retention` says, and fold rounds; return how many rows of each.
+    """Remove rows older than `retention`, and fold rounds; return the number of rows of each kind.
 
-    A kill loses nothing: each write is whole, and the next run does the rest.
+    A kill loses nothing: each write is complete, and the next run does the rest.
     """
     steps: dict[str, Callable[..., Awaitable[int]]] = {
         "changes": _in_one_write(changes.prune),
@@ -60,10 +60,10 @@ def _in_one_write(prune: Callable[..., Awaitable[int]]) -> Callable[..., Awaitab
 
 
 async def fold_rounds(db: Database, *, before: datetime, now: datetime) -> int:
-    """Fold the unchanged healthy rounds of each whole day before a moment; return how many ended.
+    """Fold the unchanged healthy rounds of each whole day before a time; return how many.
 
-    The last round of a day stands for the others, which are removed with their details. What a
-    person, a memory or an incident refers to is left as it is.
+    The last round of a day represents the others, which are removed with their details. Rounds that
+    a person, a memory or an incident refers to stay unchanged.
     """
     midnight = before.replace(hour=0, minute=0, second=0, microsecond=0)
     folded, behind = 0, 0
@@ -80,7 +80,7 @@ async def fold_rounds(db: Database, *, before: datetime, now: datetime) -> int:
 
 
 async def _fold_alike(db: Database, rounds: Sequence[Session], *, now: datetime) -> int:
-    """Fold rounds that are alike to one, a few at a time; return how many ended."""
+    """Fold identical rounds into one, a few at a time; return how many were folded."""
     left = [*rounds]
     while len(left) > 1:
         async with writing(db):

@@ -1,4 +1,4 @@
-"""Vitals: the signs that only the database can show, gathered and judged."""
+"""Vital signs that only the database can show, gathered and judged."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,7 +17,7 @@ NOTICES_SHOWN: Final = timedelta(days=7)
 
 
 async def quick_signs(db: Database, halt_control: HaltControl, *, now: datetime) -> list[VitalSign]:
-    """Return the signs that cost next to nothing to look at."""
+    """Return the vital signs that are cheap to determine."""
     async with reading(db):
         halt = await halt_control.pulled(db)
         leader = await leases.get(db)
@@ -39,7 +39,7 @@ async def quick_signs(db: Database, halt_control: HaltControl, *, now: datetime)
 
 
 async def memory_sign(db: Database) -> VitalSign:
-    """Return a sign of the last measurement of the memory; at worst it is a warning."""
+    """Return the vital sign of the last measurement of the memory, at worst a warning."""
     newest = (await health.read(db, limit=1)).newest
     if newest is None:
         text = "The memory has not been measured yet; `lamplighter health` measures it"

@@ -1,1 +1,1 @@
-"""Use cases of verification."""
+"""Verification of memories."""

@@ -25,4 +25,4 @@ def result_as_json(result: VerificationResult) -> dict[str, Any]:
 
 
 outcome_as_json: Final = Writer[Verification]()
-"""Return the stored outcome of a memory."""
+"""Return the stored outcome of a memory as JSON."""

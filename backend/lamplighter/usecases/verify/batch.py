@@ -1,4 +1,4 @@
-"""Verification on request: some memories, or all that are due."""
+"""Verification on request: of some memories, or of all that are due."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -19,17 +19,17 @@ MAX_AT_ONCE: Final = 10_000
 
 
 class VerificationAccess(Protocol):
-    """What a process verifies memories with."""
+    """The dependencies of verification in a process."""
 
     @property
     def sources(self) -> Sources:
         """The sources that answer claims."""
 
     def refusal(self, command: str) -> str:
-        """Return why a command is refused; empty where it only reads."""
+        """Return why a command is refused; empty if the command is read-only."""
 
     async def run_command(self, command: str) -> Answer:
-        """Run a command that only reads, and say what its exit status means."""
+        """Run a read-only command, and return what its exit status means."""
 
 
 async def verify_some(
@@ -40,7 +40,7 @@ async def verify_some(
     *,
     dry_run: bool = False,
 ) -> list[VerificationResult]:
-    """Verify memories that a person names, with the checks attached to them.
+    """Verify memories selected by a person, with the checks attached to them.
 
     Raises NotFound and Conflict; with `dry_run` nothing is written, and no attached check runs.
     """
@@ -55,7 +55,7 @@ async def verify_some(
 async def verify_all(
     here: Context, sources: Sources, *, dry_run: bool = False
 ) -> list[VerificationResult]:
-    """Verify what is marked and what is unverified, in batches, as the schedule does."""
+    """Verify marked and unverified memories, in batches, as the schedule does."""
     if not dry_run:
         await schedule.mark_changed(here)
     before = here.now() - schedule.AGAIN_AFTER

@@ -1,4 +1,4 @@
-"""Recent check results as a source: whether a service is healthy, and what it answers with."""
+"""Recent check results as a source: whether a service is healthy, and its response status."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.services import checks
 
 RECENT: Final = timedelta(hours=2)
-"""An older check result says nothing about the present."""
+"""The age above which a check result says nothing about the present."""
 
 
 async def answer(
@@ -42,7 +42,7 @@ def _health(claim: TextClaim, results: Sequence[CheckResult]) -> Answer | None:
 
 
 def _status(claim: TextClaim, results: Sequence[CheckResult]) -> Answer | None:
-    """Compare statuses; other checks of the service may expect others, so one that fits will do."""
+    """Compare statuses; one matching check is enough, because others may expect another status."""
     answered = [each for each in results if each.status is not None]
     same = [each for each in answered if str(each.status) == claim.value]
     if same:

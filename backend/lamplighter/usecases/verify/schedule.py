@@ -36,15 +36,15 @@ MARKED_AT_ONCE: Final = 500
 MEMORIES_AT_ONCE: Final = 20
 CHECKS_AT_ONCE: Final = 5
 AGAIN_AFTER: Final = timedelta(days=7)
-"""An unverified memory that did not change is tested again after this."""
+"""The interval after which an unverified memory that did not change is tested again."""
 CHECK_MARGIN: Final = timedelta(hours=2)
 
 RunCommand = Callable[[str], Awaitable[Answer]]
-"""Judges a command, runs it if it only reads, and says what its exit status means."""
+"""Judges a command, runs it if it is read-only, and returns what its exit status means."""
 
 
 async def mark_changed(here: Context) -> int:
-    """Mark memories that a new deployment or configuration event names; return how many."""
+    """Mark memories affected by a new deployment or configuration event; return how many."""
     db, now = here.db, here.now()
     async with reading(db):
         batch = await verifications.events_after_position(db, limit=EVENTS_AT_ONCE)
@@ -70,9 +70,9 @@ async def mark_changed(here: Context) -> int:
 async def verify_due(
     here: Context, sources: Sources, *, after: int = 0
 ) -> tuple[list[VerificationResult], int]:
-    """Verify the next memories: marked ones, else unverified ones with a number above `after`.
+    """Verify the next memories: marked ones, else unverified ones with an ID above `after`.
 
-    Returns their results and the number to go on after; 0 with no result: none is left.
+    Returns their results and the next `after`; 0 without results means that none is left.
     """
     before = here.now() - AGAIN_AFTER
     async with reading(here.db):
@@ -102,7 +102,7 @@ async def attach(
 ) -> MemoryCheck:
     """Attach a declared check or a read-only command to a memory, on behalf of a person.
 
-    `judge` says why a command is refused. Raises Invalid, NotFound, Conflict.
+    `judge` returns why a command is refused. Raises Invalid, NotFound, Conflict.
     """
     validate_attachment(service, check, command, cadence.total_seconds())
     if command and (why_not := judge(command)):
@@ -134,7 +134,7 @@ async def detach(here: Context, memory_id: int, number: int) -> None:
 
 
 async def run_attached(here: Context, run: RunCommand) -> int:
-    """Run attached checks that are due; return how many there were."""
+    """Run the attached checks that are due; return how many."""
     async with reading(here.db):
         due = await attached.due(here.db, now=here.now(), limit=CHECKS_AT_ONCE)
     for each in due:
@@ -178,7 +178,7 @@ _STATES: Final = {
 
 
 def _verdict(memory: Memory, each: MemoryCheck, answer: Answer) -> Verdict:
-    """A person said that this check tests the memory: it covers the whole text."""
+    """Return a verdict on the whole text: a person attached this check to test the memory."""
     claim = TextClaim(ClaimKind.CHECK, each.source, text=memory.observation)
     passed = answer.state is AnswerState.CONFIRMED
     state = VerdictState.PASSED if passed else VerdictState.FAILED
@@ -193,7 +193,7 @@ async def _run_command(command: str, run: RunCommand) -> Answer:
 
 
 async def _check_result(here: Context, each: MemoryCheck) -> Answer:
-    """Answer by the last result of a declared check, where that is recent."""
+    """Answer with the last result of a declared check, if it is recent."""
     recent = await checks.recent(here.db, each.service or "", each.check or "", limit=1)
     oldest = here.now() - max(timedelta(seconds=each.cadence), CHECK_MARGIN)
     if not recent or recent[0].at is None or recent[0].at < oldest:

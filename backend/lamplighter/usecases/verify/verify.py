@@ -1,8 +1,8 @@
-"""Verify: test memories against allow-listed sources, without a person.
+"""Verification: memories are tested against allow-listed sources, without a person.
 
-A memory that passes is changed in one transaction with its history; one that fails opens a
-review with the evidence; all others stay as they are. The sources are asked outside of any
-transaction, and an outcome counts only for the version that was tested.
+A memory that passes is changed in one transaction with its history; one that fails opens a review
+with the evidence; all others stay unchanged. The sources are queried outside of any transaction,
+and an outcome counts only for the version that was tested.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ from lamplighter.usecases.context import Context
 from lamplighter.usecases.verify import results
 
 REFRESH: Final = timedelta(days=1)
-"""A memory that passed within this time is not changed by passing again."""
+"""A memory that passed within this time does not change when it passes again."""
 ACTOR: Final = "verification"
 
 
@@ -44,14 +44,14 @@ class Sources(Protocol):
     """Answers claims from files, repositories, services.yaml and the environment."""
 
     async def answer(self, claims: Sequence[TextClaim], *, project: str) -> dict[TextClaim, Answer]:
-        """Return the answers to claims of a project; a claim without one is not answered."""
+        """Return the answers to claims of a project; a claim may have no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """The outcome for one memory: `memory` as it is now, `reviews` that are open for it.
+    """The outcome for one memory: `memory` is its current state, `reviews` are its open reviews.
 
-    `skipped` says why nothing was tested, where that is so.
+    `skipped` is the reason if nothing was tested.
     """
 
     memory: Memory
@@ -64,9 +64,9 @@ class VerificationResult:
 async def verify_memories(
     here: Context, sources: Sources, ids: Sequence[int], *, dry_run: bool = False
 ) -> list[VerificationResult]:
-    """Verify memories in their order; those that are gone are left out.
+    """Verify memories in order; missing ones are left out.
 
-    Each is a short transaction of its own: what was done stays done when the process ends.
+    Each has its own short transaction: completed results remain if the process ends.
     """
     found = []
     for number in ids:
@@ -131,9 +131,9 @@ async def _answers(
 async def apply_verdict(
     here: Context, memory: Memory, verdict: Verdict, *, by_person: bool = False
 ) -> VerificationResult:
-    """Store a verdict for the version of a memory that it is about.
+    """Store a verdict for the tested version of a memory.
 
-    A memory that was changed meanwhile is not touched: it will be tested as it is now.
+    A memory that was changed meanwhile is left unchanged and tested again later.
     """
     db, now = here.db, here.now()
     if by_person and verdict.state is VerdictState.PASSED:
@@ -167,7 +167,7 @@ async def _apply(
 
 
 async def _pass(db: Database, memory: Memory, why: ChangeOrigin, *, now: datetime) -> Memory:
-    """Raise a memory that passed, unless it did so within a day."""
+    """Raise the confidence of a memory that passed, unless it passed within a day."""
     if memory.verified_at is not None and now - memory.verified_at < REFRESH:
         return memory
     intents: list[Intent] = [*decay_changes([memory], now=now, act_id=why.act_id)]
@@ -180,7 +180,7 @@ async def _pass(db: Database, memory: Memory, why: ChangeOrigin, *, now: datetim
 async def _fail(
     db: Database, memory: Memory, verdict: Verdict, *, now: datetime
 ) -> tuple[int, ...]:
-    """Open a review a refuted claim, except where a person has judged the same evidence."""
+    """Open a review for each refuted claim, unless a person has judged the same evidence."""
     judged = {
         (each.observation, each.reason)
         for each in await reviews.judged_claims(db, memory.id)
@@ -204,7 +204,7 @@ async def _fail(
 
 
 async def _skip(here: Context, memory: Memory) -> None:
-    """Record an outcome, so that the schedule continues with the next memory."""
+    """Record an outcome, to let the schedule continue with the next memory."""
     async with writing(here.db):
         held = await memories.get(here.db, memory.id)
         if held is not None:

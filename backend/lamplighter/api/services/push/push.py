@@ -1,4 +1,4 @@
-"""Push checks: signals of jobs, the keys they need, and what they sent."""
+"""Push checks: signals of jobs, keys, and bodies."""
 
 from functools import partial
 from typing import Final
@@ -100,7 +100,7 @@ async def list_signals(request: Request) -> Response:
 
 
 async def _body(request: Request) -> str:
-    """Return the beginning of what a job sent; the rest is not read."""
+    """Return the beginning of a job's body; the rest is not read."""
     body = bytearray()
     async for part in request.stream():
         body += part[: MAX_BODY_BYTES - len(body)]

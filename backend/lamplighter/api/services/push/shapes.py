@@ -7,7 +7,7 @@ from lamplighter.domain.services.checks.push import PushSignal
 
 
 class PushKeyOut(Struct):
-    """A new key and the URL that the job requests; neither is shown again."""
+    """A new key and the URL that the job requests; both are shown only once."""
 
     service: str
     check: str
@@ -17,7 +17,7 @@ class PushKeyOut(Struct):
 
 @public_shape(PushSignal)
 class PushSignalOut(Struct):
-    """A signal of a job, with what the job sent."""
+    """A signal of a job, with its body."""
 
 
 class PushSignalPage(ListPage):

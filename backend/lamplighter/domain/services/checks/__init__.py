@@ -1,1 +1,1 @@
-"""Checks beyond one attempt: signals of jobs, and times in which failures are only recorded."""
+"""Checks beyond a single attempt: signals of jobs, silences and lasting warnings."""

@@ -1,4 +1,4 @@
-"""Lasting warnings: a check that passes with a warning for so long that a person should know."""
+"""Lasting warnings: a check passes with a warning for long enough that a person is notified."""
 
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime, timedelta
@@ -10,24 +10,24 @@ from lamplighter.domain.services.series import PointState, SeriesPoint
 from lamplighter.domain.services.service import Services
 
 IN_A_ROW: Final[Mapping[str, int]] = {"tls": 1}
-"""Warnings in a row that last, by kind of check; the date of a certificate does not fluctuate."""
+"""Warnings in a row that count as lasting, by kind of check; certificate expiry is steady."""
 
 USUALLY_IN_A_ROW: Final = 5
 FULL_WITHIN: Final = timedelta(hours=24)
 TREND_POINTS: Final = 120
 TREND_SPAN: Final = timedelta(minutes=30)
-"""The least time that a trend is judged from."""
+"""The minimum period for a trend."""
 
 TREND_LOSS: Final = 1.0
-"""The least loss in that time, in percent of the disk; less may be a log that rotates."""
+"""The minimum loss in that period, in percent of the disk; less may be a log that rotates."""
 
 REST: Final = timedelta(minutes=5)
 AGAIN: Final = timedelta(hours=24)
-"""A warning that lasts on after a person closed its incident opens another one after this time."""
+"""If a warning lasts after a person closed its incident, another incident opens after this time."""
 
 
 def lasts(kind: str, points: Sequence[SeriesPoint]) -> bool:
-    """Whether the newest conclusive results of a check are warnings for long enough."""
+    """Whether the newest conclusive results of a check are warnings, and enough of them."""
     conclusive = [each for each in points if each.state is not PointState.INCONCLUSIVE]
     needed = IN_A_ROW.get(kind, USUALLY_IN_A_ROW)
     newest = conclusive[-needed:]
@@ -35,10 +35,10 @@ def lasts(kind: str, points: Sequence[SeriesPoint]) -> bool:
 
 
 def full_in(free: Sequence[tuple[datetime, float]]) -> timedelta | None:
-    """Return in what time a disk is full by the trend of its free percentages, oldest first.
+    """Return the time until a disk is full by the trend of its free percentages, oldest first.
 
-    None where it does not fill, or not for long enough to tell. The medians of the first, middle
-    and last third are compared, so that a file that comes and goes is no trend.
+    None if free space does not shrink, or the period is too short. The medians of the first, middle
+    and last third are compared, which ignores temporary files.
     """
     third = len(free) // 3
     if not third or free[-1][0] - free[0][0] < TREND_SPAN:
@@ -56,9 +56,9 @@ def full_in(free: Sequence[tuple[datetime, float]]) -> timedelta | None:
 def is_new(
     last: datetime | None, points: Sequence[SeriesPoint], *, trend: bool, now: datetime
 ) -> bool:
-    """Whether a lasting warning is another one than that of its service's last incident.
+    """Whether a lasting warning differs from that of its service's last incident.
 
-    `points` are the results since then: a warning that went away meanwhile is another one.
+    `points` are the results since that incident: a warning that went away and returned is new.
     """
     if last is None or now - last >= AGAIN:
         return True
@@ -72,10 +72,10 @@ def plan_warnings(
     failing: Set[str],
     live: Mapping[int, tuple[Incident, Sequence[IncidentMember]]],
 ) -> tuple[tuple[tuple[str, ...], ...], Mapping[str, int]]:
-    """Return the incidents to open, each its root first, and what joins one that is open.
+    """Return the incidents to open, each root first, and the services that join an open one.
 
-    `warning` are services with a lasting warning and since when. What is connected with a failing
-    service waits: its failure explains more.
+    `warning` maps services with a lasting warning to its start. A service connected with a failing
+    one waits, because the failure explains more.
     """
     inside = {each.service: number for number, (_, some) in live.items() for each in some}
     opened: list[tuple[str, ...]] = []

@@ -1,4 +1,4 @@
-"""The push check: a job reports each of its runs, and a run that is not reported fails."""
+"""The push check: a job reports each of its runs, and a run without a report fails."""
 
 import secrets
 from collections.abc import Sequence
@@ -16,24 +16,24 @@ from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.text import head_and_tail, one_line
 
 KEY_BYTES: Final = 18
-"""144 bits: nobody can guess a key."""
+"""144 bits: too many to guess a key."""
 
 MAX_BODY_BYTES: Final = 100_000
 MAX_A_MINUTE: Final = 60
 SIGNALS_STORED: Final = 100
-"""Signals that are stored of a check; older ones are removed."""
+"""The number of signals stored for a check; older ones are removed."""
 
 SETTLE: Final = timedelta(seconds=2)
-"""How long a signal may take from its arrival until it is stored."""
+"""Maximum time between the arrival of a signal and its storage."""
 
 MISSED_AT_ONCE: Final = 100
 BRIEF_CHARS: Final = 300
 MAX_CACHED: Final = 2_000
-"""Next times that are cached: each is asked for every second until it passes."""
+"""The number of cached next times: each is requested every second until it passes."""
 
 
 class SignalKind(StrEnum):
-    """What a job reports: its start, its success or its failure."""
+    """The report of a job: its start, its success or its failure."""
 
     START = "start"
     SUCCESS = "success"
@@ -42,7 +42,7 @@ class SignalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushSignal:
-    """One signal of a job as it is stored; `body` is what the job sent with it, redacted."""
+    """One stored signal of a job; `body` is the text that the job sent, redacted."""
 
     id: int
     service: str
@@ -65,10 +65,10 @@ class PushSignal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushState:
-    """How far a push check is evaluated, and what decides about its next run.
+    """The progress of evaluating a push check, and the basis for its next run.
 
-    The next run is expected after `counted_from`. `started_at` is when a run began that has
-    not ended. `schedule` is the declaration that this belongs to.
+    The next run is expected after `counted_from`. `started_at` is the start of a run that has not
+    ended. `schedule` is the declaration that this state belongs to.
     """
 
     service: str
@@ -81,7 +81,7 @@ class PushState:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The state after some signals and some time, the results, and how many signals they took."""
+    """The state after some signals and some time, the results, and the number of signals used."""
 
     state: PushState
     runs: Sequence[CheckRun]
@@ -94,7 +94,7 @@ def new_key() -> str:
 
 
 def parse_signal(word: str) -> tuple[SignalKind, int | None] | None:
-    """Return what the last part of an address reports; None for an unknown word."""
+    """Return the report in the last part of a URL; None for an unknown word."""
     if word in (SignalKind.START, SignalKind.FAIL):
         return SignalKind(word), None
     if not (word.isascii() and word.isdigit() and len(word) <= 3 and int(word) <= 255):
@@ -104,7 +104,7 @@ def parse_signal(word: str) -> tuple[SignalKind, int | None] | None:
 
 
 def schedule_problem(expression: str) -> str | None:
-    """Return why this is not a cron expression; None when it is one."""
+    """Return why this is not a cron expression; None if it is one."""
     try:
         CronSim(expression, datetime(2026, 1, 1, tzinfo=UTC))
     except CronSimError as error:
@@ -113,14 +113,14 @@ def schedule_problem(expression: str) -> str | None:
 
 
 def schedule_of(check: PushCheck) -> str:
-    """Return the declaration of when runs are expected, to notice that it changed."""
+    """Return the declared schedule of a check as text, to detect changes."""
     when = f"every {check.every:g}" if check.cron is None else f"{check.cron} {check.zone}"
     return f"{when}, grace {check.grace:g}"
 
 
 @lru_cache(MAX_CACHED)
 def next_expected(check: PushCheck, after: datetime) -> datetime:
-    """Return when the first run after a moment is expected."""
+    """Return the time of the first expected run after a moment."""
     if check.cron is None:
         return after + timedelta(seconds=check.every)
     return next(cron_times(check.cron, check.zone, after), datetime.max.replace(tzinfo=UTC))
@@ -129,9 +129,9 @@ def next_expected(check: PushCheck, after: datetime) -> datetime:
 def evaluate(
     check: PushCheck, state: PushState, signals: Sequence[PushSignal], *, now: datetime
 ) -> Evaluation:
-    """Return what signals, in their order, and the time until now come to.
+    """Return the results of signals, in their order, and of the time until now.
 
-    Only stored times decide, so the same signals give the same results whenever this runs.
+    Only stored times count: the same signals give the same results at any time of evaluation.
     """
     if state.schedule != schedule_of(check):  # declared for the first time, or otherwise
         state = replace(
@@ -150,7 +150,7 @@ def evaluate(
 
 
 def deadline(check: PushCheck, state: PushState) -> datetime:
-    """Return until when the next run must be reported."""
+    """Return the deadline for the report of the next run."""
     expected = next_expected(check, state.counted_from)
     if state.started_at is not None and not state.overdue:
         expected = min(expected, state.started_at)
@@ -160,7 +160,7 @@ def deadline(check: PushCheck, state: PushState) -> datetime:
 def _missed(
     check: PushCheck, state: PushState, until: datetime
 ) -> tuple[PushState, list[CheckRun]]:
-    """Return a failure for each expected run whose grace passed before a moment."""
+    """Return a failure for each expected run whose grace period ended before a moment."""
     runs: list[CheckRun] = []
     while (due := deadline(check, state)) < until and len(runs) < MISSED_AT_ONCE:
         expected = due - _grace(check)

@@ -1,4 +1,4 @@
-"""Silence: times in which the failures of a service are recorded and start nothing."""
+"""Silence: periods in which the failures of a service are recorded and have no other effect."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from cronsim import CronSim
 
 MAX_REASON_CHARS: Final = 300
 MAX_TIMES: Final = 100
-"""How many openings of one window are listed."""
+"""The maximum number of listed openings of one window."""
 
 
 def cron_times(cron: str, zone: str, after: datetime) -> Iterator[datetime]:
-    """Return the times of a cron expression after a moment.
+    """Yield the times of a cron expression after a moment.
 
-    A time within the hour that a zone repeats in autumn comes once: CronSim returns it also for
-    a moment after it.
+    A time within the hour that a zone repeats in autumn occurs once: CronSim returns it also for a
+    moment after that time.
     """
     times = (each.astimezone(UTC) for each in CronSim(cron, after.astimezone(ZoneInfo(zone))))
     return dropwhile(lambda each: each <= after, times)
 
 
 class SilenceKind(StrEnum):
-    """Why a service is silent: a person paused it, or a maintenance window is open."""
+    """The reason for silence: a person paused the service, or a maintenance window is open."""
 
     PAUSE = "pause"
     MAINTENANCE = "maintenance"
@@ -34,7 +34,7 @@ class SilenceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceWindow:
-    """A time of maintenance: once from `start` to `end`, or for `seconds` at times of `cron`."""
+    """A maintenance window: once from `start` to `end`, or for `seconds` at the times of `cron`."""
 
     name: str = ""
     start: datetime | None = None
@@ -44,7 +44,7 @@ class MaintenanceWindow:
     seconds: float = 0.0
 
     def open_until(self, at: datetime) -> datetime | None:
-        """Return when the window that is open at a moment closes; None where none is open."""
+        """Return when the window that is open at a moment closes; None if it is not open."""
         if self.start is not None and self.end is not None:
             return self.end if self.start <= at < self.end else None
         if self.cron is None:
@@ -66,7 +66,7 @@ class MaintenanceWindow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServicePause:
-    """A pause of a service by a person, until they resume it or until a moment."""
+    """A pause of a service by a person, until a person resumes the service or until a moment."""
 
     id: int
     service: str
@@ -84,7 +84,7 @@ class ServicePause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silence:
-    """The silence of a service at a moment; `until` None is until a person ends it."""
+    """The silence of a service at a moment; `until` None means until a person ends it."""
 
     kind: SilenceKind
     until: datetime | None
@@ -98,9 +98,9 @@ def find_silence(
     declared: bool,
     at: datetime,
 ) -> Silence | None:
-    """Return the silence of a service at a moment; a pause comes before a window.
+    """Return the silence of a service at a moment; a pause takes precedence over a window.
 
-    `declared` says that services.yaml pauses the service.
+    `declared` is whether services.yaml pauses the service.
     """
     if declared:
         return Silence(kind=SilenceKind.PAUSE, until=None, reason="paused in services.yaml")

@@ -1,4 +1,4 @@
-"""Evidence beside a failed check: what this machine shows about it. Read-only and bounded."""
+"""Evidence beside a failed check from this machine. Read-only and bounded."""
 
 import asyncio
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ async def gather(
     outcomes: Mapping[str, Sequence[CheckOutcome]],
     request: ProbeRequest,
 ) -> list[str]:
-    """Return what else is true now, a sentence each, of a service with a check that is not well."""
+    """Return evidence about a service with a failing check, one sentence each."""
     sentences = [
         *([f'the answer begins "{outcome.excerpt}"'] if outcome.excerpt else []),
         *_other_checks(service, outcome, outcomes),
@@ -62,7 +62,7 @@ def _of_machine(check: Check, request: ProbeRequest) -> Iterator[Awaitable[list[
 
 
 async def _bounded(source: Awaitable[list[str]]) -> list[str]:
-    """Return what a source shows; nothing where it fails or takes too long."""
+    """Return the evidence of a source; none if it fails or takes too long."""
     with suppress(Exception):
         async with asyncio.timeout(SECONDS):
             return await source

@@ -1,4 +1,4 @@
-"""What takes the room of a disk, by directory."""
+"""Disk usage by directory."""
 
 import asyncio
 import os
@@ -48,7 +48,7 @@ class _Rest:
 
 
 async def largest(path: str) -> list[str]:
-    """Return the directories below a path that take the most, within a bound of time."""
+    """Return the largest directories below a path, within a time limit."""
     return await asyncio.to_thread(_largest, path)
 
 
@@ -67,7 +67,7 @@ def _largest(path: str) -> list[str]:
 
 
 def _usage(entry: "os.DirEntry[str]", device: int, rest: _Rest) -> _Usage:
-    """Return what an entry and all below it take on a device."""
+    """Return the disk usage of an entry and everything below it on a device."""
     usage, queue = _Usage(entry.name), [entry]
     while queue and not rest.late():
         each = queue.pop()

@@ -1,4 +1,4 @@
-"""Who holds a port of this machine, and in what state that process is."""
+"""The process that holds a port of this machine, and its state."""
 
 import asyncio
 import ipaddress
@@ -20,7 +20,7 @@ _STATES: Final = {
 
 
 async def holders(host: str, port: int, *, kind: str = "tcp") -> list[str]:
-    """Return which processes hold a port; nothing where the host is not this machine."""
+    """Return the processes that hold a port; none if the host is another machine."""
     return await asyncio.to_thread(_holders, host, port, kind)
 
 

@@ -57,7 +57,7 @@ async def probe_docker(check: DockerCheck) -> ProbeAnswer:
 
 
 def _check_socket(path: str) -> None:
-    """Raise what is wrong with a socket: a client only tells that it cannot connect."""
+    """Raise the problem of a socket: a client reports only that it cannot connect."""
     if not os.path.exists(path):
         raise RefusedError(f"cannot open {path}: {os.strerror(errno.ENOENT).lower()}")
     if not os.access(path, os.R_OK | os.W_OK):

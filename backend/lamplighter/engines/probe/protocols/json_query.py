@@ -15,7 +15,7 @@ Node = dict[str, Any]
 
 
 def query_problem(expression: str, body: bytes) -> str:
-    """Say why an expression is not true of a body, with the value it has; empty when it is."""
+    """Return why an expression is not true of a body, with its value; empty if it is true."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

@@ -19,7 +19,7 @@ _NOT_READY: Final = ("57P03", "53300", "57P01", "57P02")
 
 
 async def probe_postgres(check: PostgresCheck) -> ProbeAnswer:
-    """Ask for a session, and hang up at the first answer; no password is sent."""
+    """Request a session, and disconnect after the first answer; no password is sent."""
     async with network.open_connection(check.host, check.port, within=check.timeout) as plug:
         parameters = b"user\0lamplighter\0database\0postgres\0application_name\0lamplighter\0\0"
         message = struct.pack("!ii", len(parameters) + 8, VERSION) + parameters

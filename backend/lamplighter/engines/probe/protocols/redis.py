@@ -13,7 +13,7 @@ ANSWER_BYTES: Final = 1_024
 
 
 async def probe_redis(check: RedisCheck) -> ProbeAnswer:
-    """Send PING; a server that asks for a password serves, one that loads its data does not."""
+    """Send PING; a server that requires a password is healthy, one that loads its data is not."""
     async with network.open_connection(check.host, check.port, within=check.timeout) as plug:
         await asyncio.get_running_loop().sock_sendall(plug, b"PING\r\n")
         answer = await receive(plug, ANSWER_BYTES, enough=lambda found: b"\r\n" in found)

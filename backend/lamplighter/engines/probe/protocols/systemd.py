@@ -15,7 +15,7 @@ _PROPERTIES: Final = "LoadState,ActiveState,SubState,Result"
 
 
 async def probe_systemd(check: SystemdCheck) -> ProbeAnswer:
-    """Ask systemd for the state of a unit; nothing is started or stopped."""
+    """Query systemd for the state of a unit; nothing is started or stopped."""
     ended = await run_bounded(
         ("systemctl", "show", f"--property={_PROPERTIES}", "--", check.unit),
         timeout=check.timeout,

@@ -1,1 +1,1 @@
-"""Incidents: opened, followed, closed and read."""
+"""Incidents: opened, updated, closed and read."""

@@ -1,4 +1,4 @@
-"""Advise: what outcomes say of the actions of a failing service now."""
+"""Advice: the evidence of outcomes for and against the actions of a failing service."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from lamplighter.usecases.services.incidents import changes
 
 
 async def open_evidence(db: Database, service: str) -> str:
-    """Return what failed when the open incident of a root cause began; empty without one."""
+    """Return the failing checks at the start of a root cause's open incident; empty without one."""
     for incident in await incidents.live(db):
         if incident.service == service and incident.source is IncidentSource.CHECK:
             for each in (await incidents.members(db, [incident.id]))[incident.id]:
@@ -26,7 +26,7 @@ async def open_evidence(db: Database, service: str) -> str:
 async def has_known_fix(
     db: Database, service: Service | None, evidence: str, *, now: datetime
 ) -> bool:
-    """Whether an action is known to repair what fails, and its cooldown allows it now."""
+    """Whether an action is known to repair a failure, and its cooldown allows it now."""
     found = await advice_on(db, service, evidence, now=now)
     if service is None or found.fix is None:
         return False
@@ -39,7 +39,7 @@ async def has_known_fix(
 async def advice_on(
     db: Database, service: Service | None, evidence: str, *, now: datetime
 ) -> RepairAdvice:
-    """Return what is known of each action of a service against what fails, a line each."""
+    """Return the evidence on each action of a service against a failure, one line each."""
     if service is None or not service.actions:
         return RepairAdvice()
     facts = await outcomes.facts_of(db, service.name)

@@ -1,4 +1,4 @@
-"""Changes of services: recorded as events, and what changed last before a failure."""
+"""Changes of services: recorded as events, and the last change before a failure."""
 
 from datetime import datetime
 from typing import Final
@@ -13,14 +13,14 @@ from lamplighter.repository.services import cooldowns, events, outcomes
 
 SOURCE: Final = "configuration"
 OF_VERSION: Final = (ServiceChange.DEPLOYMENT, ServiceChange.CONFIGURATION)
-"""Changes that the declaration of a service does not show."""
+"""Changes that are not part of the declaration of a service."""
 
 
 async def record_declarations(db: Database, services: Services, *, now: datetime) -> list[str]:
-    """Record an event for each service that is declared otherwise than before; return them.
+    """Record an event for each service whose declaration has changed; return their names.
 
-    The last declarations are stored, so a change while no supervisor ran is noticed too. Another
-    version of Lamplighter may read the same declaration otherwise: that is no change.
+    The last declarations are stored, to detect changes while no supervisor ran. Another version of
+    Lamplighter may read the same declaration differently: that is not a change.
     """
     async with reading(db):
         before = await outcomes.declared(db)
@@ -46,7 +46,7 @@ async def record_declarations(db: Database, services: Services, *, now: datetime
 async def change_before(
     db: Database, services: Services, name: str, at: datetime
 ) -> ChangeBefore | None:
-    """Return the last change of a service or of what it depends on, shortly before a failure."""
+    """Return the last change of a service or of its dependencies shortly before a failure."""
     service = services.find(name)
     names = [each.name for each in services.with_needs([service])] if service else [name]
     event = await events.last_change(db, names, start=at - BEFORE, until=at)
@@ -63,7 +63,7 @@ async def change_before(
 
 
 async def version_of(db: Database, service: str, *, before: datetime) -> str | None:
-    """Return what names the version of a service at a moment: its last deployment, if any."""
+    """Return an ID of a service's version at a time: its last deployment, if any."""
     use = await cooldowns.last_deployment(db, service, before=before)
     event = await events.last_change(db, [service], kinds=OF_VERSION, until=before)
     if event is not None and (use is None or event.created_at > use.created_at):

@@ -33,7 +33,7 @@ REPAIRS: Final = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)
 async def recover(
     db: Database, incident: Incident, names: Iterable[str], *, now: datetime
 ) -> Incident:
-    """Note that members are healthy again; the last one closes the incident."""
+    """Record that members are healthy again; the last one closes the incident."""
     recovered = set(names)
     if not recovered:
         return incident
@@ -44,7 +44,7 @@ async def recover(
 
 
 async def close_if_over(db: Database, incident: Incident, *, now: datetime) -> Incident:
-    """Close an incident whose services are all healthy again, unless an action still runs for it.
+    """Close an incident whose services are all healthy again, unless one of its actions still runs.
 
     An action that is being verified may be the repair.
     """
@@ -61,14 +61,14 @@ async def close_if_over(db: Database, incident: Incident, *, now: datetime) -> I
 
 
 async def link_sessions(db: Database, incident: Incident) -> list[int]:
-    """Make the sessions of an incident part of it, and return all of them."""
+    """Link the sessions of an incident to it, and return all of them."""
     while new := await incidents.unlinked(db, incident.id, incident.request_id):
         await incidents.link(db, incident.id, new)
     return await incidents.session_ids(db, incident.id)
 
 
 async def is_worked_on(db: Database, incident: Incident) -> bool:
-    """Whether a request, a session or a person is at work for an incident, or about to be."""
+    """Whether a request, a session or a person works on an incident, or is about to."""
     request = await requests.get(db, incident.request_id) if incident.request_id else None
     if request and request.state in (RequestState.QUEUED, RequestState.RUNNING):
         return True
@@ -83,7 +83,7 @@ async def is_worked_on(db: Database, incident: Incident) -> bool:
 async def close(
     db: Database, incident: Incident, outcome: IncidentOutcome, *, now: datetime, **more: Any
 ) -> Incident:
-    """Close an incident with its outcome, and notify those who were notified of it."""
+    """Close an incident with its outcome, and notify the people who were notified of it."""
     values = {"state": IncidentState.RESOLVED, "outcome": outcome, "resolved_at": now, **more}
     words = resolved_words(replace(incident, **values))
     closed = await incidents.update(db, incident.id, now=now, **values)
@@ -106,7 +106,7 @@ async def _is_notified_of(db: Database, incident: Incident) -> bool:
 async def notify(
     db: Database, incident: Incident, level: Level, text: str, *, now: datetime
 ) -> None:
-    """Put a notice of an incident into the outbox."""
+    """Add a notice of an incident to the outbox."""
     if await notices.policy(db) is not None:
         about = {"service": incident.service, "link": f"{INCIDENT_LINK}{incident.id}"}
         await notices.insert(db, NoticeKind.INCIDENT, level, text, now=now, **about)
@@ -117,8 +117,8 @@ async def _repair(
 ) -> dict[str, Any]:
     """Return the action that repaired the services, and when they were healthy; empty without one.
 
-    That is the measured time, or else when the last member was found to have recovered.
-    A session that works on two incidents at once is part of one, and may repair both.
+    That is the measured time, otherwise the time when the last member's recovery was detected. A
+    session that works on two incidents is linked to one, and may repair both.
     """
     folded = {normalize_service_name(each.service) for each in members}
     uses = await cooldowns.of_sessions(db, await incidents.session_ids(db, incident.id))

@@ -1,4 +1,4 @@
-"""Facts: what is held of a subject, and the memory that new evidence makes of it."""
+"""Facts: the stored fact about a subject, and how new evidence changes its memory."""
 
 import logging
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ MAX_ADOPTED: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What evidence shows of one fact: the fact, what was held before, and who showed it."""
+    """The evidence for one fact: the fact, the fact before, and the session that showed it."""
 
     fact: LearnedFact
     before: LearnedFact | None
@@ -40,9 +40,9 @@ class Lesson:
 async def before(
     db: Database, fact: LearnedFact, signatures: Sequence[str], newest: int
 ) -> tuple[LearnedFact | None, int]:
-    """Return what is held of the subject of a fact, and after what its evidence counts.
+    """Return the stored fact about the same subject, and the ID after which evidence counts.
 
-    What a person deleted begins again with what is new.
+    A fact whose memory a person deleted counts only newer evidence.
     """
     wanted = {fact.signature, *signatures}
     before = next(
@@ -61,7 +61,7 @@ async def before(
 
 
 async def restart(db: Database, fact: LearnedFact, newest: int) -> LearnedFact:
-    """Start the count again, once, after a person deleted the memory: then it has no sentence."""
+    """Restart the count, once, after a person deleted the memory: the fact then has no sentence."""
     if not fact.sentence:
         return fact
     await outcomes.put_fact(db, restarted := replace(fact, sentence="", counted_from=newest), fact)
@@ -69,7 +69,7 @@ async def restart(db: Database, fact: LearnedFact, newest: int) -> LearnedFact:
 
 
 async def remember(here: Context, source: str, lesson: Lesson, *, fading: bool) -> None:
-    """Store what a lesson makes of the memory that holds it; `source` is where it comes from."""
+    """Apply a lesson to the memory of its fact; `source` is its origin, such as an incident."""
     db, now, before = here.db, here.now(), lesson.before
     fact = render(lesson.fact)
     candidate = Candidate(
@@ -107,7 +107,7 @@ async def remember(here: Context, source: str, lesson: Lesson, *, fading: bool) 
 
 
 async def _adopted(db: Database, fact: LearnedFact) -> LearnedFact | None:
-    """Return the fields of a memory that a session reported in the same form, as text."""
+    """Return the fact with a memory that a session has reported in the same form, as text."""
     same = MemoryFilter(service=fact.service, category=fact.frame.category, active=True)
     found = await memories.page(db, same, sort=Sort.CREATED, limit=MAX_ADOPTED)
     taken = {each.memory_id for each in await outcomes.facts_of(db, fact.service)}
@@ -120,7 +120,7 @@ async def _adopted(db: Database, fact: LearnedFact) -> LearnedFact | None:
 
 
 def _claims(observation: str, fact: LearnedFact) -> bool:
-    """Whether a sentence claims a fact: in its form, or with its fields in other words."""
+    """Whether a sentence states a fact: in its form, or with its fields in other words."""
     if fact.frame.is_same_subject(observation, fact.sentence):
         return True
     claim = extract_claim(fact.service, observation)

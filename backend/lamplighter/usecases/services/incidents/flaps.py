@@ -1,4 +1,4 @@
-"""Services that fail and recover by themselves, again and again: each failure is too short."""
+"""Flapping services: they fail and recover by themselves repeatedly, each time too briefly."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.services.incidents.steps import FailingChecks
 
 AT_ONCE: Final = 50
-"""So many services are looked up in one transaction, the longest rested first."""
+"""The most services to look up in one transaction, the longest rested first."""
 
 
 async def flapping(
@@ -28,10 +28,10 @@ async def flapping(
     *,
     now: datetime,
 ) -> dict[str, Flaps]:
-    """Return how often services that flap have failed, since the incident that they wait for.
+    """Return how often flapping services have failed since the incident before their rest.
 
-    That must be an incident of its own: what another service explains waits for that one. A
-    service that a person was asked to take on does not count: that person knows.
+    They must be the root of that incident: other members wait for its root. A service that waits
+    for a person does not count: the person knows.
     """
     resting = [name for name, at in last_detected.items() if not is_due(at, now)]
     if not resting:

@@ -1,4 +1,4 @@
-"""Follow incidents: link their sessions, derive their state, and notify people."""
+"""Updates of incidents: link their sessions, derive their state, and notify people."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -30,9 +30,9 @@ from lamplighter.usecases.services.incidents import steps as incident_steps
 
 
 async def follow(db: Database, services: Services, *, now: datetime) -> bool:
-    """Bring all open incidents up to date; return whether time alone may change one.
+    """Update all open incidents; return whether the passing of time alone may change one.
 
-    What was done already is not done again, so that a process that is killed loses nothing.
+    Completed steps are not repeated, which makes a kill at any moment safe.
     """
     async with reading(db):
         live, handed = await incidents.live(db), await _escalated(db)
@@ -48,9 +48,9 @@ async def follow(db: Database, services: Services, *, now: datetime) -> bool:
 
 
 async def _escalated(db: Database) -> dict[int, list[Escalation]]:
-    """Return the escalations that the next tier takes or took, or that a person has, by session.
+    """Return the escalations that the next tier or a person has or will get, by session.
 
-    Those of a session that still runs are not complete.
+    Those of a running session are not complete.
     """
     candidates = [
         *await escalations.unfinished(db),
@@ -74,9 +74,9 @@ async def _adopt(
     *,
     now: datetime,
 ) -> None:
-    """Make sessions with escalations part of their incident; open one where none is.
+    """Link sessions with escalations to their incident; open one if there is none.
 
-    A round hands on all that fails: what has nothing to do with the incident stays out of it.
+    A round escalates everything that fails: services unrelated to the incident are left out.
     """
     linked = await incidents.incident_of(db, by_session)
     failing = {each.service for each in await series.failing(db)} if by_session else set()
@@ -112,9 +112,9 @@ def _apart(
     failing: Iterable[str],
     others: Sequence[Incident],
 ) -> set[str]:
-    """Return services that are not connected to the seeds, and have an incident of their own.
+    """Return the services that are not connected to the seeds, and have their own incident.
 
-    What fails by the schedule has one, or opens it with its next result.
+    A service that fails a scheduled check has one, or gets one with its next result.
     """
     near = [*seeds]
     left = {normalize_service_name(name): name for name in own}
@@ -133,7 +133,7 @@ def _apart(
 def _incident_of(
     live: Sequence[Incident], linked: int | None, names: Iterable[str], services: Services
 ) -> Incident | None:
-    """Return the open incident of a session: its own, else that of a service near its ones."""
+    """Return the open incident of a session: its own, otherwise that of a neighboring service."""
     if linked is not None:
         return next((each for each in live if each.id == linked), None)
     near = [*names, *services.neighbors(list(names))]
@@ -161,7 +161,7 @@ async def _open_for(
 
 
 async def _chain_of(db: Database, session_id: int) -> list[int]:
-    """Return a session and those that led to it."""
+    """Return a session and its ancestors."""
     chain: list[int] = []
     number: int | None = session_id
     while number is not None and number not in chain:
@@ -207,9 +207,9 @@ async def _is_left_to_person(db: Database, incident: Incident) -> bool:
 
 
 async def _awaits_person(db: Database, incident: Incident) -> bool:
-    """Whether no session helps, and no person has seen it.
+    """Whether sessions cannot help any more, and a person has not acknowledged the incident.
 
-    A lasting warning was investigated, and nothing repairs it; or the root cause flaps.
+    A lasting warning was investigated without a repair; or the root cause flaps.
     """
     if incident.acknowledged_at is not None:
         return False
@@ -219,7 +219,7 @@ async def _awaits_person(db: Database, incident: Incident) -> bool:
 
 
 async def _recover_by_sessions(db: Database, incident: Incident, *, now: datetime) -> Incident:
-    """Let members recover that a session or a monitor reported, once nothing says otherwise."""
+    """Mark members reported by a session or a monitor as recovered if nothing contradicts it."""
     ids = set(await incidents.session_ids(db, incident.id))
     if ids & {each.id for each in await sessions.running(db)}:
         return incident
@@ -241,7 +241,7 @@ async def _recover_by_sessions(db: Database, incident: Incident, *, now: datetim
 
 
 async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: datetime) -> None:
-    """Notify people once that an incident began, and once that it needs a person."""
+    """Notify people once of the start of an incident, and once that it needs a person."""
     person = incident.state is IncidentState.NEEDS_PERSON
     rules = await notices.policy(db)
     if rules is None:
@@ -270,7 +270,7 @@ async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: 
 
 
 async def _reason(db: Database, incident: Incident) -> str:
-    """Return why a person was asked; a request that an earlier incident left has old words."""
+    """Return why a person is needed; requests from before this incident are left out."""
     requests = [
         each
         for each in await escalations.open_for_people(db)

@@ -1,4 +1,4 @@
-"""Lasting: a repair whose service soon fails again was none, and is not repeated."""
+"""Lasting repairs: a repair whose service soon fails again has failed, and is not repeated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from lamplighter.usecases.services.incidents.advise import advice_on
 
 WHY_CHARS: Final = 200
 POINTS_READ: Final = 20
-"""So many results before a failure are read: more than a repair needs to last."""
+"""The most results to read before a failure, more than a repair needs to last."""
 
 MAY_FAIL_AGAIN: Final = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)
 PASSED: Final = (PointState.PASSED, PointState.WARNED)
@@ -32,9 +32,9 @@ async def note_failed_again(
     *,
     now: datetime,
 ) -> list[tuple[int, CooldownUse]]:
-    """Turn the successes whose services fail again into failures; return all uses as they are.
+    """Turn successful uses whose services fail again into failures; return all uses, updated.
 
-    `uses` are what was done for the open incidents, each with its incident.
+    `uses` are the actions for the open incidents, each with its incident.
     """
     found = []
     for number, use in uses:
@@ -46,9 +46,9 @@ async def note_failed_again(
 async def refused_actions(
     db: Database, service: Service, evidence: str, *, now: datetime
 ) -> dict[str, str]:
-    """Return the actions that are known not to help against what fails now, and why.
+    """Return the actions that are known not to help against this failure, with the reasons.
 
-    What did not last in the open incident of the service is not repeated in it.
+    An action that did not last in the open incident of the service is not repeated there.
     """
     found = await advice_on(db, service, evidence, now=now)
     known = {name: str(each) for name, each in found.useless.items()}
@@ -58,10 +58,10 @@ async def refused_actions(
 async def lost_need(
     db: Database, services: Services, service: Service, *, now: datetime
 ) -> tuple[str, str]:
-    """Return what a failing service depends on whose repair did not last, and why; else empty.
+    """Return the dependency of a failing service whose repair did not last, and why; else empty.
 
-    To act on the service does not help then, even while its dependency passes for a moment: until
-    that has recovered.
+    Actions on the service itself do not help then, even while its dependency passes for a moment,
+    until the dependency has recovered.
     """
     live = await incidents.live(db)
     found = await incidents.members(db, [each.id for each in live])
@@ -75,9 +75,9 @@ async def lost_need(
 
 
 async def _not_lasting(db: Database, service: str, *, now: datetime) -> dict[str, str]:
-    """Return the actions that did not last in the open incident of a service, and why not.
+    """Return the actions that did not last in the open incident of a service, with the reasons.
 
-    A deployment or a change of its configuration since then calls for another try.
+    A later deployment or configuration change permits another try.
     """
     last = await events.last_change(db, [service], until=now)
     changed = last.created_at if last else None
@@ -93,7 +93,7 @@ async def _not_lasting(db: Database, service: str, *, now: datetime) -> dict[str
 
 
 def calls_again(incident: Incident, uses: Sequence[tuple[int, CooldownUse]]) -> bool:
-    """Whether a repair of an incident did not last since its last investigation began."""
+    """Whether a repair of an incident did not last since the start of its last investigation."""
     asked = incident.requested_at
     return any(
         use.did_not_last and (asked is None or use.created_at >= asked)

@@ -1,4 +1,4 @@
-"""Learn the hours of the day at which checks are slow, once a day from their aggregates."""
+"""Hours of the day at which checks are slow, learned once a day from their aggregates."""
 
 import asyncio
 import logging
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 async def learn_hours(here: Context, services: Services, *, fading: bool = True) -> int:
-    """Learn from the days that ended before today; return of how many checks.
+    """Learn from the days before today; return the number of checks with a lesson.
 
     A memory is reinforced or contradicted by its newest day, and once a day.
     """
@@ -92,7 +92,7 @@ def _fact(each: CheckSeries, today: datetime) -> LearnedFact:
 async def _lesson(
     db: Database, each: CheckSeries, spans: Sequence[Aggregate], today: datetime
 ) -> Lesson | None:
-    """Return what the newest day shows of the slow hours of a check; None without news."""
+    """Return the evidence of the newest day on a check's slow hours; None without news."""
     fact = _fact(each, today)
     before, after = await fact_writes.before(db, fact, (), (today - EPOCH) // DAY)
     if before is not None and before.at >= today:
@@ -124,7 +124,7 @@ async def _lesson(
 
 
 def _newer(held: SlowHours | None, found: SlowHours | None) -> SlowHours | None:
-    """Return the hours that a memory claims: those of now where they are the same ones."""
+    """Return the hours that a memory claims, with the current values if they are the same hours."""
     if held is None:
         return found
     is_same = found is not None and found.period <= held.period and found.overlaps(held)

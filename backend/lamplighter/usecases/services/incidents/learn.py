@@ -1,4 +1,4 @@
-"""Learn: what an incident that ended shows, as outcome records and as memories."""
+"""Learning from ended incidents: outcome records and memories."""
 
 import logging
 import os
@@ -46,9 +46,9 @@ MAX_POINTS: Final = 500
 
 
 async def learn(here: Context, services: Services, *, fading: bool = True) -> int:
-    """Learn from the incidents that ended; return from how many.
+    """Learn from ended incidents; return the number of them.
 
-    Each is one transaction that claims it first: a process that is killed learns nothing twice.
+    Each is one transaction that claims the incident first: after a kill nothing is learned twice.
     """
     async with reading(here.db):
         due = await incidents.unlearned(here.db)
@@ -101,7 +101,7 @@ async def _records(
     ids: Sequence[int],
     services: Services,
 ) -> list[OutcomeRecord]:
-    """Return what each action of an incident came to; where none was tried, one record."""
+    """Return the outcome record of each action of an incident; one record if there was none."""
     change = await changes.change_before(db, services, incident.service, incident.started_at)
     detail = next((each.detail for each in members if each.service == incident.service), "")
     signatures = signatures_of(incident.service, detail or incident.title)
@@ -147,7 +147,7 @@ async def _records(
 
 
 def _is_of_jobs(incident: Incident, signatures: Sequence[Signature], services: Services) -> bool:
-    """Whether an incident was repaired of which only the next report of a job shows that."""
+    """Whether an incident was repaired whose repair only the next report of a job can confirm."""
     service = services.find(incident.service)
     checks = service.checks if service else ()
     jobs = {each.name for each in checks if isinstance(each, PushCheck)}
@@ -158,7 +158,7 @@ def _is_of_jobs(incident: Incident, signatures: Sequence[Signature], services: S
 async def _failed_after(
     db: Database, record: OutcomeRecord, tried: Sequence[CooldownUse], uses: Sequence[CooldownUse]
 ) -> bool:
-    """Whether the check that failed was measured after an action, before any other, and failed."""
+    """Whether the failing check was measured after an action, before the next one, and failed."""
     start = max(use.settled_at or use.created_at for use in tried)
     until = min((use.created_at for use in uses if use.created_at > start), default=record.at)
     key = record.service, record.check
@@ -172,14 +172,14 @@ async def _failed_after(
 async def _since_change(
     db: Database, incident: Incident, uses: Sequence[CooldownUse]
 ) -> list[CooldownUse]:
-    """Return the uses after the last change of the root during an incident; empty without one."""
+    """Return the uses after the root's last change during an incident; empty without a change."""
     until = max(use.created_at for use in uses)
     last = await events.last_change(db, [incident.service], start=incident.detected_at, until=until)
     return [use for use in uses if last is not None and use.created_at > last.created_at]
 
 
 def _by_action(uses: Sequence[CooldownUse]) -> Iterator[list[CooldownUse]]:
-    """Yield the uses that ran, those of one action together."""
+    """Yield the uses that ran, grouped by action."""
 
     def name(use: CooldownUse) -> tuple[str, str]:
         return normalize_service_name(use.service), use.name or use.action
@@ -218,7 +218,7 @@ def _context(
     services: Services,
     change: ChangeBefore | None,
 ) -> Mapping[str, Any]:
-    """Return the circumstances in which an incident began."""
+    """Return the circumstances at the start of an incident."""
     root = services.find(incident.service)
     failing = {each.service for each in members}
     needs = services.with_needs([root]) if root else []

@@ -1,4 +1,4 @@
-"""Lessons: what an incident that ended shows of each fact."""
+"""Lessons: the evidence of an ended incident for each fact."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,17 +33,19 @@ from lamplighter.usecases.services.incidents import fact_writes
 from lamplighter.usecases.services.incidents.fact_writes import Lesson
 
 KEPT_TIMES: Final = 20
-"""So many measured times are kept behind a memory, the newest."""
+"""The number of measured times to store with a memory, the newest."""
 
 MAX_CAUSES: Final = 5
 MAX_INCIDENTS: Final = 100
-"""So many members of an incident are learned from, and so many incidents counted, at the most:
-more would hold the write lock for long."""
+"""The most members to learn from, and the most incidents to count.
+
+More would hold the write lock for long.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedIncident:
-    """An incident that ended, with what belongs to it."""
+    """An ended incident with its related records."""
 
     incident: Incident
     members: Sequence[IncidentMember]
@@ -56,7 +58,7 @@ class EndedIncident:
 
 
 async def repairs(db: Database, ended: EndedIncident) -> list[Lesson]:
-    """Return what each action on the root cause shows."""
+    """Return the evidence of each action on the root cause."""
     lessons = []
     for record in ended.records:
         own = normalize_service_name(record.target) == normalize_service_name(record.service)
@@ -94,14 +96,17 @@ async def repairs(db: Database, ended: EndedIncident) -> list[Lesson]:
 
 
 async def _distinct(db: Database, fact: LearnedFact, record: OutcomeRecord) -> LearnedFact:
-    """Name the check too where another failure has the same words."""
+    """Add the check to the cause if another failure has the same text."""
     known = await outcomes.facts_of(db, fact.service)
     same = any((each.action, each.cause) == (fact.action, fact.cause) for each in known)
     return replace(fact, cause=f"{fact.cause} of {record.check}") if same and record.check else fact
 
 
 async def start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
-    """Return how long a service takes to be healthy after an action, by its dependencies then."""
+    """Return how long a service takes to be healthy after an action.
+
+    Only cases with the same failing dependencies are counted.
+    """
     lessons = []
     for record in ended.records:
         if record.healthy_seconds is None or record.result is not ActionResult.FIXED:
@@ -139,7 +144,7 @@ async def start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
 
 
 def _failing_needs(record: OutcomeRecord, services: Services) -> str:
-    """Return what the target of an action depends on that failed with it."""
+    """Return the dependencies of an action's target that failed with it."""
     target = services.find(record.target)
     needs = {each.name for each in services.with_needs([target] if target else [])}
     failed = {record.service, *record.context.get("affected", ())} & needs
@@ -149,7 +154,7 @@ def _failing_needs(record: OutcomeRecord, services: Services) -> str:
 async def causes(db: Database, ended: EndedIncident) -> list[Lesson]:
     """Return how often the root cause made other members fail; a trivial one is left out.
 
-    Of many members, those that fail with it most often teach something.
+    Of many members, those that fail with it most often are selected.
     """
     incident, cause = ended.incident, ended.incident.service
     facts = [
@@ -185,7 +190,7 @@ async def causes(db: Database, ended: EndedIncident) -> list[Lesson]:
 
 
 async def patterns(db: Database, ended: EndedIncident) -> list[Lesson]:
-    """Return at what time of the day or week the failure comes, and whether it came then."""
+    """Return the time of day or week of the failure, and whether this incident fits it."""
     newest = ended.records[0]
     fact = LearnedFact(
         kind=FactKind.PATTERN,

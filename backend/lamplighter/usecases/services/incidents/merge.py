@@ -1,4 +1,4 @@
-"""Merge: an incident becomes part of another open one, with its services and sessions."""
+"""Merges: an incident becomes part of another open one, with its services and sessions."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ from lamplighter.usecases.services.incidents import closing
 
 
 async def merge(db: Database, incident: Incident, target: Incident, *, now: datetime) -> Incident:
-    """Make an incident part of an open one; those who were notified of it are notified of this."""
+    """Merge an incident into an open one; people who were notified of it are notified of this."""
     ids = await closing.link_sessions(db, incident)
     added: list[str] = []
     for each in (await incidents.members(db, [incident.id]))[incident.id]:
@@ -40,9 +40,9 @@ async def merge(db: Database, incident: Incident, target: Incident, *, now: date
 
 
 async def merge_found(db: Database, found: Mapping[int, int], *, now: datetime) -> None:
-    """Merge incidents of one root cause that were opened before that was known to fail.
+    """Merge incidents of one root cause that were opened before its failure was known.
 
-    What a person separated stays apart.
+    Incidents that a person separated stay separate.
     """
     for number, into in found.items():
         incident, target = await incidents.get(db, number), await incidents.get(db, into)

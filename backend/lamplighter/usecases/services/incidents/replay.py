@@ -1,4 +1,4 @@
-"""Replay: what would begin at an incident with other memories."""
+"""Replay: the decision on a past incident with other memories."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from lamplighter.usecases.services.incidents import changes, view
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOptions:
-    """Which memories count: those from before the incident, or with `today` all of now.
+    """The memories to use: those from before the incident, or with `today` the current ones.
 
     `without` are left out, as if they had never been learned.
     """
@@ -31,10 +31,10 @@ class ReplayOptions:
 async def replay(
     db: Database, services: Services, number: int, options: ReplayOptions
 ) -> dict[str, Any]:
-    """Decide again on a recorded incident; raises NotFound of it, and of a memory left out.
+    """Repeat the decision on a recorded incident; raises NotFound for it or an unknown memory.
 
-    The decision is that of the supervisor, with its evidence, its configuration and the
-    outcomes of then. Settings, cooldowns and approvals are not replayed.
+    The decision is that of the supervisor, with the evidence, configuration and outcomes at the
+    time. Settings, cooldowns and approvals are not replayed.
     """
     incident = await view.get(db, number)
     service = services.find(incident.service)
@@ -79,7 +79,7 @@ async def _advice(
 
 
 def _decision(advice: RepairAdvice, service: Service | None) -> dict[str, Any]:
-    """Return what begins first, and why."""
+    """Return the first step, and the reason."""
     refused = [_evidence(each) for each in advice.useless.values()]
     if advice.fix is not None:
         begins, why = "known_fix", _evidence(advice.fix)

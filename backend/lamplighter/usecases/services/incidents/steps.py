@@ -114,7 +114,7 @@ async def apply(
 async def _investigate_failed(
     here: FailureContext, incident: Incident, names: Sequence[str]
 ) -> set[str]:
-    """Request an investigation of those that failed since the recovery; return the others."""
+    """Request an investigation of services that failed since the recovery; return the others."""
     failed = await _failed_since_recovery(here, incident, names)
     if failed:
         incident = await _call_person(here, incident)
@@ -149,7 +149,7 @@ async def open_incident(
     now: datetime,
     **more: Any,
 ) -> Incident:
-    """Open an incident; `evidence_of` are its services, each with what fails there."""
+    """Open an incident; `evidence_of` are its services, each with the evidence of its failure."""
     incident = await incidents.insert(
         db,
         service=root,
@@ -178,13 +178,13 @@ def _title(text: str) -> str:
 
 
 def evidence(some: Sequence[CheckSeries]) -> str:
-    """Return what failing checks found, a line each."""
+    """Return the results of failing checks, one line each."""
     lines = [f"{each.check}: {one_line(each.detail) or 'failed'}" for each in some]
     return shorten("\n".join(lines), DETAIL_CHARS)
 
 
 async def _add_evidence(here: FailureContext, incident: Incident) -> None:
-    """Add the checks of members that fail since they joined to their evidence."""
+    """Add checks of members that failed later to their evidence."""
     names = here.failing.keys() & set(incident.services)
     for each in (await incidents.members(here.db, [incident.id]))[incident.id] if names else ():
         lines = each.detail.splitlines()
@@ -226,14 +226,14 @@ async def _open(here: FailureContext, group: Sequence[str], flapped: Flaps | Non
 async def _note_flaps(
     here: FailureContext, incident: Incident, group: Sequence[str], flapped: Flaps
 ) -> None:
-    """Leave a root that flaps to a person; if it fails for good, its rest is waited for."""
+    """Leave a flapping root to a person; a lasting failure waits for the end of its rest."""
     await here.note(incident, EntryKind.FLAPPING, FLAPPING, group[0])
     await here.update_members(incident, group, failures=flapped.count)
     await here.update(incident, requested_at=flapped.started_at)
 
 
 async def _separate_faults(here: FailureContext, incident: Incident) -> list[str]:
-    """Let a second fault be an incident of its own, once the root of the first has recovered.
+    """Open a separate incident for a second fault, once the root of the first has recovered.
 
     Returns the services that left the incident.
     """
@@ -261,9 +261,9 @@ async def _separate_faults(here: FailureContext, incident: Incident) -> list[str
 async def _failed_since_recovery(
     here: FailureContext, incident: Incident, names: Sequence[str]
 ) -> list[str]:
-    """Return the services that failed since another member of the incident passes again.
+    """Return the services that failed since another member of the incident passed again.
 
-    The others may be healthy too: their next results decide. A job that pings may run once a
+    The others may be healthy too: their next results decide. A job with a push check may run once a
     day: its last result counts.
     """
     passing = [
@@ -285,7 +285,7 @@ async def _failed_since_recovery(
 async def _repair_at_once(
     here: FailureContext, incident: Incident, names: Sequence[str], fix: ActionEvidence
 ) -> None:
-    """Request a tier-3 session for the root cause: its repair is known."""
+    """Request a tier-3 session for the root cause, because its repair is known."""
     text = f"Known fix: {fix.action} of {incident.service}. {fix}"
     session = SessionPlan(
         tier=MAX_TIER,
@@ -298,7 +298,7 @@ async def _repair_at_once(
 
 
 async def _call_person(here: FailureContext, incident: Incident) -> Incident:
-    """Notify people at once, and once, where no declared action of the root cause is left."""
+    """Notify people at once, and only once, if no declared action of the root cause is left."""
     service = here.services.find(incident.service)
     if service is None or incident.service not in here.failing:
         return incident
@@ -322,7 +322,7 @@ async def _call_person(here: FailureContext, incident: Incident) -> Incident:
 
 
 async def join(here: FailureContext, incident: Incident, names: Sequence[str]) -> Incident:
-    """Add services to an incident; one that explains its root takes the place of that."""
+    """Add services to an incident; a service that explains its root becomes the root."""
     since = {
         name: min(each.changed_at or here.now for each in here.failing[name])
         for name in {*names, *incident.services} & here.failing.keys()
@@ -342,7 +342,7 @@ async def join(here: FailureContext, incident: Incident, names: Sequence[str]) -
 
 
 async def _take_over(here: FailureContext, incident: Incident) -> Incident:
-    """Let failing checks decide over an incident that a session or a warning opened."""
+    """Base an incident that a session or a warning opened on its failing checks."""
     if not (incident.is_warning or incident.source is IncidentSource.SESSION):
         return incident
     own = sorted(here.failing.keys() & set(incident.services))
@@ -359,7 +359,7 @@ async def _take_over(here: FailureContext, incident: Incident) -> Incident:
 async def _worsen(
     here: FailureContext, incident: Incident, root: str, *, configured: str
 ) -> Incident:
-    """Make the incident of a warning one of a failure; its next results request a session."""
+    """Turn the incident of a warning into one of a failure; its next results request a session."""
     own = sorted(here.failing.keys() & set(incident.services))
     for name in own:
         await here.note(incident, EntryKind.FAILED_AGAIN, here.evidence(name), name)
@@ -393,7 +393,7 @@ async def _investigate(here: FailureContext, incident: Incident, names: Sequence
 async def _request(
     here: FailureContext, incident: Incident, names: Sequence[str], session: SessionPlan
 ) -> None:
-    """Request a session for an incident; it covers the present failure of these members."""
+    """Request a session for an incident; it covers the current failure of these members."""
     request = await requests.insert(here.db, session, now=here.now)
     await here.update_members(incident, names, investigated=True)
     await here.update(incident, request_id=request.id, requested_at=here.now)

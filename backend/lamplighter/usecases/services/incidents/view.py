@@ -1,4 +1,4 @@
-"""One incident with all that happened: its timeline, its sessions, and the memories in them."""
+"""An incident with its timeline, its sessions, and their memories."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ WEEK, MONTH = timedelta(days=7), timedelta(days=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineItem:
-    """Something that happened during an incident; `ref` is its event, use or approval."""
+    """An entry in the timeline of an incident; `ref` is its event, use or approval."""
 
     at: datetime
     kind: str

@@ -61,8 +61,8 @@ def test_confidences_are_compared_with_what_confirmed_them(page: Page, app: App)
     rows = section.get_by_role("listitem")
 
     expect(rows).to_have_count(2)
-    expect(rows.nth(0)).to_contain_text(re.compile(r"0.7 to 0.8\s+confirmed 1 of 1: 100 %"))
-    expect(rows.nth(1)).to_contain_text(re.compile(r"0.8 to 0.9\s+confirmed 0 of 1: 0 %"))
+    expect(rows.nth(0)).to_contain_text(re.compile(r"0.7 to 0.8\s+confirmed 1 of 1: 100%"))
+    expect(rows.nth(1)).to_contain_text(re.compile(r"0.8 to 0.9\s+confirmed 0 of 1: 0%"))
     assert violations(page, RULES) == []
 
 

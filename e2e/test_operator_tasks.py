@@ -117,8 +117,8 @@ def test_each_answer_takes_an_operator_four_clicks_at_most(page: Page, app: App)
 
     with clicks(page, app, 2):  # is it slower than last week
         to_service(page, "jellyfin")
-        page.get_by_role("button", name="7d").click()
-        answer = "Median 50 ms, 20 ms in the 7d before: 150 % slower."
+        page.get_by_role("button", name="7 d").click()
+        answer = "Median 50 ms, 20 ms in the 7 d before: 150% slower."
         expect(page.get_by_text(answer)).to_be_visible()
 
     with clicks(page, app, 1):  # what happened last night
@@ -138,8 +138,8 @@ def test_each_answer_takes_an_operator_four_clicks_at_most(page: Page, app: App)
 
     with clicks(page, app, 1):  # what would it do next time
         to_service(page, "jellyfin")
-        expect(page.get_by_role("region", name="What may be done")).to_contain_text("0 of 2")
-        believed = page.get_by_role("region", name="What is believed")
+        expect(page.get_by_role("region", name="Actions")).to_contain_text("0 of 2")
+        believed = page.get_by_role("region", name="Memories")
         expect(believed).to_contain_text("A restart fixes refused connections")
 
 

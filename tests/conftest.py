@@ -28,6 +28,8 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 OPEN = Redactor()
 MIGRATED = "migrated"
+WAITING = ("faults", "packaging", "supervisor")
+"""Where tests of real processes are: they wait for half of their time, the longest a minute."""
 
 # thousands of tests are objects that stay: to look through them again and again takes long
 gc.set_threshold(50_000, 50, 50)
@@ -48,6 +50,29 @@ RUN_DIRECTORY = run_files.make()
 def pytest_unconfigure() -> None:
     """Remove the sockets of all homes."""
     shutil.rmtree(RUN_DIRECTORY, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let each process of a run begin with its share of the tests that wait.
+
+    Each is given equally many tests in a row. One of a minute that began last would be waited
+    for alone, and where all of them wait at the same time, the cores are idle.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    waiting: dict[Path, list[pytest.Item]] = {}
+    others: list[pytest.Item] = []
+    for item in items:
+        there = item.path.parent.name in WAITING
+        (waiting.setdefault(item.path, []) if there else others).append(item)
+    files, ordered = list(waiting.values()), list[pytest.Item]()
+    for worker in range(workers):
+        given = (len(items) - len(ordered)) // (workers - worker)
+        share = [item for file in files[worker::workers] for item in file]
+        more = max(0, given - len(share))
+        ordered += [*share, *others[:more]]
+        del others[:more]
+    assert len(ordered) == len(items)
+    items[:] = ordered
 
 
 def pytest_collection_finish() -> None:

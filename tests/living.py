@@ -29,7 +29,7 @@ ENGINE = Path(__file__).parent / "fakes" / "scripted.py"
 STARTING_SECONDS = 30.0
 PORTS, PORTS_EACH = range(12_000, 32_000), 625
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
-_PORTS = itertools.count((os.getppid() * 4 + WORKER) * PORTS_EACH)
+_PORTS = itertools.count((os.getppid() * 8 + WORKER) * PORTS_EACH)
 KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "XDG_RUNTIME_DIR")
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.session import Session, Status, Trigger
-from lamplighter.engines import Command, Task
+from lamplighter.engines import Command, EngineInput
 from lamplighter.engines.exec import ExecEngine
 
-TASK = Task(
+TASK = EngineInput(
     session=Session(
         id=7,
         tier=2,

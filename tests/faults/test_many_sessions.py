@@ -30,7 +30,7 @@ SAID = {"type": "assistant", "message": {"content": [{"type": "text", "text": "a
 class Doors(ModelEngine):
     """An engine with every trait that a session opens something for."""
 
-    traits = frozenset({Trait.MODEL, Trait.TOOLS, Trait.DOOR})
+    traits = frozenset({Trait.MODEL, Trait.TOOLS, Trait.MCP})
 
 
 @dataclass(frozen=True)

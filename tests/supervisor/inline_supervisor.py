@@ -12,7 +12,7 @@ from contexts import changed, session_context
 from lamplighter import clock
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import Session, SessionPlan, Trigger
-from lamplighter.engines import Command, Task, Trait
+from lamplighter.engines import Command, EngineInput, Trait
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import requests, sessions
@@ -36,9 +36,9 @@ class ModelEngine(ExecEngine):
 
     def __init__(self, command: str) -> None:
         super().__init__(command)
-        self.tasks: list[Task] = []
+        self.tasks: list[EngineInput] = []
 
-    def command(self, task: Task) -> Command:
+    def command(self, task: EngineInput) -> Command:
         self.tasks.append(task)
         return super().command(task)
 

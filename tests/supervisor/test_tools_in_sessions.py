@@ -15,7 +15,7 @@ from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.context import MemoryBlock
 from lamplighter.domain.sessions.session import SessionPlan
-from lamplighter.engines import Command, Task, ToolEndpoint, Trait
+from lamplighter.engines import Command, EngineInput, ToolEndpoint, Trait
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database
@@ -35,10 +35,10 @@ class ToolEngine(ExecEngine):
     """An engine that is told of tools and reaches them by the socket and over MCP."""
 
     name = "model"
-    traits = frozenset({Trait.TOOLS, Trait.DOOR})
+    traits = frozenset({Trait.TOOLS, Trait.MCP})
     door: ToolEndpoint | None = None
 
-    def command(self, task: Task) -> Command:
+    def command(self, task: EngineInput) -> Command:
         command, self.door = super().command(task), task.tools
         assert self.door is not None
         found = {"DOOR_URL": self.door.url, "DOOR_TOKEN": self.door.token}

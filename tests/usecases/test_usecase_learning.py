@@ -27,6 +27,7 @@ from happening import (
 )
 
 import direct_writes
+from confidences import DOWN, LEARNED, REINFORCED, UP, after
 from contexts import context, learning, session_context
 from lamplighter.config.settings import read_settings
 from lamplighter.domain.configuration import Configuration
@@ -95,7 +96,7 @@ async def test_each_repair_that_helps_again_reinforces_one_memory_once(db: Datab
     [(text, confidence), start_up] = await held(db)
     assert text == FIXED.format("4 of 4, healthy after 6 s (4-9)")
     assert confidence == 1.0
-    assert start_up == ("Takes about 6 s to be healthy after a restart (4-9 s)", 0.8)
+    assert start_up == ("Takes about 6 s to be healthy after a restart (4-9 s)", REINFORCED)
     memory = await memories.get(db, 1)
     assert memory is not None
     assert (memory.tier, memory.session_id) == (3, 1)
@@ -130,7 +131,7 @@ async def test_the_time_to_be_healthy_is_another_one_where_a_dependency_failed_t
 async def test_a_repair_that_fails_once_contradicts_and_counts(db: Database) -> None:
     for hour, ok in enumerate((True, True, False)):
         await happened(db, NOON + hour * HOUR, ok=ok)
-    assert await held(db) == [(FIXED.format("2 of 3, healthy after 6 s (6-6)"), 0.6)]
+    assert await held(db) == [(FIXED.format("2 of 3, healthy after 6 s (6-6)"), after(UP, DOWN))]
 
 
 async def test_numbers_do_not_split_a_memory_and_kinds_of_failure_do(db: Database) -> None:
@@ -139,8 +140,8 @@ async def test_numbers_do_not_split_a_memory_and_kinds_of_failure_do(db: Databas
     ):
         await happened(db, NOON + hour * HOUR, detail=detail, seconds=None)
     assert await held(db) == [
-        (FIXED.format("1 of 1"), 0.7),
-        ("Restart fixes 'answered 503' on Web: 2 of 2", 0.8),
+        (FIXED.format("1 of 1"), LEARNED),
+        ("Restart fixes 'answered 503' on Web: 2 of 2", REINFORCED),
     ]
 
 
@@ -218,7 +219,7 @@ async def test_an_edited_memory_stays_as_a_person_wrote_it(db: Database) -> None
     here = context(db, NOON + 5 * MINUTE)
     await curate.edit(here, 1, Edit(observation="Ask Jo before a restart"), version=None)
     await happened(db, NOON + HOUR)
-    assert await held(db) == [("Ask Jo before a restart", 0.7)]
+    assert await held(db) == [("Ask Jo before a restart", LEARNED)]
 
 
 async def test_a_deleted_memory_is_learned_from_new_evidence_alone(db: Database) -> None:
@@ -226,14 +227,14 @@ async def test_a_deleted_memory_is_learned_from_new_evidence_alone(db: Database)
     await happened(db, NOON + HOUR, seconds=None)
     await curate.delete(db, 1, version=None, now=NOON + HOUR + 5 * MINUTE)
     await happened(db, NOON + 2 * HOUR, seconds=None)
-    assert await held(db) == [(FIXED.format("1 of 1"), 0.7)]
+    assert await held(db) == [(FIXED.format("1 of 1"), LEARNED)]
 
 
 async def test_an_action_that_did_not_help_calls_a_person_at_once(db: Database) -> None:
     db.telling = NoticePolicy()
     await happened(db, NOON, ok=False)
     assert await held(db) == [
-        ("Restart does not help against 'connection refused' on Web: 0 of 1", 0.7)
+        ("Restart does not help against 'connection refused' on Web: 0 of 1", LEARNED)
     ]
 
     incident = await failing(db, NOON + HOUR)
@@ -276,7 +277,7 @@ async def test_a_deployment_reopens_the_question(db: Database) -> None:
 async def test_the_usual_cause_among_several_is_learned_with_its_count(db: Database) -> None:
     for hour, names in enumerate((("db", "Web"), ("cache", "Web"), ("db", "Web"))):
         await happened(db, NOON + hour * HOUR, ok=None, names=names)
-    assert await held(db) == [("Fails when db fails; repair db first (2 of 3 failures)", 0.7)]
+    assert await held(db) == [("Fails when db fails; repair db first (2 of 3 failures)", LEARNED)]
 
 
 async def test_a_deleted_cause_is_learned_from_new_evidence_alone(db: Database) -> None:
@@ -323,7 +324,7 @@ async def test_what_a_session_reported_in_the_same_form_is_adopted(db: Database)
     )
     await remember(learning(db), reported, now=NOON - HOUR)
     await happened(db, NOON, seconds=None)
-    assert await held(db) == [(FIXED.format("1 of 1"), 0.8)]
+    assert await held(db) == [(FIXED.format("1 of 1"), REINFORCED)]
 
 
 async def test_what_is_cut_off_while_learning_is_learned_once_the_next_time(
@@ -337,7 +338,7 @@ async def test_what_is_cut_off_while_learning_is_learned_once_the_next_time(
 
     await happened(db, NOON + HOUR, seconds=None, due=2)
     assert len(await outcomes.of_service(db, "Web")) == 2
-    assert await held(db) == [(FIXED.format("2 of 2"), 0.8)]
+    assert await held(db) == [(FIXED.format("2 of 2"), REINFORCED)]
 
 
 async def test_an_incident_is_decided_again_with_other_memories(db: Database) -> None:
@@ -484,14 +485,14 @@ async def test_what_a_session_reports_in_its_own_words_joins_the_fact_with_its_f
     await happened(db, NOON, seconds=None)
     again = "Restarting Web resolved the connection refused error"
     assert await reported(db, again) is ReconcileOutcome.REINFORCED
-    assert await held(db) == [(FIXED.format("1 of 1"), 0.8)]
+    assert await held(db) == [(FIXED.format("1 of 1"), REINFORCED)]
     fact = await outcomes.fact_of(db, 1)
     assert fact is not None
     assert (fact.worked, fact.tried) == (1, 1), "only an outcome counts"
 
     otherwise = "A restart does not help against connection refused"
     assert await reported(db, otherwise) is ReconcileOutcome.LEARNED
-    assert await held(db) == [(FIXED.format("1 of 1"), 0.6), (otherwise, 0.7)]
+    assert await held(db) == [(FIXED.format("1 of 1"), after(UP, DOWN)), (otherwise, LEARNED)]
 
 
 @pytest.mark.parametrize(
@@ -508,13 +509,13 @@ async def test_a_text_without_its_fields_neither_weakens_nor_confirms_a_fact(
     await happened(db, NOON, seconds=None)
     before = await held(db)
     assert await reported(db, text) is ReconcileOutcome.LEARNED
-    assert await held(db) == [*before, (text, 0.7)]
+    assert await held(db) == [*before, (text, LEARNED)]
 
 
 async def test_what_a_session_reported_before_in_its_own_words_is_adopted(db: Database) -> None:
     await reported(db, "Restarting Web fixes connection refused")
     await happened(db, NOON, seconds=None)
-    assert await held(db) == [(FIXED.format("1 of 1"), 0.8)]
+    assert await held(db) == [(FIXED.format("1 of 1"), REINFORCED)]
 
 
 async def test_what_a_person_wrote_into_a_reported_memory_is_not_adopted(db: Database) -> None:

@@ -33,13 +33,13 @@ class Trait(StrEnum):
     """A capability of an engine.
 
     `model`: it calls a model, which takes turns and money. `tools`: its prompt lists
-    the session tools. `door`: it calls them over MCP; otherwise over the gate's socket.
+    the session tools. `mcp`: it calls them over MCP; otherwise over the gate's socket.
     `resumes`: after a crash it continues from its checkpoint.
     """
 
     MODEL = "model"
     TOOLS = "tools"
-    DOOR = "door"
+    MCP = "mcp"
     RESUMES = "resumes"
 
 
@@ -60,7 +60,7 @@ class InstalledProgram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class EngineInput:
     """All that an engine is given for one session.
 
     `system` is the tier's prompt, `injected` what is appended to it, `message`
@@ -133,7 +133,7 @@ class Engine(Protocol):
     def probe(self) -> str | None:
         """Say why it cannot run here; None when it is ready."""
 
-    def command(self, task: Task) -> Command:
+    def command(self, task: EngineInput) -> Command:
         """Return the command that runs this session and prints stream-json."""
 
 

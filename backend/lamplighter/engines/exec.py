@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Final
 
-from lamplighter.engines import Command, Task, Trait
+from lamplighter.engines import Command, EngineInput, Trait
 
 NAME: Final = "exec"
 OWN_PREFIX: Final = "LAMPLIGHTER_"
@@ -40,7 +40,7 @@ class ExecEngine:
             return f"LAMPLIGHTER_EXEC_COMMAND names {words[0]!r}, {why}."
         return None
 
-    def command(self, task: Task) -> Command:
+    def command(self, task: EngineInput) -> Command:
         """Return the operator's command; it has their environment, but not our settings."""
         session = task.session
         payload = {

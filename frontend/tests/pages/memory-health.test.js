@@ -59,8 +59,8 @@ test("confidences are compared with what confirmed them", async () => {
   assert.deepEqual(
     store.calibrated.map(({ range, width, words }) => [range, width, words]),
     [
-      ["0.7 to 0.8", "75", "confirmed 6 of 8: 75 % (90 % interval 45 to 90 %)"],
-      ["1.0", "75", "confirmed 6 of 8: 75 % (90 % interval 45 to 90 %)"],
+      ["0.7 to 0.8", "75", "confirmed 6 of 8: 75% (90% interval 45 to 90%)"],
+      ["1.0", "75", "confirmed 6 of 8: 75% (90% interval 45 to 90%)"],
     ],
   )
 })
@@ -91,5 +91,5 @@ test("a refusal is shown, and nothing stays busy", async () => {
 test("the trend says what the first measurement was", () => {
   assert.equal(trendWords([point(7, 3)], "drift", NOON), "")
   assert.equal(trendWords([point(7, 3), point(0, 3)], "drift", NOON), "Same as 7 d ago.")
-  assert.equal(trendWords([point(7, 0.061), point(0, 0)], "duplicates", NOON), "Was 6.1 % (7 d ago).")
+  assert.equal(trendWords([point(7, 0.061), point(0, 0)], "duplicates", NOON), "Was 6.1% (7 d ago).")
 })

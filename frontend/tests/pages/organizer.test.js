@@ -55,7 +55,7 @@ test("a run is followed by the feed until it has ended, also one that began else
   const page = organizerPage(() => ({}))
   const at = { ...QUEUED, state: "running", stage: "compress", stage_done: 1200, stage_total: 6300 }
   store.followRun({ op: "updated", row: at })
-  assert.equal(page.outcome(store.active), "Compressing old episodes: 1,200 of 6,300 (19 %)")
+  assert.equal(page.outcome(store.active), "Compressing old episodes: 1,200 of 6,300 (19%)")
   assert.deepEqual([page.done(store.active), page.total(store.active)], [1200, 6300])
   assert.deepEqual([page.done(QUEUED), page.total(QUEUED), page.share(QUEUED)], [null, null, 0])
   await store.followRun({ op: "updated", row: DONE })

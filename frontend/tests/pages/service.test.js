@@ -89,8 +89,8 @@ test("a chart and each of its spans are read in words", () => {
   const span = { at: NOON, end: NOON, p50: 9.4, p95: 20, max: 30.6, count: 60, failures: 2 }
 
   assert.match(spanWords(span), /median 9.4 ms, 95% under 20 ms, slowest 31 ms · 60 results, 2 failed$/)
-  assert.equal(chartWords([span], "24h"), "Last 24h: 60 results, 2 failed, median now 9.4 ms")
-  assert.equal(chartWords([], "7d"), "No check results in the last 7d")
+  assert.equal(chartWords([span], "24h"), "Last 24 h: 60 results, 2 failed, median now 9.4 ms")
+  assert.equal(chartWords([], "7d"), "No check results in the last 7 d")
 })
 
 test("the median of a period is compared with that of the period before", () => {
@@ -99,10 +99,10 @@ test("the median of a period is compared with that of the period before", () => 
   assert.deepEqual(
     [words(50, 20), words(20, 50), words(20, 20), words(20, null), words(null, 20), comparedWords(null, "7d")],
     [
-      "Median 50 ms, 20 ms in the 7d before: 150 % slower.",
-      "Median 20 ms, 50 ms in the 7d before: 60 % faster.",
-      "Median 20 ms, as in the 7d before.",
-      "Median 20 ms. No results in the 7d before to compare with.",
+      "Median 50 ms, 20 ms in the 7 d before: 150% slower.",
+      "Median 20 ms, 50 ms in the 7 d before: 60% faster.",
+      "Median 20 ms, as in the 7 d before.",
+      "Median 20 ms. No results in the 7 d before to compare with.",
       "",
       "",
     ],

@@ -10,7 +10,7 @@ from typing import Any
 
 from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.domain.sessions.transcript import Finished, Text, TranscriptItem
-from lamplighter.engines import Task, process, stream
+from lamplighter.engines import EngineInput, process, stream
 from lamplighter.engines.claude import ClaudeEngine
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -29,7 +29,7 @@ def engine(url: str, **more: str) -> ClaudeEngine:
     return found
 
 
-def task(number: int = 1, **more: Any) -> Task:
+def task(number: int = 1, **more: Any) -> EngineInput:
     """Return the task of a session of tier 1."""
     session = Session(
         id=number,
@@ -40,7 +40,9 @@ def task(number: int = 1, **more: Any) -> Task:
         started_at=NOON,
     )
     given = {"system": "You look.", "injected": "## Environment\n", "message": "Look."}
-    return Task(session=session, **{**given, "model": "claude-haiku-4-5", "max_turns": 9, **more})
+    return EngineInput(
+        session=session, **{**given, "model": "claude-haiku-4-5", "max_turns": 9, **more}
+    )
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Ended:
 async def run(
     directory: Path,
     engine: ClaudeEngine,
-    task: Task,
+    task: EngineInput,
     *,
     stop_when: asyncio.Event | None = None,
 ) -> Ended:

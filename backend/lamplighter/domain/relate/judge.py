@@ -152,7 +152,7 @@ def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> R
     """Judge two observations; `p` is the score of the verdict, not yet calibrated."""
     whole = match(existing.clauses, new.clauses)
     verdict = _judge_whole(new, existing, whole, by)
-    if verdict.relation in (Relation.SAME, Relation.CONFLICTING) or whole.size < LEAST_SHARED:
+    if verdict.relation is Relation.CONFLICTING or whole.size < LEAST_SHARED:
         return verdict
     return _judge_parts(new, existing, verdict, by) or verdict
 
@@ -217,7 +217,7 @@ def _judge_parts(
     parts: Iterable[tuple[Sequence[Clause], Sequence[Clause]]] = ()
     if len(existing.claims) == len(new.claims) == 1:
         return None
-    if whole.sure:
+    if whole.relation is Relation.UNRELATED:
         parts = (((one,), (two,)) for one in existing.claims[:PARTS] for two in new.claims[:PARTS])
     else:
         old_rest, new_rest = remove_shared_claims(existing.clauses, new.clauses)

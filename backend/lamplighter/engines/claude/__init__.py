@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from lamplighter.domain.sessions.session import Session
-from lamplighter.engines import Command, InstalledProgram, Task, Trait
+from lamplighter.engines import Command, EngineInput, InstalledProgram, Trait
 from lamplighter.engines.claude import binary, environment
 
 NAME: Final = "claude"
@@ -33,7 +33,7 @@ class ClaudeEngine:
     """Runs each session in a Claude CLI of its own, in an environment of its own."""
 
     name = NAME
-    traits: frozenset[Trait] = frozenset({Trait.MODEL, Trait.TOOLS, Trait.DOOR})
+    traits: frozenset[Trait] = frozenset({Trait.MODEL, Trait.TOOLS, Trait.MCP})
 
     def __init__(self, path: str = "", environ: Mapping[str, str] = os.environ) -> None:
         """`path` is the CLI's, where it is not to be looked for."""
@@ -52,7 +52,7 @@ class ClaudeEngine:
         found = binary.find_binary(self._path, self._environ)
         return None if isinstance(found, str) else found
 
-    def command(self, task: Task) -> Command:
+    def command(self, task: EngineInput) -> Command:
         """Return the CLI's command for a session: no tool but ours, nothing left behind."""
         found = self.installed()
         files = {SYSTEM: task.system.encode(), SERVERS: _servers(task)}
@@ -86,7 +86,7 @@ def session_uuid(session: Session) -> str:
     return str(uuid.uuid5(SESSIONS, f"{session.id} {session.started_at.isoformat()}"))
 
 
-def _limit_arguments(task: Task) -> list[str]:
+def _limit_arguments(task: EngineInput) -> list[str]:
     bounds = ["--model", task.model] if task.model else []
     if task.max_turns:
         bounds += ["--max-turns", str(task.max_turns)]
@@ -100,7 +100,7 @@ def _fits_argument(text: str) -> bool:
     return 0 < len(text.encode()) <= ARGUMENT_BYTES and "\0" not in text
 
 
-def _servers(task: Task) -> bytes:
+def _servers(task: EngineInput) -> bytes:
     servers = {}
     if task.tools is not None:
         headers = {"Authorization": f"Bearer {task.tools.token}"}

@@ -10,7 +10,7 @@ import msgspec
 
 from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.sessions.cost import Prices, find_price
-from lamplighter.engines import Command, Task, Trait
+from lamplighter.engines import Command, EngineInput, Trait
 from lamplighter.engines.messages.request import AnswerLimits
 
 NAME: Final = "messages"
@@ -52,7 +52,7 @@ class MessagesEngine:
         """Say that there is no way to a model."""
         return None if any(self._environ.get(name, "").strip() for name in KEYS) else NO_KEY
 
-    def command(self, task: Task) -> Command:
+    def command(self, task: EngineInput) -> Command:
         """Return the command that runs this session, or resumes it."""
         session = task.session
         request = {

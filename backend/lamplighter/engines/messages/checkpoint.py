@@ -1,7 +1,7 @@
 """The checkpoint: all that a session needs to go on after a crash, in a file of its own.
 
 It lies in the session's scratch directory, for its owner's eyes only, and goes
-with it; no door serves it.
+with it; no route serves it.
 """
 
 import fcntl

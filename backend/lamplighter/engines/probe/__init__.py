@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from lamplighter.engines import Command, Task, Trait
+from lamplighter.engines import Command, EngineInput, Trait
 
 if TYPE_CHECKING:
     from lamplighter.domain.memory.memory import Memory
@@ -26,7 +26,7 @@ class ProbeEngine:
         """It is always ready: it needs nothing but this installation."""
         return None
 
-    def command(self, task: Task) -> Command:
+    def command(self, task: EngineInput) -> Command:
         """Return the command that makes this round."""
         # late: the probe's own process imports this package, and starts faster without these
         import msgspec

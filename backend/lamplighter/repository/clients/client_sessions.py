@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.repository.feed import indexing
-from lamplighter.repository.sessions.sessions import from_row, publish
+from lamplighter.repository.sessions.sessions import from_row, publish, session_rows
 from lamplighter.repository.store import database
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.statements import Statement
@@ -191,14 +191,5 @@ async def count(db: Database, project: str) -> int:
 
 async def move(db: Database, old: str, new: str, *, now: datetime) -> int:
     """Let the sessions of one project be another's, and return how many they are."""
-    statement = (
-        sa.update(sessions)
-        .where(_OF_CLIENTS)
-        .where(sessions.c.project == old)
-        .values(project=new, version=sessions.c.version + 1)
-        .returning(sessions)
-    )
-    moved = [from_row(row) for row in await db.fetch_all(statement)]
-    for session in moved:
-        await publish(db, session, ChangeOp.UPDATED, now=now)
-    return len(moved)
+    owned = [_OF_CLIENTS, sessions.c.project == old]
+    return len(await session_rows.update(db, owned, {"project": new}, now=now))

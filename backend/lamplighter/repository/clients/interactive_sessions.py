@@ -5,13 +5,12 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import Source
 from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.domain.sessions.summary import replace_quote as replaced_quote
 from lamplighter.domain.text import REDACTED
 from lamplighter.repository.feed import indexing
-from lamplighter.repository.sessions.sessions import ENTITY, from_row, publish
+from lamplighter.repository.sessions.sessions import ENTITY, from_row, session_rows
 from lamplighter.repository.store.changes import blank_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import client_prompts, memories, sessions
@@ -21,43 +20,23 @@ BEGINNING_CHARS: Final = 1_000
 
 async def reopen(db: Database, session_id: int, *, now: datetime) -> Session:
     """Let a session that has ended run again: it was resumed."""
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == session_id)
-        .values(
-            status=Status.RUNNING,
-            ended_at=None,
-            resumed=sessions.c.resumed + 1,
-            version=sessions.c.version + 1,
-        )
-        .returning(sessions)
-    )
-    return await _update(db, statement, now=now)
+    resumed = sessions.c.resumed + 1
+    values = {"status": Status.RUNNING, "ended_at": None, "resumed": resumed}
+    return await _update(db, session_id, values, now=now)
 
 
 async def record_response(db: Database, session_id: int, text: str, *, now: datetime) -> Session:
     """Count an answer of the agent and keep its words in the place of those before."""
     turns = sa.func.coalesce(sessions.c.turns, 0) + 1
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == session_id)
-        .values(turns=turns, response=text, version=sessions.c.version + 1)
-        .returning(sessions)
-    )
-    return await _update(db, statement, now=now)
+    return await _update(db, session_id, {"turns": turns, "response": text}, now=now)
 
 
 async def summarize(
     db: Database, session_id: int, summary: str, *, messages: int, now: datetime
 ) -> Session:
     """Keep a session's summary as it is now, so that it can be found."""
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == session_id)
-        .values(summary=summary, messages=messages, version=sessions.c.version + 1)
-        .returning(sessions)
-    )
-    session = await _update(db, statement, now=now)
+    values = {"summary": summary, "messages": messages}
+    session = await _update(db, session_id, values, now=now)
     await indexing.index_changed_session(db, session)
     return session
 
@@ -110,9 +89,10 @@ async def captured_texts(db: Database, session_id: int) -> list[str]:
     return [row["observation"] for row in await db.fetch_all(query)]
 
 
-async def _update(db: Database, statement: Any, *, now: datetime) -> Session:
-    session = from_row(await db.fetch_one(statement))
-    await publish(db, session, ChangeOp.UPDATED, now=now)
+async def _update(
+    db: Database, session_id: int, values: dict[str, Any], *, now: datetime
+) -> Session:
+    [session] = await session_rows.update(db, [sessions.c.id == session_id], values, now=now)
     return session
 
 
@@ -136,12 +116,4 @@ async def newest(
 
 async def set_summary(db: Database, session_id: int, summary: str, *, now: datetime) -> Session:
     """Give a session the summary that its client wrote."""
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == session_id)
-        .values(summary=summary, version=sessions.c.version + 1)
-        .returning(sessions)
-    )
-    session = from_row(await db.fetch_one(statement))
-    await publish(db, session, ChangeOp.UPDATED, now=now)
-    return session
+    return await _update(db, session_id, {"summary": summary}, now=now)

@@ -12,7 +12,14 @@ from lamplighter.domain.sessions.markers import MarkerReading
 from lamplighter.formats import serialize
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import Key, Page, Statement, after, prepare_insert
+from lamplighter.repository.store.statements import (
+    Key,
+    Page,
+    PublishedRows,
+    Statement,
+    after,
+    prepare_insert,
+)
 from lamplighter.repository.store.tables import markers, reader
 
 ENTITY: Final = "marker"
@@ -53,19 +60,9 @@ async def accept_ignored(
     db: Database, mark_id: int, *, now: datetime, **values: Any
 ) -> MarkerResult | None:
     """Turn an ignored marker into a taken one; None when it is not an ignored one."""
-    statement = (
-        sa.update(markers)
-        .where(markers.c.id == mark_id)
-        .where(markers.c.state == MarkerReading.IGNORED)
-        .values(state=MarkerReading.TAKEN, version=markers.c.version + 1, **values)
-        .returning(markers)
-    )
-    row = await db.fetch_one(statement)
-    if row is None:
-        return None
-    mark = _mark(row)
-    await _publish(db, mark, ChangeOp.UPDATED, now=now)
-    return mark
+    ignored = [markers.c.id == mark_id, markers.c.state == MarkerReading.IGNORED]
+    changed = await _rows.update(db, ignored, {"state": MarkerReading.TAKEN, **values}, now=now)
+    return changed[0] if changed else None
 
 
 async def page(
@@ -99,3 +96,4 @@ async def blank_texts(db: Database, ids: Sequence[int]) -> None:
 
 _publish = publisher(ENTITY, serialize.marker_result)
 _mark: Final = reader(MarkerResult)
+_rows: Final = PublishedRows(markers, _mark, _publish)

@@ -20,6 +20,7 @@ from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.statements import (
     Fetch,
     Page,
+    PublishedRows,
     Statement,
     fetch_list,
     newest_first,
@@ -186,14 +187,7 @@ async def ingest_leftover(
 async def add_counts(db: Database, session_id: int, *, now: datetime, **counts: int) -> Session:
     """Add to what a session has brought otherwise than by its lines; `counts` as in `progress`."""
     more = {name: sessions.c[name] + count for name, count in counts.items()}
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == session_id)
-        .values(**more, version=sessions.c.version + 1)
-        .returning(sessions)
-    )
-    session = from_row(await db.fetch_one(statement))
-    await publish(db, session, ChangeOp.UPDATED, now=now)
+    [session] = await session_rows.update(db, [sessions.c.id == session_id], more, now=now)
     return session
 
 
@@ -352,6 +346,7 @@ def _conditions(selection: SessionFilter) -> list[sa.ColumnElement[bool]]:
 
 publish = publisher(ENTITY, serialize.session)
 from_row: Final = reader(Session)
+session_rows: Final = PublishedRows(sessions, from_row, publish)
 
 
 _CHARGED: Final = sa.func.coalesce(sessions.c.cost_usd, sessions.c.budget_usd, 0.0)

@@ -12,7 +12,7 @@ from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.transcript import ToolResult
-from lamplighter.engines import Task, stream
+from lamplighter.engines import EngineInput, stream
 from lamplighter.engines.bounded import run_bounded
 from lamplighter.engines.probe import ProbeEngine
 from lamplighter.supervisor.checks.process import CheckProcessEnded, CheckProcesses
@@ -33,7 +33,7 @@ async def check(
     """
     if not service.checks:  # its jobs have reported no run yet
         return []
-    task = Task(
+    task = EngineInput(
         session=replace(session, tier=1),
         system="",
         injected="",

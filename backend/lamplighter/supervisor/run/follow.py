@@ -11,7 +11,7 @@ from typing import Final
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.sessions.transcript import Line
-from lamplighter.engines import EngineRun, Task, stream
+from lamplighter.engines import EngineInput, EngineRun, stream
 from lamplighter.engines.claude import NAME as CLAUDE
 from lamplighter.engines.cutting import PendingLines
 from lamplighter.engines.line_times import LineTimes
@@ -34,7 +34,7 @@ PARKED: Final = "The supervisor stopped while the session waited for approval."
 
 
 async def follow(
-    here: SessionContext, task: Task, started: EngineRun, watch: LimitWatch, gate: Gate
+    here: SessionContext, task: EngineInput, started: EngineRun, watch: LimitWatch, gate: Gate
 ) -> None:
     """Take in lines until the engine has ended and its file is read to the end."""
     ingest = session_ingest(here, task.session, Services(task.declared))

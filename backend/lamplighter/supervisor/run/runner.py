@@ -25,8 +25,8 @@ from lamplighter.engines import (
     CHECKPOINT,
     CHECKPOINT_LOCK,
     Engine,
+    EngineInput,
     EngineRun,
-    Task,
     Trait,
     process,
     tool_names,
@@ -148,8 +148,8 @@ async def _is_released(here: SessionContext, session: Session) -> bool:
 
 
 async def resume_run(
-    here: SessionContext, engine: Engine, task: Task, watch: LimitWatch, exit_code: int
-) -> Task | None:
+    here: SessionContext, engine: Engine, task: EngineInput, watch: LimitWatch, exit_code: int
+) -> EngineInput | None:
     """Return the task to go on with after the engine ended; None when the session is over."""
     if watch.status is not None or watch.disk_full or watch.draining.is_set():
         return None
@@ -171,7 +171,7 @@ async def resume_run(
     return await resumed_task(here, replace(task, session=session))
 
 
-async def resumed_task(here: SessionContext, task: Task) -> Task:
+async def resumed_task(here: SessionContext, task: EngineInput) -> EngineInput:
     """Record in a task how often its session was resumed, and how much it had printed."""
     said = await asyncio.to_thread(here.files.repair, task.session)
     return replace(task, resumed=task.session.resumed, printed=said)
@@ -303,7 +303,11 @@ def _tool_context(here: SessionContext, gate: Gate) -> ToolContext:
 
 
 async def _run(
-    here: SessionContext, engine: Engine, task: Task, toolbox: Toolbox, draining: asyncio.Event
+    here: SessionContext,
+    engine: Engine,
+    task: EngineInput,
+    toolbox: Toolbox,
+    draining: asyncio.Event,
 ) -> Session:
     session = task.session
     watch = LimitWatch(here.limits, draining, active=here.active, dollars=task.budget_usd)
@@ -322,9 +326,9 @@ async def _run(
                 here, engine, replace(task, scratch=str(scratch)), toolbox, opened
             )
             env = tracing.trace_environment()
-            if Trait.DOOR not in engine.traits:  # else its tools are all that it reaches us by
+            if Trait.MCP not in engine.traits:  # else its tools are all that it reaches us by
                 env |= await _create_token(here, session, draining)
-            going: Task | None = task
+            going: EngineInput | None = task
             while going is not None:
                 command = engine.command(going)
                 command = replace(command, env={**command.env, **env})
@@ -350,7 +354,7 @@ async def _run(
 
 
 async def _follow_to_end(
-    here: SessionContext, task: Task, started: EngineRun, watch: LimitWatch, gate: Gate
+    here: SessionContext, task: EngineInput, started: EngineRun, watch: LimitWatch, gate: Gate
 ) -> int:
     """Follow an engine until it has ended, and all it started with it; return its exit code."""
     try:
@@ -365,13 +369,17 @@ async def _follow_to_end(
 
 
 async def _open_tools(
-    here: SessionContext, engine: Engine, task: Task, toolbox: Toolbox, opened: AsyncExitStack
-) -> Task:
+    here: SessionContext,
+    engine: Engine,
+    task: EngineInput,
+    toolbox: Toolbox,
+    opened: AsyncExitStack,
+) -> EngineInput:
     """Open the opened that a session reaches us by, and say where they are."""
     socket = here.sockets / gateway.NAME.format(task.session.id)
     gate = await opened.enter_async_context(gateway.serve_gate(toolbox, socket))
     endpoint = None
-    if Trait.DOOR in engine.traits and here.open_tools is not None:
+    if Trait.MCP in engine.traits and here.open_tools is not None:
         endpoint = await opened.enter_async_context(here.open_tools(toolbox))
     return replace(task, gate=str(gate), tools=endpoint, model=task.session.model or "")
 

@@ -9,7 +9,7 @@ from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.service import Service, Services, normalize_service_name
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session, Trigger
-from lamplighter.engines import Task
+from lamplighter.engines import EngineInput
 from lamplighter.repository import Database, reading
 from lamplighter.repository.services import checks, cooldowns, findings, incidents, series
 from lamplighter.usecases.services import push_checks
@@ -30,7 +30,7 @@ async def task(
     active: Configuration,
     *,
     now: datetime,
-) -> Task:
+) -> EngineInput:
     """Return the task of a session that was opened.
 
     What services in scope depend on is told of too: an investigation looks there first.
@@ -42,7 +42,7 @@ async def task(
         waiting = await chain.services_waiting(db, around, active, now=now)
         in_use = await parking.services_in_use(db, but=opened.session.id)
         results = await _recent_results(db, around)
-        return Task(
+        return EngineInput(
             session=opened.session,
             system=opened.prompt.system,
             injected=opened.prompt.injected,

@@ -222,7 +222,7 @@ async def _follow_incident(
     await evidence.sync(db, origin, replace(found, entities=()), now=now)
 
 
-@lru_cache(2 * MEMORIES_AT_ONCE)
+@lru_cache(CHANGES_AT_ONCE)
 def _names(text: str) -> list[str]:
     return text_names(text[:MAX_CHARS])
 

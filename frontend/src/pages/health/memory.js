@@ -160,5 +160,5 @@ export function trendWords(trend, name, now) {
   const [before, value] = [first.values[name], last.values[name]]
   const when = timeAgo(first.at, now)
   if (before === value) return t("health.same", { when })
-  return t("health.was", { when, value: name === "duplicates" ? `${(before * 100).toFixed(1)} %` : before })
+  return t("health.was", { when, value: name === "duplicates" ? `${(before * 100).toFixed(1)}%` : before })
 }

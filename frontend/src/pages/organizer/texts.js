@@ -28,7 +28,7 @@ export const organizer = {
   queued_away: "Queued. The supervisor is offline; the run starts when it is back.",
   working: "Running.",
   working_stage: "{what}…",
-  working_part: "{what}: {done} of {n} ({percent} %)",
+  working_part: "{what}: {done} of {n} ({percent}%)",
   progress: "Progress of run {id}",
   stage_compare: "Comparing memories",
   stage_duplicates: "Merging duplicates",

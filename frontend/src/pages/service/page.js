@@ -24,13 +24,17 @@ export function spanWords({ at, p50, p95, max, count, failures }) {
   return [momentOf(at), latency, found].filter(Boolean).join(" · ")
 }
 
+/** @param {string} period */
+const periodWords = (period) => period.replace(/\D+$/, " $&")
+
 /** All of a chart in words. @param {Span[]} spans @param {string} period */
 export function chartWords(spans, period) {
   const count = spans.reduce((sum, each) => sum + each.count, 0)
   const failures = spans.reduce((sum, each) => sum + each.failures, 0)
   const last = spans.findLast(({ p50 }) => p50 !== null)
-  if (!count) return t("service.chartEmpty", { period })
-  return t("service.chartWords", { period, n: count, failures, last: msWords(last?.p50 ?? null) })
+  const span = periodWords(period)
+  if (!count) return t("service.chartEmpty", { period: span })
+  return t("service.chartWords", { period: span, n: count, failures, last: msWords(last?.p50 ?? null) })
 }
 
 /**
@@ -40,7 +44,7 @@ export function chartWords(spans, period) {
 export function comparedWords(check, period) {
   if (!check || check.median_ms === null) return ""
   const [now, before] = [check.median_ms, check.before_ms]
-  const values = { ms: msWords(now), period }
+  const values = { ms: msWords(now), period: periodWords(period) }
   if (before === null) return t("service.nothingBefore", values)
   const percent = Math.round((Math.abs(now - before) / (before || 1)) * 100)
   if (!percent) return t("service.same", values)
@@ -56,6 +60,7 @@ export function servicePage(store) {
     ready: () => service.row !== null,
     row,
     periods: () => PERIODS,
+    periodWords,
     periodIs: (/** @type {string} */ period) => String(service.period === period),
     choose: (/** @type {string} */ period) => router.go(router.with({ period }), { replace: true }),
     checkNames: () => (service.latency?.checks ?? []).map((/** @type {CheckLatency} */ { check }) => check),

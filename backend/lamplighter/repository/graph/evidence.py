@@ -115,15 +115,15 @@ async def _targets(
     ends = [end for claim in extraction.claims for end in (claim.source, claim.target)]
     ids = await _entity_ids(db, origin, [*extraction.entities, *ends], cache, now=now)
     await _add_aliases(db, origin, extraction.aliases, cache, now=now)
-    held = await cache.rows(set(ids.values()))
-    found: dict[Target, _Stated] = {
-        ("entity_id", number): _Stated(held[number], MENTIONED) for number in ids.values()
+    entities = await cache.rows(set(ids.values()))
+    stated: dict[Target, _Stated] = {
+        ("entity_id", number): _Stated(entities[number], MENTIONED) for number in ids.values()
     }
     for claim in extraction.claims:
         row = await _relationship(db, origin, claim, ids, cache, now=now)
         if row is not None:
-            found["relationship_id", row["id"]] = _Stated(row, claim.confidence)
-    return found
+            stated["relationship_id", row["id"]] = _Stated(row, claim.confidence)
+    return stated
 
 
 async def _entity_ids(

@@ -48,7 +48,7 @@ const byName = {}
 /** @type {import("./palette/registry.js").Listed[]} */
 let commands = []
 
-/** The composition root: every store gets what it needs here, and nothing reaches for anything else. */
+/** The composition root: passes every store its dependencies. */
 /** @template T @param {string} name @param {T} value @returns {T} the reactive one */
 function add(name, value) {
   Alpine.store(name, /** @type {any} */ (value))
@@ -205,7 +205,7 @@ async function fetchLate() {
   return pages
 }
 
-/** Where one is on a page that is left. */
+/** The scroll position and the focused link of the page being left. */
 function mark() {
   const link = document.activeElement?.closest("main a[href]")
   return { y: scrollY, link: link?.getAttribute("href") ?? "" }

@@ -7,7 +7,7 @@ const DOT = 3.5
 
 /** @typedef {import("./plot.js").Spec} Spec @typedef {import("./plot.js").Role} Role @typedef {ReturnType<typeof draw>} Drawing */
 
-/** Draw specs into an element, in the colours of its theme. @param {HTMLElement} el */
+/** Draw specs in an element, in the colors of its theme. @param {HTMLElement} el */
 export function draw(el) {
   /** @type {uPlot | null} */
   let chart = null
@@ -37,7 +37,11 @@ function heightOf(el, spec) {
 
 const WHOLE = [1, 2, 5].flatMap((each) => [0, 1, 2, 3, 4, 5].map((power) => each * 10 ** power)).sort((a, b) => a - b)
 
-/** What x spans: a bar that stands around its x has room for all of it. @param {Spec} spec @returns {uPlot.Scale.Range | undefined} */
+/**
+ * The range of x: the first and last bar get space for their full width.
+ * @param {Spec} spec
+ * @returns {uPlot.Scale.Range | undefined}
+ */
 function spanOf(spec) {
   const { x, range } = spec
   if (range) return () => range
@@ -46,12 +50,12 @@ function spanOf(spec) {
   return () => [x[0] - half, x[x.length - 1] + half]
 }
 
-/** What is counted has no halves. @param {Spec} spec */
+/** Whether the values are counts, whose ticks must be integers. @param {Spec} spec */
 function counted({ series }) {
   return series[0]?.kind === "bars"
 }
 
-/** What is dragged over wears the colour of what is chosen. @param {HTMLElement} el */
+/** Fill the range selected by dragging with the selection color. @param {HTMLElement} el */
 function tinted(el) {
   const area = /** @type {HTMLElement | null} */ (el.querySelector(".u-select"))
   if (area) area.style.background = "color-mix(in oklch, var(--flame) 24%, transparent)"
@@ -99,7 +103,14 @@ const clock = new Intl.DateTimeFormat("en-US", { hour: "2-digit", minute: "2-dig
 const toTheSecond = new Intl.DateTimeFormat("en-US", { timeStyle: "medium", hourCycle: "h23" })
 const day = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short" })
 
-/** Moments along an axis: the day where one begins, else the time. @param {uPlot} _ @param {number[]} splits @param {number} __ @param {number} ___ @param {number} apart */
+/**
+ * Labels for times along an axis: the date at the start of a day, otherwise the time.
+ * @param {uPlot} _
+ * @param {number[]} splits
+ * @param {number} __
+ * @param {number} ___
+ * @param {number} apart
+ */
 function moments(_, splits, __, ___, apart) {
   return splits.map((seconds) => {
     const time = new Date(seconds * 1_000)
@@ -127,7 +138,12 @@ function seriesOf({ kind, role, dash }, colour, aligned) {
   }
 }
 
-/** The line across and the dots, over what is drawn. @param {uPlot} chart @param {Spec} spec @param {(role: Role) => string} colour */
+/**
+ * Draw the threshold line and the dots over the chart.
+ * @param {uPlot} chart
+ * @param {Spec} spec
+ * @param {(role: Role) => string} colour
+ */
 function overlay(chart, { y, dots = [] }, colour) {
   const { ctx, bbox } = chart
   ctx.save()
@@ -159,7 +175,10 @@ function chosen(chart, choose) {
   chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
 }
 
-/** A token as the canvas takes it: the browser resolves light-dark() only in a property. @param {HTMLElement} el */
+/**
+ * A color token in the form that the canvas accepts: the browser resolves light-dark() only in a property.
+ * @param {HTMLElement} el
+ */
 function colours(el) {
   const probe = document.createElement("i")
   el.append(probe)

@@ -2,8 +2,8 @@ const KEPT = 1_000
 const STALE_MS = 3_000
 
 /**
- * Changes, each handed on once and in order. A list read at number n asks for what came since (`replay`), a page that
- * read before it joined catches up, and a pause keeps everything for later.
+ * Delivers each change once and in order. A list read at number n requests the changes after n (`replay`), a page that
+ * read its data before it joined catches up, and a pause holds all changes back.
  * @param {{changes: (after: number) => Promise<any>, refused?: () => void, timers?: any, now?: () => Date}} with_
  * @returns {Feed}
  */
@@ -22,7 +22,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   return {
     state: { loaded: false, live: true, stale: false, offline: false, at: null, paused: false, behind: 0 },
 
-    /** A page that nobody tells where the feed stands is not live: it says so. */
+    /** A page that never receives the position of the feed shows that it is not live. */
     begin() {
       const since = now().getTime()
       timer = timers.setTimeout(() => joined === null && lose(this, since), STALE_MS)
@@ -36,7 +36,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
       resets.push(load)
     },
 
-    /** A list was read at this number. What happened between it and joining was told to nobody here: ask for it. */
+    /** A list was read at this number: request the changes between that number and the moment the page joined. */
     read(seq) {
       if (joined === null) firstRead = Math.min(firstRead ?? seq, seq)
       else if (seq < joined) catchUp(this, seq)
@@ -59,13 +59,13 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
       if (message.kind === "live") find(this)
     },
 
-    /** The browser says that it has no network: what a page asks for fails, whatever the stream does. */
+    /** The browser reports that it is offline: requests fail, whatever the state of the stream. */
     goOffline() {
       this.state.offline = true
       this.state.at ??= now()
     },
 
-    /** What failed meanwhile is asked for again. */
+    /** Repeat the requests that failed while the browser was offline. */
     goOnline() {
       if (!this.state.offline) return
       this.state.offline = false
@@ -89,13 +89,17 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     },
   }
 
-  /** New check results; of those that came during a pause the newest are enough. @param {Feed} feed @param {any[]} items */
+  /**
+   * New check results; of those that arrive during a pause only the newest are delivered.
+   * @param {Feed} feed
+   * @param {any[]} items
+   */
   function results(feed, items) {
     if (feed.state.paused) resultsLater = [...resultsLater, ...items].slice(-KEPT)
     else if (items.length) followers.get("check_results")?.forEach((apply) => apply(/** @type {any} */ (items)))
   }
 
-  /** Everything is read again, but not under a reader who paused. @param {Feed} feed */
+  /** Reload everything, but not while the feed is paused. @param {Feed} feed */
   function anew(feed) {
     if (feed.state.paused) resetLater = true
     else resets.forEach((load) => load())
@@ -109,7 +113,11 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     if (firstRead !== null && firstRead < seq) catchUp(feed, firstRead)
   }
 
-  /** A page that comes out of the browser's cache was told nothing meanwhile. @param {Feed} feed @param {number} seq */
+  /**
+   * A page restored from the back/forward cache missed the changes in between.
+   * @param {Feed} feed
+   * @param {number} seq
+   */
   function rejoin(feed, seq) {
     if (seq !== (later.at(-1)?.seq ?? seen)) again(feed, seq)
   }
@@ -154,7 +162,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     anew(feed)
   }
 
-  /** @param {Feed} feed @param {number} [at] when something was last heard */
+  /** @param {Feed} feed @param {number} [at] time of the last message */
   function lose(feed, at = now().getTime()) {
     if (!feed.state.live) return
     feed.state.live = false

@@ -22,7 +22,7 @@ const ICONS = {
   ignored: "circle-question-mark",
   refused: "ban",
 }
-/** Why a marker was ignored that a person may take after all. */
+/** Reasons for ignoring a marker that a person may nevertheless ingest. */
 const BY_HAND = ["in code", "quoted"]
 const NOTED = new Map([
   ["cooldown", "timer"],
@@ -36,7 +36,8 @@ const NOTED = new Map([
  */
 
 /**
- * What went into a session's memory and what came out of it, the newest first; what it was told stands below.
+ * The memories that went into a session's prompt and those that it produced, newest first; the memories in its prompt
+ * are listed last.
  * @param {{markers: Marker[], told: any[], contradicted: Review[], searches?: Search[]}} session
  * @returns {Entry[]}
  */
@@ -55,13 +56,13 @@ export function railOf({ markers, told, contradicted, searches = [] }) {
   ]
 }
 
-/** The outcome of a marker in words. @param {Marker} marker */
+/** A text for the outcome of a marker. @param {Marker} marker */
 export function outcomeWords({ state, outcome, reason }) {
   if (state === "taken") return outcome
   return reason ? t("session.because", { state, reason }) : state
 }
 
-/** How many there are of each sort. @param {Entry[]} entries */
+/** The number of entries by sort. @param {Entry[]} entries */
 export function tallyOf(entries) {
   return SORTS.map((sort) => ({
     sort,

@@ -61,8 +61,8 @@ export const commands = /** @type {Record<string, any>} */ (
 )
 
 /**
- * The pages that are not part of the first load: their stores, what a click there means, and what the feed tells them.
- * Their texts are known already. @param {any} with_
+ * The pages outside the first load: their stores, components and feed subscriptions. Their texts are already loaded.
+ * @param {any} with_
  */
 export function latePages(with_) {
   const { Alpine, vocabulary } = with_
@@ -123,12 +123,17 @@ export function latePages(with_) {
   }
 }
 
-/** The first field of a form that opened is the one to type in. @param {HTMLElement} el */
+/** Focus the first field of a form that opened. @param {HTMLElement} el */
 function first(el) {
   requestAnimationFrame(() => el.querySelector("input")?.focus())
 }
 
-/** A chart over time of what the expression says. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+/**
+ * A time chart of the value of the expression.
+ * @param {HTMLElement} el
+ * @param {{expression: string}} it
+ * @param {any} tools
+ */
 function charted(el, { expression }, { evaluateLater, effect, cleanup }) {
   const view = timeChart(el)
   const evaluate = evaluateLater(expression)

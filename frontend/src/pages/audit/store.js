@@ -3,7 +3,7 @@ import { t } from "../../shared/texts/index.js"
 const PAGE = 20
 
 /**
- * All that is believed about a topic, with the evidence of each memory and its effect on the next prompt.
+ * All memories about a topic, with the evidence of each and its effect on the next prompt.
  * @param {{api: Api, router: any, print?: () => void, painted?: () => Promise<unknown>}} with_
  */
 export function audit({ api, router, print = () => window.print(), painted = nextFrame }) {
@@ -67,7 +67,7 @@ export function audit({ api, router, print = () => window.print(), painted = nex
       }
     },
 
-    /** The paper has all of it, not only what was read so far. */
+    /** Load all pages before printing, so that the printout is complete. */
     async print() {
       while (this.next !== null) if (!(await this.more())) return
       await painted()

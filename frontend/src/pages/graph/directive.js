@@ -1,5 +1,5 @@
 /**
- * x-neighborhood: the drawing of what the expression says. Its code is loaded where a drawing is shown, nowhere else.
+ * x-neighborhood: draws the neighborhood that the expression returns. Its code is loaded only when a drawing is shown.
  * @param {any} Alpine
  */
 export function neighborhood(Alpine) {

@@ -27,7 +27,7 @@ export function healthPage(store) {
             ? "warning"
             : "unknown",
 
-    /** Both answers are awaited: what is below the memory's figures does not move when they come. */
+    /** Wait for both responses, so that nothing below the figures of the memory moves. */
     ready: () => health.phase === "ready" && store("memoryHealth").phase !== "loading",
     loading() {
       return health.phase !== "failed" && !this.ready()
@@ -41,7 +41,7 @@ export function healthPage(store) {
     again: () => health.load(),
     fullCheck: () => health.runFullCheck(),
 
-    /** When a check was looked at, where that is not just now. @param {VitalSign} sign */
+    /** The time of a check result, unless it is recent. @param {VitalSign} sign */
     when({ at }) {
       const now = Math.max(store("clock").now, health.at)
       return now - Date.parse(at) < OLD_MS ? "" : timeAgo(at, now)

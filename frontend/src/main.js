@@ -43,7 +43,7 @@ import { learn } from "./shared/texts/index.js"
 import { visits } from "./shared/frame/navigation.js"
 import { words } from "./shared/format/vocabulary.js"
 
-/** @type {Record<string, any>} what commands are made of */
+/** @type {Record<string, any>} the stores passed to the commands, by name */
 const byName = {}
 /** @type {import("./palette/registry.js").Listed[]} */
 let commands = []

@@ -86,7 +86,7 @@ export function timeChart(el) {
     say()
   }
 
-  /** Maintenance windows and other periods in which failures are ignored. @param {number} high */
+  /** Periods in which failures trigger nothing, such as maintenance windows. @param {number} high */
   function bands(high) {
     return (spec?.silences ?? []).map(({ from, to, label }) => {
       const band = svg("rect", { class: "time-band", x: String(xOf(from)), y: String(TOP) })

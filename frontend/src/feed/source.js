@@ -131,7 +131,7 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
     if (live) emit({ kind: "lost", at: heardAt || now() })
     live = false
     if (closed) return
-    /** the response is not a stream: only a request shows what kind of response it is */
+    // the response is not a stream: only a request shows what kind of response it is
     timer = timers.setTimeout(givenUp || failures > FAILURES_BEFORE_A_POLL ? poll : connect, backoff(failures))
   }
 

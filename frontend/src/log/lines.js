@@ -46,7 +46,7 @@ export function linesOf({ offset, index, kind, text, at, usage }) {
 export function addLines(lines, items) {
   for (const item of items) {
     if (FOLDED.includes(item.kind) && !item.text) continue
-    /** a complete response replaces its streamed parts */
+    // a complete response replaces its streamed parts
     while (WHOLE.includes(item.kind) && lines.at(-1)?.kind === "partial") lines.pop()
     if (item.usage && item.kind === "turn") {
       addTurn(lines, item)

@@ -59,7 +59,7 @@ export function logView(el, log) {
     aim()
     place()
     draw()
-    /** measured heights moved the lines below: keep the visible line in place */
+    // measured heights moved the lines below: keep the visible line in place
     if (fit()) {
       place()
       draw()

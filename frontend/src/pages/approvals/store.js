@@ -143,7 +143,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     },
 
     /**
-     * Load everything needed for a decision: the memories in the prompt, the cooldown, the session.
+     * Load everything needed for a decision: the details of the approval, its session and the approval that it replaces.
      * @param {number} id
      */
     async look(id) {

@@ -37,7 +37,7 @@ function alone({ id, level, service, text, session_id, created_at: at }) {
 }
 
 /**
- * Whether the event may be counted already, because of its session.
+ * Whether the group may include the session of the event already: it is older than the latest session of the group.
  * @param {EventGroup} group
  * @param {OpsEvent} event
  */
@@ -135,7 +135,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
       if (!page?.items.length) return
       const [group] = page.items
       const held = known.get(wordsOf(group))
-      /** another event arrived meanwhile */
+      // another event arrived meanwhile
       if (held && held.last_id > group.last_id) return void this.ask({ ...event, id: held.last_id })
       this.put(note(group))
     },

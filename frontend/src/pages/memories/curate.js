@@ -6,10 +6,10 @@ import { t } from "../../shared/texts/index.js"
 
 /** @typedef {{id: number, text: string, before: string, after: string, state: string}} Example */
 /** @typedef {{act: Act, value: number, body: Record<string, any>, then: () => void, changed: number, title: string, about: string, lines: string[], examples: Example[]}} Plan */
-/** The acts that take a number. */
+/** The acts that have a numeric value. */
 export const NUMBERED = new Set(["confidence", "raise", "lower"])
 
-/** What an act asks of the API. @param {Act} act @param {number} value */
+/** The API fields of an act. @param {Act} act @param {number} value */
 export function askOf(act, value) {
   if (!NUMBERED.has(act)) return { action: act }
   if (act === "confidence") return { action: act, value }
@@ -25,13 +25,19 @@ const WORDS = /** @type {const} */ ({
   confirm: "Correct",
 })
 
-/** What an act did, in a sentence. @param {Act} act @param {number} value @param {number} changed @param {number} [left] */
+/**
+ * A sentence about what an act did.
+ * @param {Act} act
+ * @param {number} value
+ * @param {number} changed
+ * @param {number} [left]
+ */
 export function doneWords(act, value, changed, left = 0) {
   const done = t(`memories.done${WORDS[act]}`, { n: changed, by: value.toFixed(2) })
   return left ? `${done} ${t("memories.remaining", { n: left })}` : done
 }
 
-/** What an act would do, line by line. @param {{changed: number, left: number, preview: BulkPreview}} answer */
+/** The effects of an act, one per line. @param {{changed: number, left: number, preview: BulkPreview}} answer */
 export function foreseenWords({ changed, left, preview: { matched, turn_inactive: falls, turn_active: rises } }) {
   const lines = [
     changed ? t("memories.wouldChange", { n: changed }) : t("memories.wouldNothing"),
@@ -44,16 +50,16 @@ export function foreseenWords({ changed, left, preview: { matched, turn_inactive
 }
 
 /**
- * What an operator does to memories beyond editing one: delete with a way back, and many at a time.
+ * Acts on memories beyond editing one: delete with undo, and bulk changes.
  * @param {{api: Api, memories: any, shown: any, confirm: any, toasts: any, journal: any}} with_ `shown` is the memory in the side panel
  */
 export function curate({ api, memories, shown, confirm, toasts, journal }) {
   return {
-    /** What an act would do, before it is done. */
+    /** The preview of an act. */
     plan: /** @type {Plan | null} */ (null),
     busy: false,
 
-    /** A person says that a memory is correct. @param {Memory} memory @returns {Promise<boolean>} */
+    /** Confirm that a memory is correct. @param {Memory} memory @returns {Promise<boolean>} */
     confirm(memory) {
       const { id, version, trust } = memory
       if (trust === "trusted") return tell(async () => toasts.show(t("memories.isConfirmed", { id: String(id) })))
@@ -75,7 +81,7 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
       return yes && tell(() => removed([memory], () => api.remove(`/memories/${memory.id}`)))
     },
 
-    /** Those that are ticked, or all that match. @param {Memory[]} ticked @returns {Promise<boolean>} */
+    /** Delete the ticked memories, or all that match. @param {Memory[]} ticked @returns {Promise<boolean>} */
     async removeMany(ticked) {
       const n = memories.everything ? memories.chosenCount : ticked.length
       const many = n > BULK_LIMIT
@@ -94,7 +100,13 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
       })
     },
 
-    /** Say what an act would do to those that are ticked, or to all that match. @param {Memory[]} rows @param {Act} act @param {number} value @param {() => void} [then] once it is done */
+    /**
+     * Preview an act on the ticked memories, or on all that match.
+     * @param {Memory[]} rows
+     * @param {Act} act
+     * @param {number} value
+     * @param {() => void} [then] called when the act is done
+     */
     async change(rows, act, value, then = () => {}) {
       const n = memories.everything ? memories.chosenCount : rows.length
       this.busy = true
@@ -113,7 +125,7 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
       this.busy = false
     },
 
-    /** Do what was foreseen, with one way back. @returns {Promise<boolean>} */
+    /** Carry out the previewed act, with one undo. @returns {Promise<boolean>} */
     async carryOut() {
       const { plan } = this
       this.plan = null
@@ -127,12 +139,12 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
     },
   }
 
-  /** Where nothing narrows the list it has to be said that every memory is meant. */
+  /** Without a filter the request must state that every memory is meant. */
   function allThatMatch() {
     return Object.keys(memories.wanted).length > 0 ? { filter: memories.wanted } : { filter: {}, all: true }
   }
 
-  /** All that match, or those that are ticked: of these the API takes no more than a thousand. @param {Memory[]} ticked */
+  /** All that match, or the ticked ones: the API accepts at most 1,000 ids. @param {Memory[]} ticked */
   function those(ticked) {
     if (memories.everything) return allThatMatch()
     if (ticked.length > BULK_LIMIT) throw new Error(t("memories.tooMany"))
@@ -151,7 +163,7 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
     return api.post("/memories/bulk", { ...whom, action: "delete" })
   }
 
-  /** @param {Memory[]} rows @param {() => Promise<unknown>} send @param {number} [n] how many went, when not all are known here */
+  /** @param {Memory[]} rows @param {() => Promise<unknown>} send @param {number} [n] the number deleted, if not all rows are loaded */
   async function removed(rows, send, n = rows.length) {
     await send()
     rows.forEach(({ id }) => memories.drop(id, { own: true }))
@@ -177,14 +189,14 @@ function idsOf(rows) {
   return rows.map(({ id }) => id)
 }
 
-/** Which ones a question is about. @param {Record<string, string>} wanted */
+/** A description of the filters, for a confirmation. @param {Record<string, string>} wanted */
 function filterWords({ section, q, service, category, state, view }) {
   const named = view ? t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`memories.${view}`)) : ""
   const words = [section, service, category, state, named, q ? `“${q}”` : ""].filter(Boolean)
   return words.length ? t("memories.allMatches", { words: words.join(", ") }) : t("memories.allMemories")
 }
 
-/** A memory before and after. @param {{before: Memory, after: Memory | null}} example */
+/** A memory before and after the act. @param {{before: Memory, after: Memory | null}} example */
 function exampleWords({ before, after }) {
   const then = after ?? before
   return {

@@ -1,17 +1,17 @@
 import { t } from "../../shared/texts/index.js"
 
 /**
- * One step of a memory's history taken back.
+ * Reverts one step of a memory's history.
  * @param {{api: Api, memory: any, toasts: any, journal: any}} with_
  */
 export function steps({ api, memory, toasts, journal }) {
   return {
     busy: false,
-    /** The step that could not be undone, and why. */
+    /** The step that could not be undone, and the reason. */
     refused: /** @type {number | null} */ (null),
     problem: "",
 
-    /** @param {HistoryEntry} entry @param {number} [id] of which memory */
+    /** @param {HistoryEntry} entry @param {number} [id] the memory */
     async undo(entry, id = memory.id) {
       this.busy = true
       this.clear()

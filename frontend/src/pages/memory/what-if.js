@@ -1,7 +1,7 @@
 import { t } from "../../shared/texts/index.js"
 
 /**
- * What the next session would be told, were a memory not there or the budget another one.
+ * The next prompt without a memory or with another budget.
  * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
  */
 export function whatIf({ api, later = setTimeout }) {
@@ -30,7 +30,7 @@ export function whatIf({ api, later = setTimeout }) {
       this.phase = "closed"
     },
 
-    /** While a slider moves, the last place counts. */
+    /** While a slider moves, only the last position counts. */
     move() {
       const mine = ++turn
       later(() => mine === turn && this.load(), 150)
@@ -74,7 +74,7 @@ export function whatIf({ api, later = setTimeout }) {
       this.problem = problem.message
     },
 
-    /** The lines that go and the lines that come, against the prompt as it is. */
+    /** Removed and added lines, compared with the current prompt. */
     get lines() {
       const of = (/** @type {"gone" | "new"} */ kind, /** @type {string[]} */ texts) =>
         texts.map((text, at) => ({ key: `${kind}${at}`, part: [{ kind, text }] }))

@@ -19,7 +19,7 @@ export function overviewPage(store) {
 
     running: () => overview.state?.running ?? null,
 
-    /** The last sessions that acted, or wanted to. */
+    /** The latest sessions with actions, executed or only proposed. */
     outcomes: () => overview.state?.outcomes ?? [],
     incidents: () => overview.state?.incidents ?? [],
     incidentState: (/** @type {{state: string}} */ { state }) =>
@@ -36,7 +36,7 @@ export function overviewPage(store) {
         : t("overview.approvals", { n: overview.openApprovals })
     },
 
-    /** How long there is for the first of them. */
+    /** The time left for the first approval. */
     askedLeft() {
       const [first] = store("approvals").open
       const left = first ? Date.parse(first.expires_at) - store("clock").second : 0
@@ -71,10 +71,10 @@ export function overviewPage(store) {
 
     further: () => attempt(store, () => overview.further()),
 
-    /** Is it no longer told to sessions? @param {Learned} each */
+    /** Whether the memory is no longer included in prompts. @param {Learned} each */
     fellOut: ({ memory }) => (memory.active ? "" : t("overview.notIncluded")),
 
-    /** That failures start nothing now, and until when. @param {Service} service */
+    /** A text for a silenced service: failures trigger nothing, and until when. @param {Service} service */
     silenceWords({ silence }) {
       if (!silence) return ""
       const key = silence.kind === "pause" ? "paused" : "maintenance"

@@ -3,8 +3,8 @@ import { t } from "../../shared/texts/index.js"
 /** @typedef {Placed & {state: "in" | "out" | "falls" | "comes" | "without"}} PreviewRow */
 
 /**
- * Every memory in the order of choice, with what becomes of it against the prompt in force. The order is the same
- * under each budget, so that no row moves while the budget does.
+ * Every memory by priority, with its state compared with the current prompt. The order is the same for each budget, so
+ * that no row moves with the slider.
  * @param {Told} base @param {Told} told @param {number[]} without @returns {PreviewRow[]}
  */
 export function previewRows(base, told, without) {
@@ -30,7 +30,11 @@ function stateOf(before, now, without) {
   return is ? "comes" : "out"
 }
 
-/** Both orders in one: what only the second has stands behind what it follows there. @param {number[]} first @param {number[]} second */
+/**
+ * Merges both orders: an item that is only in the second is placed behind its predecessor there.
+ * @param {number[]} first
+ * @param {number[]} second
+ */
 function merged(first, second) {
   const held = new Set(first)
   const behind = new Map()
@@ -50,7 +54,7 @@ export function stateWords({ state, position = 0 }) {
   return state === "without" ? t("preview.stateWithout") : t("preview.stateOut")
 }
 
-/** Why it is in or out: what it is about, and for one that is out what it lacked. @param {PreviewRow} row */
+/** Why a memory is included or not: its subject and, if it is not included, what it lacked. @param {PreviewRow} row */
 export function whyWords(row) {
   return [aboutWords(row), row.state === "out" || row.state === "falls" ? lackWords(row) : ""]
     .filter(Boolean)
@@ -79,7 +83,7 @@ function lackWords({ why, tokens, left }) {
 const DRAWN = 300
 
 /**
- * The bar of the budget: a piece for each memory told, as wide as its tokens, and one for the headings.
+ * The budget bar: a segment for each included memory, as wide as its tokens, and one for the headings.
  * @param {Told} told @param {number} scale
  */
 export function segments({ included, tokens }, scale) {
@@ -91,7 +95,11 @@ export function segments({ included, tokens }, scale) {
 
 const SCALES = [10_000, 100_000, 1_000_000]
 
-/** Up to where the slider goes: twice the budget in force, or further for one that is beyond. @param {number} budget @param {number} inForce */
+/**
+ * The maximum of the slider: twice the configured budget, or more for a larger budget.
+ * @param {number} budget
+ * @param {number} inForce
+ */
 export function scaleOf(budget, inForce) {
   const usual = inForce ? 2 * inForce : 4_000
   return [usual, ...SCALES.filter((each) => each > usual)].find((each) => each >= budget) ?? 1_000_000

@@ -6,7 +6,7 @@ const SHOWN = 8
 /** @typedef {{id: number, text: string, included: boolean, state: string, why: string, ways: string[]}} FoundMemory */
 
 /**
- * Any memory by its words or its number, and whether the prompt in sight includes it.
+ * Finds any memory by text or number, and shows whether the current prompt includes it.
  * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
  */
 export function previewSearch({ api, later = setTimeout }) {
@@ -14,7 +14,7 @@ export function previewSearch({ api, later = setTimeout }) {
   return {
     q: "",
     rows: /** @type {FoundMemory[]} */ ([]),
-    /** What there is to say of the rows. */
+    /** A note about the rows. */
     note: "",
 
     /** @param {string} q @param {import("./store.js").PreviewQuery} query */

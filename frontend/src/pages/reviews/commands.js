@@ -1,7 +1,7 @@
 import { t } from "../../shared/texts/index.js"
 
 /**
- * The queue worked through by keys: one decides, the next case comes up.
+ * Keys to work through the queue: a decision opens the next case.
  * @param {any} stores
  */
 export function reviewsCommands({ router, review }) {

@@ -22,7 +22,7 @@ export function sessionPage(store) {
     ...output({ log, toasts: store("toasts") }),
     reason: () => (session.row && !badly(session.row) ? session.row.reason : ""),
     ofClient: () => session.ofClient,
-    /** Can it be stopped, run again, compared with what would be told? */
+    /** Whether the session can be stopped, repeated and compared with the next prompt. */
     isOwn: () => Boolean(session.row) && !session.ofClient,
     about: () => (session.ofClient ? clientWords(session.row) : serviceNames(session.row.services)),
     noSummary: () => t(session.running ? "session.summaryLater" : "session.noSummary"),
@@ -41,7 +41,7 @@ export function sessionPage(store) {
     again: () => runNow.again(session.row),
     revoke: () => store("revocation").show({ session: session.id }),
 
-    /** The button that was pressed goes; the focus stays in its place. @param {{key: string, marker: Marker}} entry */
+    /** The pressed button disappears; the focus moves to its position. @param {{key: string, marker: Marker}} entry */
     async take({ marker }) {
       const entry = document.activeElement?.closest("li")
       await attempt(store, () => session.takeMarker(marker))
@@ -51,7 +51,7 @@ export function sessionPage(store) {
     ingestRest: () => attempt(store, () => session.ingestRest()),
     limitWords: () => t("session.limitReached", { n: session.markersLeft }),
 
-    /** The session ended: who stood on its stop button stands on its name. */
+    /** The session ended: move the focus from its stop button to its name. */
     ended() {
       if (session.running || !stopRequested) return
       stopRequested = false
@@ -61,7 +61,7 @@ export function sessionPage(store) {
     remember: (/** @type {OpsEvent} */ event) => remember(store, event),
     compare: () => `/preview?${new URLSearchParams(compared(session.row, session.id))}`,
 
-    /** What happened, where it did not end as it should. */
+    /** The problem, if the session did not succeed. */
     aftermath() {
       const { status, reason, output_pending } = session.row ?? {}
       const lines =
@@ -71,7 +71,7 @@ export function sessionPage(store) {
       return [reason, lines].filter(Boolean).join(" ")
     },
 
-    /** And what to do about it. */
+    /** The next step after a problem. */
     next() {
       const row = session.row
       if (row?.output_pending) return t("session.nextPending", { host: row.host ?? "" })
@@ -101,7 +101,7 @@ export function sessionPage(store) {
 
     roundsWords: () => (session.row && session.row.rounds > 1 ? t("session.rounds", { n: session.row.rounds }) : ""),
 
-    /** What it asks a person for just now. */
+    /** The open approvals of this session. */
     asks: () => store("approvals").of(session.id),
 
     /** @param {Approval} row */
@@ -129,12 +129,12 @@ export function sessionPage(store) {
   }
 }
 
-/** What it was told anew, in words. @param {{session: any}} with_ */
+/** Texts for the updates of the prompt during a session. @param {{session: any}} with_ */
 function contextUpdates({ session }) {
-  /** @type {{context: any, turns: any[]}} what was made of what was read last */
+  /** @type {{context: any, turns: any[]}} the updates computed for the current context */
   let made = { context: null, turns: [] }
   return {
-    /** Newest first; what it said before stands beside each. */
+    /** Newest first, each with the prompt before it. */
     turns() {
       const { context } = session
       if (made.context !== context) made = { context, turns: updatesOf(context) }
@@ -161,7 +161,7 @@ function contextUpdates({ session }) {
     placedWords: ({ memory_id: id, position, why }) =>
       t(position === null ? "session.leftOut" : "session.placed", { id: String(id), why }),
 
-    /** A client begins with words of its own: it was told what it asked for, or nothing. */
+    /** A client starts with a prompt of its own: only the context that it requested is known, if any. */
     hasNoContext: () =>
       session.contextPhase === "failed" ||
       (session.ofClient && session.contextPhase === "ready" && !session.context.retold?.length),
@@ -194,7 +194,7 @@ function compared(row, id) {
   }
 }
 
-/** What a click means in the output. @param {{log: any, toasts: any}} with_ */
+/** The actions of the output. @param {{log: any, toasts: any}} with_ */
 function output({ log, toasts }) {
   return {
     logWords() {
@@ -232,7 +232,7 @@ function output({ log, toasts }) {
     /** @param {{line: string}} entry */
     showLine: ({ line }) => log.choose(line),
 
-    /** Where the browser gives no clipboard (over http it does not), the line is selected instead. */
+    /** Without a clipboard (over http), the line is selected instead. */
     async copyLine() {
       try {
         await navigator.clipboard.writeText(log.text(log.chosen))

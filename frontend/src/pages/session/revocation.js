@@ -6,7 +6,7 @@ const MOST = 20
 /** @typedef {{session?: number, agent?: string}} TeachingOrigin */
 
 /**
- * Reverting what a session or an agent taught: a preview, then one act with one undo.
+ * Revokes everything that a session or an agent taught: a preview, then one act with one undo.
  * @param {{api: Api, toasts: any, journal: any}} with_
  */
 export function revocation({ api, toasts, journal }) {
@@ -24,7 +24,7 @@ export function revocation({ api, toasts, journal }) {
       return this.phase === "ready" && this.parts.length === 0
     },
 
-    /** Is there something to revoke, and no answer under way? */
+    /** Whether there is something to revoke and no request in flight. */
     get ready() {
       return this.phase === "ready" && !this.busy && this.parts.some(({ changes }) => changes)
     },
@@ -69,7 +69,7 @@ export function revocation({ api, toasts, journal }) {
   }
 }
 
-/** The sections of the preview; without those that are empty. @param {Revocation} found */
+/** The sections of the preview, without empty ones. @param {Revocation} found */
 function partsOf(found) {
   const { counts } = found
   return [

@@ -10,12 +10,12 @@ export const NARROW = [
   ...["context:read", "changes:read", "settings:read", "tokens:read", "tokens:write"],
 ]
 
-/** Does it let anybody in? @param {AccessToken} token @param {number} now */
+/** Whether a token grants access. @param {AccessToken} token @param {number} now */
 export function living({ revoked_at: revoked, expires_at: expires }, now) {
   return !revoked && (!expires || Date.parse(expires) > now)
 }
 
-/** How long it lasts, or since when it does not. @param {AccessToken} token @param {number} now */
+/** The expiry of a token, or the time since which it is invalid. @param {AccessToken} token @param {number} now */
 export function lastsWords({ revoked_at: revoked, expires_at: expires }, now) {
   if (revoked) return t("settings.revoked", { when: timeAgo(revoked, now) })
   if (!expires) return t("settings.forever")
@@ -28,7 +28,7 @@ function empty() {
 }
 
 /**
- * The ways in for programs. A token's words are shown once, where it is made.
+ * Access tokens of programs. The secret of a token is shown once, when it is created.
  * @param {{api: Api, confirm: any, toasts: any, now?: () => number}} with_
  */
 export function tokens({ api, confirm, toasts, now = Date.now }) {
@@ -42,7 +42,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
     errors: /** @type {Record<string, string>} */ ({}),
     refusal: "",
     saving: false,
-    /** What was just made: its words are known here alone. */
+    /** The token just created: its secret is known only here. */
     minted: /** @type {(AccessToken & {token: string}) | null} */ (null),
 
     async load() {
@@ -99,7 +99,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
       this.open = false
     },
 
-    /** Nobody sees the words again. */
+    /** Remove the secret from the page. */
     forget() {
       this.minted = null
     },

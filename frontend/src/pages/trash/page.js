@@ -14,7 +14,7 @@ export function trashPage(store) {
     about: (/** @type {Discarded} */ { memory }) =>
       memory ? `${memory.category} ${confidence(memory.confidence)}` : "",
 
-    /** What comes back with it. @param {Discarded} row */
+    /** What a restore brings back in addition. @param {Discarded} row */
     belongs: ({ changes, links }) =>
       [t("trash.changes", { n: changes }), links ? t("trash.links", { n: links }) : ""].filter(Boolean).join(", "),
 

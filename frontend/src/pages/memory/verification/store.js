@@ -5,7 +5,7 @@ const DAY_S = 86_400
 /** @typedef {{value: string, label: string, service: string, check: string}} Choice a declared check of a service */
 
 /**
- * Whether sources confirm the memory in the panel, and the checks attached to it.
+ * The verification of the memory in the panel by its sources, and the checks attached to it.
  * @param {{api: Api}} with_
  */
 export function verification({ api }) {
@@ -20,13 +20,13 @@ export function verification({ api }) {
     outcome: /** @type {Outcome | null} */ (null),
     checks: /** @type {AttachedCheck[]} */ ([]),
     reviews: /** @type {number[]} */ ([]),
-    /** The form that attaches a check. */
+    /** Whether the form that attaches a check is open. */
     open: false,
     choices: /** @type {Choice[]} */ ([]),
     draft: { chosen: "", command: "", cadence: DAY_S },
     errors: /** @type {Record<string, string>} */ ({}),
 
-    /** The memory in the panel, as it is now. @param {Memory} memory */
+    /** Follow the memory in the panel. @param {Memory} memory */
     follow({ id, version }) {
       if (id === this.id && version === this.version) return
       if (id !== this.id)
@@ -49,7 +49,7 @@ export function verification({ api }) {
     verify() {
       return this.act("verification.not_verified", async () => {
         const { id } = this
-        turn++ // an answer to an earlier read is older than this one
+        turn++ // the response to an earlier read is older than this one
         const found = await api.post(`/memories/${id}/verify`, {})
         if (id === this.id) this.take(found)
       })

@@ -1,7 +1,7 @@
-/** What this browser remembers for its operator. Where it may not remember, the app works all the same. */
+/** Storage of this browser. If storage is blocked, the app works without it. */
 export const storage = careful(() => localStorage)
 
-/** What this tab remembers until it is closed. */
+/** Storage of this tab, until it is closed. */
 export const tabStorage = careful(() => sessionStorage)
 
 /** @param {() => Storage} place */

@@ -1,7 +1,7 @@
 import { t } from "../texts/index.js"
 
 /**
- * The way out.
+ * Logs this browser out.
  * @param {{api: Api, reload: () => void, toasts: {show(text: string, how: {bad: boolean}): void}}} with_
  */
 export function login({ api, reload, toasts }) {

@@ -1,11 +1,11 @@
 const PREFIX = "lamplighter.draft."
 const MOST = 50
 
-/** @typedef {{at: number, version: number, base: unknown, draft: unknown}} Kept what was typed, when, and on what */
+/** @typedef {{at: number, version: number, base: unknown, draft: unknown}} Kept a draft, its time, and the version and row it was begun on */
 
 /**
- * What was typed and neither saved nor given up, by the row and the version it was begun on. It outlives a reload; where
- * the browser may not remember, or has no room, it lasts as long as the page.
+ * Unsaved drafts, by row and version. They survive a reload; if storage is blocked or full, they last as long as the
+ * page.
  * @param {{storage: Pick<Storage, "getItem" | "setItem" | "removeItem"> & {keys?: () => string[]}, now?: () => number}} with_
  */
 export function drafts({ storage, now = Date.now }) {

@@ -1,7 +1,7 @@
 import { t } from "../texts/index.js"
 
 /**
- * What was asked for and waits its turn.
+ * Queued requests for sessions.
  * @param {{api: Api, feed: Feed}} with_
  */
 export function requests({ api, feed }) {

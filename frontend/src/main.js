@@ -191,7 +191,7 @@ document.addEventListener("keydown", (event) => {
 connect(feed)
 Alpine.start()
 
-/** The rest of the pages: their texts first, for their code speaks while it loads. */
+/** Load the lazy pages: their texts first, because their modules use texts while they load. */
 async function fetchLate() {
   learn(await import("./shared/texts/late.js").then((texts) => texts.late))
   const { commands: more, latePages } = await import("./pages/late.js")

@@ -8,8 +8,8 @@
  *   y?: {min?: number, max?: number, floor?: number},
  *   dots?: Dot[],
  *   choose?: (from: number, to: number) => void,
- * }} Spec `x` in seconds since 1970, rising; `bare` leaves the axes out; `range` is what x
- *   spans, bars then begin at their x; `floor` is a horizontal line; `choose` is called with a range selected by dragging
+ * }} Spec `x` in seconds since 1970, rising; `bare` leaves the axes out; `range` is the range
+ *   of x, with bars that begin at their x; `floor` is a horizontal line; `choose` is called with a range selected by dragging
  */
 
 /**

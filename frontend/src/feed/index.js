@@ -4,7 +4,7 @@ const STALE_MS = 3_000
 /**
  * Delivers each change once and in order. A list read at number n requests the changes after n (`replay`), a page that
  * read its data before it joined catches up, and a pause holds all changes back.
- * @param {{changes: (after: number) => Promise<any>, refused?: () => void, timers?: any, now?: () => Date}} with_
+ * @param {{changes: (after: number) => Promise<any>, refused?: () => void, timers?: any, now?: () => Date}} dependencies
  * @returns {Feed}
  */
 export function createFeed({ changes, refused = () => {}, timers = globalThis, now = () => new Date() }) {

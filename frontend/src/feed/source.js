@@ -18,7 +18,7 @@ export function backoff(failures) {
  * The change feed of one browser. It resumes after the last change it received, whatever interrupted it: the browser's
  * own reconnect would lose the start position if no change had arrived yet. If streams cannot be held open, it polls
  * every 2 s. If the server rejects the login, it reports that once and stops until it is resumed.
- * @param {{emit: (message: FeedMessage) => void, EventSource?: any, fetch?: any, timers?: any, now?: () => number, base?: string}} with_
+ * @param {{emit: (message: FeedMessage) => void, EventSource?: any, fetch?: any, timers?: any, now?: () => number, base?: string}} dependencies
  */
 export function openSource({ emit, EventSource, fetch, timers = globalThis, now = Date.now, base = "/api/v1" }) {
   /** @type {number | null} */ let seq = null

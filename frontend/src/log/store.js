@@ -28,7 +28,7 @@ const BLANK = {
 /**
  * The output of a session. Its end is read first, then everything before it, so that the end is visible at once and
  * every line can be searched; the view decides which lines are in the page.
- * @param {{api: Api}} with_
+ * @param {{api: Api}} dependencies
  */
 export function log({ api }) {
   /** @type {LogItem[]} */

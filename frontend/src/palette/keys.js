@@ -9,7 +9,7 @@ const BUTTONS = "button, summary, input[type=checkbox], input[type=radio]"
 /**
  * Single-key commands. The help overlay is generated from the registry, so that both always agree; one switch turns all
  * keys off.
- * @param {{commands: () => Listed[], storage: Pick<Storage, "getItem" | "setItem">, now?: () => number}} with_
+ * @param {{commands: () => Listed[], storage: Pick<Storage, "getItem" | "setItem">, now?: () => number}} dependencies
  */
 export function keys({ commands, storage, now = Date.now }) {
   let prefix = ""

@@ -18,7 +18,7 @@ const NUMBERED = /** @type {const} */ (["session", "memory", "review"])
 /**
  * Finds everything that can be run or opened: commands, pages, services, sessions, memories and reviews by number,
  * memories and notebook pages by text.
- * @param {{api: Api, commands: () => import("./registry.js").Listed[], router: any, services: any, runNow: any, approvals?: any, decide?: (approval: Approval, decision: "approve" | "deny") => unknown, row?: () => {label: string, run: () => void}[], catalog?: () => Promise<Setting[]>, storage: Pick<Storage, "getItem" | "setItem">, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, commands: () => import("./registry.js").Listed[], router: any, services: any, runNow: any, approvals?: any, decide?: (approval: Approval, decision: "approve" | "deny") => unknown, row?: () => {label: string, run: () => void}[], catalog?: () => Promise<Setting[]>, storage: Pick<Storage, "getItem" | "setItem">, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function palette({
   api,

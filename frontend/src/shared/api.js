@@ -23,7 +23,7 @@ export class Problem extends Error {
 /**
  * The client of the API; `refused` is called if the server rejects the login, `acted` if a response names the act that
  * it recorded.
- * @param {{fetch?: typeof globalThis.fetch, base?: string, refused?: () => void, acted?: (act: number, path: string) => void}} [with_]
+ * @param {{fetch?: typeof globalThis.fetch, base?: string, refused?: () => void, acted?: (act: number, path: string) => void}} [dependencies]
  * @returns {Api}
  */
 export function createApi({

@@ -14,7 +14,7 @@ const BLANK = { note: "", words: /** @type {Word[]} */ ([]) }
  * The approvals that a person decides. A card keeps its position until the page is left, whatever its state; approvals
  * decided earlier are listed below.
  * @param {{api: Api, feed: Feed, approvals: any, clock: {second: number}, live: Feed["state"], toasts: any,
- *   now?: () => number, later?: (run: () => void, ms: number) => any}} with_
+ *   now?: () => number, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function approvalQueue({ api, feed, approvals, clock, live, toasts, now = Date.now, later = setTimeout }) {
   let key = 0

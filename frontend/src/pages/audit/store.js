@@ -4,7 +4,7 @@ const PAGE = 20
 
 /**
  * All memories about a topic, with the evidence of each and its effect on the next prompt.
- * @param {{api: Api, router: any, print?: () => void, painted?: () => Promise<unknown>}} with_
+ * @param {{api: Api, router: any, print?: () => void, painted?: () => Promise<unknown>}} dependencies
  */
 export function audit({ api, router, print = () => window.print(), painted = nextFrame }) {
   let turn = 0

@@ -4,7 +4,7 @@ import { t } from "../../shared/texts/index.js"
 
 /**
  * The usage of each cooldown, and the action that resets it.
- * @param {{api: Api, feed: Feed, clock: {second: number}, toasts: any, journal: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, feed: Feed, clock: {second: number}, toasts: any, journal: any, later?: any, now?: () => number}} dependencies
  */
 export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date.now }) {
   let turn = 0

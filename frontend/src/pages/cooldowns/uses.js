@@ -53,7 +53,7 @@ export function useMatches(use, { service, action }) {
 
 /**
  * The actions executed and refused for the services, newest first.
- * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function uses({ api, feed, router, later = setTimeout }) {
   let filters = useFilters(new URLSearchParams())

@@ -10,7 +10,7 @@ const copied = (/** @type {string} */ name) => `${name}-2`
 /**
  * services.yaml: its services, and the form of one of them. Each change is previewed while typing, and saved only on
  * top of the version that was read.
- * @param {{api: Api, confirm: any, toasts: any, journal: any, router: any, services: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, confirm: any, toasts: any, journal: any, router: any, services: any, later?: any, now?: () => number}} dependencies
  */
 export function editor({ api, confirm, toasts, journal, router, services, later, now = Date.now }) {
   let turn = 0

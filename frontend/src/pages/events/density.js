@@ -6,7 +6,7 @@ import { eventMatches } from "./store.js"
 const STRETCHES = 90
 /**
  * The number of events by interval, under the filters of the list.
- * @param {{api: Api, feed: Pick<Feed, "read">, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, feed: Pick<Feed, "read">, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function density({ api, feed, later = setTimeout }) {
   let turn = 0

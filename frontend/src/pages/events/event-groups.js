@@ -66,7 +66,7 @@ function grown(group, { id, session_id, created_at }) {
 /**
  * Events with the same text as one row. A further event increases the count of its group in place; the order is that of
  * the time of reading.
- * @param {{api: Api, feed: Feed, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, feed: Feed, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function eventGroups({ api, feed, later = setTimeout }) {
   let filters = /** @type {any} */ ({})

@@ -49,7 +49,7 @@ const AROUND_MS = 15 * 60_000
 
 /**
  * Events, newest first: one by one, or grouped by text; `density` counts them over time.
- * @param {{api: Api, feed: Feed, router: any, groups: any, density: any, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, feed: Feed, router: any, groups: any, density: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function events({ api, feed, router, groups, density, later = setTimeout }) {
   let filters = eventFilters(new URLSearchParams())

@@ -29,7 +29,7 @@ export function neighborhood(Alpine) {
           drop: (id, into) => graph.drop(id, into),
         })
         effect(() =>
-          evaluate((/** @type {import("./store.js").Around | null} */ around) => around && view?.show(around)),
+          evaluate((/** @type {import("./store.js").Neighborhood | null} */ around) => around && view?.show(around)),
         )
         tools?.addEventListener("click", zoom)
       },

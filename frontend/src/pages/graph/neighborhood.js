@@ -67,7 +67,7 @@ export function drawing(el, { open, showEdge, drop }) {
   }
 
   return {
-    /** @param {import("./store.js").Around} around */
+    /** @param {import("./store.js").Neighborhood} around */
     show(around) {
       const at = places(around, Math.min(1.6, Math.max(0.8, cy.width() / cy.height())))
       const here = new Set(around.nodes.map(({ id }) => id))

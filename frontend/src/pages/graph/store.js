@@ -4,12 +4,12 @@ import { t } from "../../shared/texts/index.js"
 
 const MOST_DRAWN = 150
 
-/** @typedef {{center: number, nodes: (Entity & {depth: number})[], edges: Relationship[], more: boolean}} Around */
+/** @typedef {{center: number, nodes: (Entity & {depth: number})[], edges: Relationship[], more: boolean}} Neighborhood */
 /** @typedef {{relationship: Relationship, source: Entity, target: Entity}} Edge */
 
 /**
  * Entities of the knowledge graph, and one of them with its neighborhood and evidence.
- * @param {{api: Api, confirm: any, router: any, toasts: any, journal: any, drawn?: boolean, later?: any, now?: () => number}} with_
+ * @param {{api: Api, confirm: any, router: any, toasts: any, journal: any, drawn?: boolean, later?: any, now?: () => number}} dependencies
  *   `drawn`: the neighborhood is drawn unless the operator hides the drawing
  */
 export function graph({ api, confirm, router, toasts, journal, drawn = true, later, now }) {
@@ -21,7 +21,7 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
     /** Another entity is being loaded; the previous one stays visible. */
     reading: false,
     chosen: /** @type {EntityCase | null} */ (null),
-    around: /** @type {Around | null} */ (null),
+    around: /** @type {Neighborhood | null} */ (null),
     /** The radius of the neighborhood, in steps from the entity. */
     depth: 1,
     drawn,

@@ -3,14 +3,14 @@ import { extend, liveList } from "../../shared/stores/list.js"
 
 const AT_FIRST = 5
 
-/** Alerts received from monitors, newest first. @param {{api: Api, feed: Feed}} with_ */
+/** Alerts received from monitors, newest first. @param {{api: Api, feed: Feed}} dependencies */
 export function alerts({ api, feed }) {
   return newest({ api, feed, path: "/alerts", entity: "alert" })
 }
 
 /**
  * Notifications sent to people, with their delivery state.
- * @param {{api: Api, feed: Feed, toasts: any}} with_
+ * @param {{api: Api, feed: Feed, toasts: any}} dependencies
  */
 export function notices({ api, feed, toasts }) {
   return extend(newest({ api, feed, path: "/notices", entity: "notice" }), {
@@ -56,7 +56,7 @@ export function becameWords({ state, attempts, problem }) {
   return problem ? t("health.retrying", { n: attempts, why: problem }) : t("health.sending")
 }
 
-/** @param {{api: Api, feed: Feed, path: string, entity: string}} with_ */
+/** @param {{api: Api, feed: Feed, path: string, entity: string}} dependencies */
 function newest({ api, feed, path, entity }) {
   return liveList({
     ...{ api, feed, path, entity, opens: AT_FIRST },

@@ -25,7 +25,7 @@ const ACTIONS = {
 
 /**
  * The health of the memory: the latest measurement, its trend, and an action for each figure.
- * @param {{api: Api, toasts: any, clock: {now: number}, wait?: (ms: number) => Promise<unknown>}} with_
+ * @param {{api: Api, toasts: any, clock: {now: number}, wait?: (ms: number) => Promise<unknown>}} dependencies
  */
 export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((done) => setTimeout(done, ms)) }) {
   return {

@@ -102,7 +102,7 @@ export function healthSentence(checks) {
 
 /**
  * The health of Lamplighter itself: loaded on arrival, on request, and when the supervisor starts or stops.
- * @param {{api: Api, toasts: any, clock: {now: number}, now?: () => number}} with_
+ * @param {{api: Api, toasts: any, clock: {now: number}, now?: () => number}} dependencies
  */
 export function health({ api, toasts, clock, now = Date.now }) {
   let turn = 0

@@ -10,7 +10,7 @@ const MOST_RAW_MS = 6 * 3_600_000
 
 /**
  * Incidents: the list, or one with its details. Both are reloaded when the feed reports a change.
- * @param {{api: Api, confirm: any, toasts: any, journal?: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, confirm: any, toasts: any, journal?: any, later?: any, now?: () => number}} dependencies
  */
 export function incidents({ api, confirm, toasts, journal, later, now = Date.now }) {
   let turn = 0

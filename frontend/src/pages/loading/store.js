@@ -24,7 +24,7 @@ export const LATE = Object.keys(TITLES)
 
 /**
  * Pages whose code is loaded when one of them is first opened.
- * @param {{api: Api, router: any, reload: () => void, fetch: () => Promise<Record<string, any>>}} with_ `fetch` brings the stores of
+ * @param {{api: Api, router: any, reload: () => void, fetch: () => Promise<Record<string, any>>}} dependencies `fetch` brings the stores of
  *   the pages by name
  */
 export function late({ api, router, reload, fetch }) {

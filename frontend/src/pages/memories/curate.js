@@ -51,7 +51,7 @@ export function foreseenWords({ changed, left, preview: { matched, turn_inactive
 
 /**
  * Acts on memories beyond editing one: delete with undo, and bulk changes.
- * @param {{api: Api, memories: any, shown: any, confirm: any, toasts: any, journal: any}} with_ `shown` is the memory in the side panel
+ * @param {{api: Api, memories: any, shown: any, confirm: any, toasts: any, journal: any}} dependencies `shown` is the memory in the side panel
  */
 export function curate({ api, memories, shown, confirm, toasts, journal }) {
   return {

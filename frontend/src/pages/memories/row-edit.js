@@ -20,7 +20,7 @@ const SHOWN = ["observation", "service"]
  * Edits one memory in its row of the list. A saved edit shows at once, on top of what others changed meanwhile; if they
  * changed the same field, the panel asks which value to use. A refused edit opens the row again with the typed text;
  * unsaved text is restored when the row is opened again, here or in the panel.
- * @param {{memories: any, memory: any, router: any, toasts: any, journal: any, drafts: ReturnType<typeof import("../../shared/memory-form/drafts.js").drafts>, timers?: any}} with_
+ * @param {{memories: any, memory: any, router: any, toasts: any, journal: any, drafts: ReturnType<typeof import("../../shared/memory-form/drafts.js").drafts>, timers?: any}} dependencies
  */
 export function rowEdit({ memories, memory, router, toasts, drafts, journal, timers = globalThis }) {
   /** @type {Map<number, Promise<Memory | null>>} edits in flight: they are not restored as drafts, and the next edit waits for them */

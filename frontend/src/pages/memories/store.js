@@ -103,7 +103,7 @@ function byColumn(name, falls) {
 
 /**
  * The memories the operator sees.
- * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function memories({ api, feed, router, later = setTimeout }) {
   let filters = memoryFilters(new URLSearchParams())

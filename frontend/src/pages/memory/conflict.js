@@ -6,7 +6,7 @@ const TEXTS = ["observation", "title", "tags", "topic_key"]
 
 /** @typedef {"mine" | "theirs" | "merged"} Choice */
 /** @typedef {{name: string, label: string, mine: unknown, was: string, mineParts: import("../../shared/format/diff.js").Part[], theirParts: import("../../shared/format/diff.js").Part[], editable: boolean, choice: Choice, text: string}} Clash */
-/** @typedef {{clashes: string[], body: Record<string, unknown>, base: Memory, theirs: Memory}} Overtaken */
+/** @typedef {{clashes: string[], body: Record<string, unknown>, base: Memory, theirs: Memory}} EditConflict */
 
 /** Two people changed the same field of a memory: the original value, both new values, and the choice between them. */
 export function conflict() {
@@ -18,7 +18,7 @@ export function conflict() {
     open: false,
     fields: /** @type {Clash[]} */ ([]),
 
-    /** @param {Overtaken} overtaken @param {(body: Record<string, unknown>) => Promise<unknown>} then called with the chosen values */
+    /** @param {EditConflict} overtaken @param {(body: Record<string, unknown>) => Promise<unknown>} then called with the chosen values */
     ask({ clashes, body, base, theirs }, then) {
       const [was, is] = [fieldsOf(base), fieldsOf(theirs)]
       settle = then

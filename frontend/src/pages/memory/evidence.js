@@ -11,7 +11,7 @@ const NOTHING = {
 
 /**
  * The evidence of a memory: its reports, the sessions that included it, and its contradictions.
- * @param {{api: Api}} with_
+ * @param {{api: Api}} dependencies
  */
 export function evidence({ api }) {
   return {

@@ -143,7 +143,7 @@ export function memoryPanel(store) {
     chart: () => trend(memory.row, memory.history, Date.now()),
     chartWords: () => steps(memory.row, memory.history, store("clock").now),
 
-    /** How a memory came to be reported, and the effect on its confidence. @param {Saying} each */
+    /** How a memory came to be reported, and the effect on its confidence. @param {MemoryReport} each */
     reportWords(each) {
       const { before, after } = each
       const words = reportWords(each)

@@ -28,7 +28,7 @@ const NOWHERE = { getItem: () => null, setItem() {}, removeItem() {} }
 /**
  * The memory in the side panel: its fields to edit, its history, and its line in the next prompt.
  * @param {{api: Api, memories: any, beside?: ReturnType<typeof similar>, drafts?: ReturnType<typeof draftsIn>,
- *   conflict?: ReturnType<typeof conflictOf>, toasts?: {show: (text: string) => void}}} with_
+ *   conflict?: ReturnType<typeof conflictOf>, toasts?: {show: (text: string) => void}}} dependencies
  */
 export function memory({
   api,

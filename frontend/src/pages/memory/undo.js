@@ -2,7 +2,7 @@ import { t } from "../../shared/texts/index.js"
 
 /**
  * Reverts one step of a memory's history.
- * @param {{api: Api, memory: any, toasts: any, journal: any}} with_
+ * @param {{api: Api, memory: any, toasts: any, journal: any}} dependencies
  */
 export function steps({ api, memory, toasts, journal }) {
   return {

@@ -2,7 +2,7 @@ import { t } from "../../shared/texts/index.js"
 
 /**
  * The next prompt without a memory or with another budget.
- * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function whatIf({ api, later = setTimeout }) {
   let turn = 0

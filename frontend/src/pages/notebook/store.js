@@ -9,7 +9,7 @@ export const INDEX = "MEMORY"
 
 /**
  * The pages of the notebook, one of them to read and edit, and its changes.
- * @param {{api: Api, confirm: any, toasts: any, drafts: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, confirm: any, toasts: any, drafts: any, later?: any, now?: () => number}} dependencies
  */
 export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }) {
   let turn = 0

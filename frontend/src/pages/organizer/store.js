@@ -5,7 +5,7 @@ import { outcome } from "./outcome.js"
 
 /**
  * The runs of the organizer, one of them with its changes, and a preview of a run.
- * @param {{api: Api, confirm: any, toasts: any, journal: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, confirm: any, toasts: any, journal: any, later?: any, now?: () => number}} dependencies
  */
 export function organizer({ api, confirm, toasts, journal, later = setTimeout, now }) {
   let turn = 0

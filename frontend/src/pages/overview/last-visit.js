@@ -4,7 +4,7 @@ const APART_MS = 30 * 60_000
 /**
  * The time since which the operator has been away. A return within half an hour belongs to the same visit, so that a
  * reload loses nothing.
- * @param {{storage: Pick<Storage, "getItem" | "setItem">, now?: () => number}} with_
+ * @param {{storage: Pick<Storage, "getItem" | "setItem">, now?: () => number}} dependencies
  */
 export function lastVisit({ storage, now = Date.now }) {
   let { seen, since } = kept(storage)

@@ -11,10 +11,10 @@ export function overviewPage(store) {
   return {
     runNow: () => store("runNow").show(),
 
-    /** @param {Waiting} person */
+    /** @param {Attention} person */
     runFor: ({ service }) => store("runNow").show({ services: [service] }),
 
-    /** @param {Waiting} person */
+    /** @param {Attention} person */
     settle: (person) => attempt(store, () => overview.settle(person)),
 
     running: () => overview.state?.running ?? null,
@@ -56,10 +56,10 @@ export function overviewPage(store) {
       return n ? t("overview.requests", { n }) : ""
     },
 
-    /** @param {Waiting} person */
+    /** @param {Attention} person */
     runLabel: ({ service }) => t("overview.runFor", { name: service }),
 
-    /** @param {Waiting} person */
+    /** @param {Attention} person */
     settleLabel: ({ service }) => t("overview.handle", { name: service }),
 
     learnedTitle: () => t(overview.since === null ? "overview.recentlyLearned" : "overview.learnedSince"),

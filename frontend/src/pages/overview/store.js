@@ -38,7 +38,7 @@ function groupWords(name, services) {
 /**
  * The overall status, in one response. It is reloaded, at most once a second, when the feed reports a change; the
  * services keep their order while the pointer or the focus is among them.
- * @param {{api: Api, feed: Feed, supervisor: any, reviews: any, approvals: any, halt: any, clock: {now: number, second: number}, heartbeats: any, visit: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, feed: Feed, supervisor: any, reviews: any, approvals: any, halt: any, clock: {now: number, second: number}, heartbeats: any, visit: any, later?: any, now?: () => number}} dependencies
  */
 export function overview({
   api,
@@ -238,7 +238,7 @@ export function overview({
       return first ? t("overview.fault", { path: first.path, line: String(first.line), message: first.message }) : ""
     },
 
-    /** Mark an escalation as handled. @param {Waiting} person */
+    /** Mark an escalation as handled. @param {Attention} person */
     async settle({ id }) {
       await api.put(`/escalations/${id}/handled`)
       await this.load()

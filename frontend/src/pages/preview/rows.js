@@ -1,28 +1,28 @@
 import { t } from "../../shared/texts/index.js"
 
-/** @typedef {Placed & {state: "in" | "out" | "falls" | "comes" | "without"}} PreviewRow */
+/** @typedef {PlacedMemory & {state: "in" | "out" | "falls" | "comes" | "without"}} PreviewRow */
 
 /**
  * Every memory by priority, with its state compared with the current prompt. The order is the same for each budget, so
  * that no row moves with the slider.
- * @param {Told} base @param {Told} told @param {number[]} without @returns {PreviewRow[]}
+ * @param {PromptContext} base @param {PromptContext} told @param {number[]} without @returns {PreviewRow[]}
  */
 export function previewRows(base, told, without) {
   const was = new Map(placed(base).map((each) => [each.id, each]))
   const is = new Map(placed(told).map((each) => [each.id, each]))
   return merged([...was.keys()], [...is.keys()]).map((id) => {
     const [before, now] = [was.get(id), is.get(id)]
-    const row = /** @type {Placed} */ (now ?? before)
+    const row = /** @type {PlacedMemory} */ (now ?? before)
     return { ...row, position: now?.position, state: stateOf(before, now, without.includes(id)) }
   })
 }
 
-/** @param {Told} told */
+/** @param {PromptContext} told */
 function placed({ included, excluded }) {
   return [...included, ...excluded].sort((a, b) => a.rank - b.rank)
 }
 
-/** @param {Placed | undefined} before @param {Placed | undefined} now @param {boolean} without @returns {PreviewRow["state"]} */
+/** @param {PlacedMemory | undefined} before @param {PlacedMemory | undefined} now @param {boolean} without @returns {PreviewRow["state"]} */
 function stateOf(before, now, without) {
   if (without) return "without"
   const [was, is] = [before?.position !== undefined, now?.position !== undefined]
@@ -84,7 +84,7 @@ const DRAWN = 300
 
 /**
  * The budget bar: a segment for each included memory, as wide as its tokens, and one for the headings.
- * @param {Told} told @param {number} scale
+ * @param {PromptContext} told @param {number} scale
  */
 export function segments({ included, tokens }, scale) {
   const shown = [...included].sort((a, b) => Number(a.position) - Number(b.position)).slice(0, DRAWN)

@@ -7,7 +7,7 @@ const SHOWN = 8
 
 /**
  * Finds any memory by text or number, and shows whether the current prompt includes it.
- * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function previewSearch({ api, later = setTimeout }) {
   let turn = 0

@@ -8,7 +8,7 @@ const PAUSE_MS = 120
 const SHOWN = 100
 const IN_LINES = 600
 
-const NOTHING = /** @type {Told} */ ({
+const NOTHING = /** @type {PromptContext} */ ({
   text: "",
   system: "",
   prompt: "",
@@ -46,7 +46,7 @@ function split(text) {
 
 /**
  * The prompt of a session that starts now, and the prompt under another budget or without some memories.
- * @param {{api: Api, router: any, services: any, clock: any, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, router: any, services: any, clock: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function preview({ api, router, services, clock, later = setTimeout }) {
   let turn = 0
@@ -66,7 +66,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
     found: previewSearch({ api, later }),
     /** The number of memory changes since the prompt was read. */
     since: 0,
-    diff: /** @type {Told["diff"] | null} */ (null),
+    diff: /** @type {PromptContext["diff"] | null} */ (null),
     compareProblem: "",
     sessions: /** @type {Session[]} */ ([]),
     shownRows: SHOWN,
@@ -126,7 +126,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       }
     },
 
-    /** @param {Told} base @param {{context: Told, problem: string}} found @param {boolean} kept */
+    /** @param {PromptContext} base @param {{context: PromptContext, problem: string}} found @param {boolean} kept */
     take(base, { context, problem }, kept) {
       if (!kept) this.since = 0
       this.base = base

@@ -18,7 +18,7 @@ const BLANK = { old_scope: "", new_scope: "", observation: "" }
 
 /**
  * One case: two conflicting claims, and the ways to resolve it.
- * @param {{api: Api, reviews: any, toasts: any, journal: any, router: any, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, reviews: any, toasts: any, journal: any, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function review({ api, reviews, toasts, journal, router, later = setTimeout }) {
   return {
@@ -281,7 +281,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
 /**
  * The reports of a claim; for an extracted memory, the organizer.
  * @param {Memory | null | undefined} memory
- * @param {Said[]} [reports]
+ * @param {ReportSource[]} [reports]
  */
 function reportsOf(memory, reports = []) {
   return reports.map((each) => ({ ...each, extracted: memory?.source === "extracted" && each.cause === "created" }))

@@ -13,7 +13,7 @@ export function reviewFilters(params) {
 
 /**
  * The open cases, oldest first, or the resolved ones, newest first.
- * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function reviews({ api, feed, router, later = setTimeout }) {
   let filters = reviewFilters(new URLSearchParams())

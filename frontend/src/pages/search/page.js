@@ -95,7 +95,7 @@ export function searchPage(store) {
   }
 }
 
-/** The texts of a hit. @param {{search: any}} with_ */
+/** The texts of a hit. @param {{search: any}} dependencies */
 function answerWords({ search }) {
   return {
     key: keyOf,

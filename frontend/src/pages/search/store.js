@@ -41,7 +41,7 @@ export function searchParams({ since, ...query }, now) {
   return { ...query, since: since && new Date(now - SINCE[since] * HOUR_MS).toISOString() }
 }
 
-const NOTHING = /** @type {Found} */ ({
+const NOTHING = /** @type {SearchResults} */ ({
   items: [],
   next: null,
   seq: 0,
@@ -55,7 +55,7 @@ const NOTHING = /** @type {Found} */ ({
 /**
  * Search results from all layers. Earlier results stay visible until the response arrives.
  * @param {{api: Api, feed: Feed, router: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, now?: () => number,
- *   later?: (run: () => void, ms: number) => unknown}} with_
+ *   later?: (run: () => void, ms: number) => unknown}} dependencies
  */
 export function search({ api, feed, router, storage, now = Date.now, later = setTimeout }) {
   let turn = 0
@@ -123,7 +123,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       if (mine === turn) this.busy = false
     },
 
-    /** @returns {Promise<Found>} */
+    /** @returns {Promise<SearchResults>} */
     ask() {
       return api.get("/search", { ...searchParams(this.query, now()), limit: this.limit })
     },
@@ -133,7 +133,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       Object.assign(this, { phase: "idle", found: NOTHING, answered: "", busy: false, problem: "", gone: {}, open: "" })
     },
 
-    /** @param {Found} found */
+    /** @param {SearchResults} found */
     take(found) {
       this.found = found
       this.answered = this.query.q

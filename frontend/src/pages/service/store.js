@@ -10,7 +10,7 @@ const HOURS = /** @type {Record<string, number>} */ ({ "1h": 1, "8h": 8, "24h": 
 
 /**
  * One service: its state, results, incidents, memories and available actions.
- * @param {{api: Api, heartbeats: any, journal?: any, router: any, toasts: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, heartbeats: any, journal?: any, router: any, toasts: any, later?: any, now?: () => number}} dependencies
  */
 export function service({ api, heartbeats, journal, router, toasts, later, now = Date.now }) {
   let turn = 0

@@ -129,7 +129,7 @@ export function sessionPage(store) {
   }
 }
 
-/** Texts for the updates of the prompt during a session. @param {{session: any}} with_ */
+/** Texts for the updates of the prompt during a session. @param {{session: any}} dependencies */
 function contextUpdates({ session }) {
   /** @type {{context: any, turns: any[]}} the updates computed for the current context */
   let made = { context: null, turns: [] }
@@ -171,7 +171,7 @@ function contextUpdates({ session }) {
   }
 }
 
-/** @param {{injected: string, retold?: Retold[]}} told */
+/** @param {{injected: string, retold?: PromptUpdate[]}} told */
 function updatesOf({ injected, retold = [] }) {
   const turns = turnsOf(injected, retold).map((each) => {
     const lines = changedLines(each.before, each.injected)
@@ -194,7 +194,7 @@ function compared(row, id) {
   }
 }
 
-/** The actions of the output. @param {{log: any, toasts: any}} with_ */
+/** The actions of the output. @param {{log: any, toasts: any}} dependencies */
 function output({ log, toasts }) {
   return {
     logWords() {

@@ -2,7 +2,7 @@ import { wordDiff } from "../../shared/format/diff.js"
 
 /**
  * The updates of a session's prompt, turn by turn, each with the text that it replaced.
- * @param {string} first the prompt at its start @param {Retold[]} retold oldest first
+ * @param {string} first the prompt at its start @param {PromptUpdate[]} retold oldest first
  */
 export function turnsOf(first, retold) {
   return retold.map((each, at) => ({

@@ -7,7 +7,7 @@ const MOST = 20
 
 /**
  * Revokes everything that a session or an agent taught: a preview, then one act with one undo.
- * @param {{api: Api, toasts: any, journal: any}} with_
+ * @param {{api: Api, toasts: any, journal: any}} dependencies
  */
 export function revocation({ api, toasts, journal }) {
   /** @type {TeachingOrigin} */

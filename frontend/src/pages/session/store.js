@@ -11,7 +11,7 @@ const NO_PROMPT = { system: "", injected: "", prompt: "", tokens: 0, budget: 0, 
 
 /**
  * One session: its facts, output, markers and prompt, while it runs and afterwards.
- * @param {{api: Api, feed: Feed, log: any, chain: any, engines: any, timers?: any}} with_
+ * @param {{api: Api, feed: Feed, log: any, chain: any, engines: any, timers?: any}} dependencies
  */
 export function session({ api, feed, log, chain, engines, timers = globalThis }) {
   return {

@@ -36,7 +36,7 @@ export function runningFirst(a, b) {
 
 /**
  * The sessions, and the queued requests.
- * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function sessions({ api, feed, router, later = setTimeout }) {
   let filters = sessionFilters(new URLSearchParams())
@@ -101,7 +101,7 @@ export function sessions({ api, feed, router, later = setTimeout }) {
     /** The rows of the table: sessions, each with its chain, or chains. */
     get table() {
       void this.stamp
-      /** @type {Standing[]} */
+      /** @type {SessionRow[]} */
       const chosen = this.shown.map((/** @type {Session} */ session) => ({
         key: `${session.id}`,
         session,
@@ -148,9 +148,9 @@ export function sessions({ api, feed, router, later = setTimeout }) {
   }
 }
 
-/** @typedef {{key: string, session: Session, chain: Session[]}} Standing */
+/** @typedef {{key: string, session: Session, chain: Session[]}} SessionRow */
 
-/** Each chain once, at the position of its first session in the list. @param {Standing[]} all */
+/** Each chain once, at the position of its first session in the list. @param {SessionRow[]} all */
 function once(all) {
   /** @type {Set<number>} */
   const roots = new Set()

@@ -5,7 +5,7 @@ const SWITCHES = /** @type {const} */ (["auto_save", "auto_search", "auto_summar
 
 /**
  * The agents that store their knowledge here: those declared in the settings, and those that connected by themselves.
- * @param {{api: Api, clock: {now: number}}} with_
+ * @param {{api: Api, clock: {now: number}}} dependencies
  */
 export function agents({ api, clock }) {
   return {

@@ -13,7 +13,7 @@ const OBSTACLES = /** @type {const} */ ({
 
 /**
  * The browsers that receive notifications, and whether this one does.
- * @param {{api: Api, push: import("./browser-push.js").BrowserPush, toasts: any, clock: {now: number}, store?: any}} with_
+ * @param {{api: Api, push: import("./browser-push.js").BrowserPush, toasts: any, clock: {now: number}, store?: any}} dependencies
  */
 export function devices({ api, push, toasts, clock, store = storage }) {
   return {

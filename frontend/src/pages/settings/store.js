@@ -24,7 +24,7 @@ export function rangeWords({ range, default: usual }) {
 
 /**
  * The active configuration, and its changes: they are written to the settings file, and most apply within seconds.
- * @param {{api: Api, tokens: any, logins?: any, agents?: any, devices?: any, toasts?: any, journal?: any, router?: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, tokens: any, logins?: any, agents?: any, devices?: any, toasts?: any, journal?: any, router?: any, later?: any, now?: () => number}} dependencies
  */
 export function settings({ api, tokens, logins, agents, devices, toasts, journal, router, later, now = Date.now }) {
   let turn = 0

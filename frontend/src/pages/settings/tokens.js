@@ -29,7 +29,7 @@ function empty() {
 
 /**
  * Access tokens of programs. The secret of a token is shown once, when it is created.
- * @param {{api: Api, confirm: any, toasts: any, now?: () => number}} with_
+ * @param {{api: Api, confirm: any, toasts: any, now?: () => number}} dependencies
  */
 export function tokens({ api, confirm, toasts, now = Date.now }) {
   return {

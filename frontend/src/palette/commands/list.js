@@ -73,7 +73,7 @@ function close(router) {
   focusOn(row)
 }
 
-/** From one case to the next. @param {{router: any, review: any, reviews: any}} with_ @param {number} by */
+/** From one case to the next. @param {{router: any, review: any, reviews: any}} dependencies @param {number} by */
 function turn({ router, review, reviews }, by) {
   const id = reviews.beside(review.id, by)
   if (id !== null) router.go(reviews.address(id))

@@ -5,7 +5,7 @@ const LOOK_MS = 3_000
 
 /**
  * Halts and resumes everything, and follows whether it is halted.
- * @param {{api: Api, confirm: any, toasts: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, confirm: any, toasts: any, later?: any, now?: () => number}} dependencies
  */
 export function halt({ api, confirm, toasts, later, now = Date.now }) {
   /** @type {() => void} */

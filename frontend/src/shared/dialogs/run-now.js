@@ -10,7 +10,7 @@ const BLANK = () => ({
 
 /**
  * The form that requests a session.
- * @param {{requests: any, services: any, engines: any, toasts: any}} with_
+ * @param {{requests: any, services: any, engines: any, toasts: any}} dependencies
  */
 export function runNow({ requests, services, engines, toasts }) {
   return {

@@ -169,7 +169,7 @@ const REPORTS = new Map([
 
 /**
  * How a memory came to be reported, or that the organizer extracted it from an episode.
- * @param {Said & {extracted?: boolean}} said
+ * @param {ReportSource & {extracted?: boolean}} said
  */
 export function reportWords({ cause, session_id: session, extracted }) {
   if (extracted) return t("common.reported_by_organizer")

@@ -2,7 +2,7 @@ import { t } from "../texts/index.js"
 
 /**
  * Logs this browser out.
- * @param {{api: Api, reload: () => void, toasts: {show(text: string, how: {bad: boolean}): void}}} with_
+ * @param {{api: Api, reload: () => void, toasts: {show(text: string, how: {bad: boolean}): void}}} dependencies
  */
 export function login({ api, reload, toasts }) {
   return {

@@ -51,9 +51,9 @@ function titled(page) {
 
 /**
  * The effects of a navigation: lists are loaded, changes are routed to their stores, the title and the focus follow.
- * @param {any} with_
+ * @param {any} dependencies
  */
-export function visits(with_) {
+export function visits(dependencies) {
   const {
     Alpine,
     feed,
@@ -73,7 +73,7 @@ export function visits(with_) {
     toasts,
     heartbeats,
     ui,
-  } = with_
+  } = dependencies
 
   /** @type {Record<string, any> | null} the stores of the lazily loaded pages, once one of them was opened */
   let opened = null

@@ -30,7 +30,7 @@ export function supervisorBrief(state, now) {
 
 /**
  * The state of the supervisor. A dead supervisor reports nothing, so the server is polled from time to time.
- * @param {{api: Api, clock: {now: number}}} with_
+ * @param {{api: Api, clock: {now: number}}} dependencies
  */
 export function supervisor({ api, clock }) {
   return {

@@ -7,7 +7,7 @@ export const THEMES = ORDER.map((choice) => ({ choice, label: labelOf(choice) })
 
 /**
  * Light, dark, or the theme of the system.
- * @param {{root: HTMLElement, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">}} with_
+ * @param {{root: HTMLElement, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">}} dependencies
  */
 export function theme({ root, storage }) {
   return {

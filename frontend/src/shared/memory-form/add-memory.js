@@ -7,7 +7,7 @@ const NEW = "new"
 
 /**
  * The form of a new memory. Typed text survives a failure and a reload, until it is saved or cancelled.
- * @param {{api: Api, memories: any, toasts: any, journal: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, beside?: ReturnType<typeof similar>, unsaved?: ReturnType<typeof drafts>}} with_
+ * @param {{api: Api, memories: any, toasts: any, journal: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, beside?: ReturnType<typeof similar>, unsaved?: ReturnType<typeof drafts>}} dependencies
  */
 export function addMemory({
   api,

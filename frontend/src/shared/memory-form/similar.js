@@ -5,13 +5,13 @@ const PAUSE_MS = 300
 
 /**
  * Stored memories similar to the text being typed. They are a hint: if they cannot be loaded, nothing is shown.
- * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function similar({ api, later = setTimeout }) {
   let turn = 0
   let asked = ""
   return {
-    items: /** @type {Like[]} */ ([]),
+    items: /** @type {SimilarMemory[]} */ ([]),
 
     /**
      * The text changed: request similar memories when typing pauses.
@@ -41,7 +41,7 @@ export function similar({ api, later = setTimeout }) {
       this.items = []
     },
 
-    /** @param {Like} like */
+    /** @param {SimilarMemory} like */
     words: ({ memory, label }) => t(`memory.like_${label}`, { id: String(memory.id) }),
 
     /** One sentence for a screen reader, for any number of memories. */

@@ -8,7 +8,7 @@ const APART_MS = 3_000
 
 /**
  * Messages about completed acts, with an undo for 30 s.
- * @param {{timers?: any}} [with_]
+ * @param {{timers?: any}} [dependencies]
  */
 export function toasts({ timers = globalThis } = {}) {
   let last = 0

@@ -2,7 +2,7 @@ import { t } from "../texts/index.js"
 
 /**
  * The open approvals: shown on their page, in the navigation, on the overview and on the page of a session.
- * @param {{api: Api, feed: Feed, confirm?: any, toasts?: any}} with_
+ * @param {{api: Api, feed: Feed, confirm?: any, toasts?: any}} dependencies
  */
 export function approvals({ api, feed, confirm, toasts }) {
   return {

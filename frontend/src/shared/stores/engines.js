@@ -3,7 +3,7 @@ import { t } from "../texts/index.js"
 
 /**
  * The engines that can run a session, and the limits of a session.
- * @param {{api: Api}} with_
+ * @param {{api: Api}} dependencies
  */
 export function engines({ api }) {
   return {

@@ -6,7 +6,7 @@ const SHOWN = 60
 /**
  * The newest check results of each service: loaded in one response, then updated once a second from the feed. The
  * results themselves are not reactive: each service has a revision number, so that only its own strip is redrawn.
- * @param {{api: Api}} with_
+ * @param {{api: Api}} dependencies
  */
 export function heartbeats({ api }) {
   /** @type {Map<string, BeatRow>} */

@@ -5,12 +5,12 @@ const REST = "The rest can be undone."
 
 /**
  * The acts of this tab: each is undone as a whole, the last one first.
- * @param {{api: Api, toasts: any}} with_
+ * @param {{api: Api, toasts: any}} dependencies
  */
 export function journal({ api, toasts }) {
   /** @type {number[]} */
   const done = []
-  /** @type {((undone: Undone["undoes"]) => unknown)[]} called with the changes of an undo */
+  /** @type {((undone: UndoResult["undoes"]) => unknown)[]} called with the changes of an undo */
   const listeners = []
   /** @type {() => Promise<boolean>} */
   let withdraw = async () => false
@@ -20,7 +20,7 @@ export function journal({ api, toasts }) {
       if (!path.endsWith("/undo") || path.includes("/history/")) done.push(act)
     },
 
-    /** @param {(undone: Undone["undoes"]) => unknown} listener */
+    /** @param {(undone: UndoResult["undoes"]) => unknown} listener */
     onUndone(listener) {
       listeners.push(listener)
     },
@@ -43,7 +43,7 @@ export function journal({ api, toasts }) {
 
     /** @param {number} act @param {{partly?: boolean}} [how] */
     async undo(act, { partly = false } = {}) {
-      /** @type {Undone} */
+      /** @type {UndoResult} */
       let undone
       try {
         undone = await api.post(`/acts/${act}/undo`, { partly })
@@ -100,7 +100,7 @@ const WORDS = /** @type {Record<string, import("../texts/index.js").TextKey>} */
   revert: "app.undid_revert",
 })
 
-/** A sentence about what an undo did. @param {Undone} undone */
+/** A sentence about what an undo did. @param {UndoResult} undone */
 export function undoneWords({
   undoes: { action, memory_id: memory, review_id: review, service, subject },
   changed,

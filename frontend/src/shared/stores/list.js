@@ -30,7 +30,7 @@ export function extend(base, more) {
  *   later?: (run: () => void, ms: number) => unknown,
  *   opens?: number,
  *   byIds?: (ids: number[]) => Promise<T[]>,
- * }} with_ `byIds` reloads some rows, at most 200
+ * }} dependencies `byIds` reloads some rows, at most 200
  */
 export function liveList({
   api,

@@ -5,7 +5,7 @@ const PAGE = 50
 /**
  * A list that is loaded page by page and filtered by a text; it is reloaded when the feed reports a change. Earlier
  * rows remain when a later request fails.
- * @param {{api: Api, path: string, later?: any, now?: () => number}} with_
+ * @param {{api: Api, path: string, later?: any, now?: () => number}} dependencies
  */
 export function pagedList({ api, path, later, now = Date.now }) {
   let turn = 0

@@ -2,7 +2,7 @@ import { t } from "../texts/index.js"
 
 /**
  * Queued requests for sessions.
- * @param {{api: Api, feed: Feed}} with_
+ * @param {{api: Api, feed: Feed}} dependencies
  */
 export function requests({ api, feed }) {
   return {

@@ -6,7 +6,7 @@ const DAY_S = 86_400
 
 /**
  * The verification of the memory in the panel by its sources, and the checks attached to it.
- * @param {{api: Api}} with_
+ * @param {{api: Api}} dependencies
  */
 export function verification({ api }) {
   let turn = 0
@@ -41,7 +41,7 @@ export function verification({ api }) {
       if (mine === turn && found) this.take(found)
     },
 
-    /** @param {Shown} found */
+    /** @param {VerificationState} found */
     take({ verified_at, outcome, checks, reviews }) {
       Object.assign(this, { verified_at, outcome, checks, reviews, loaded: true })
     },
@@ -111,4 +111,4 @@ export function verification({ api }) {
   }
 }
 
-/** @typedef {Shapes["MemoryVerificationOut"]} Shown */
+/** @typedef {Shapes["MemoryVerificationOut"]} VerificationState */

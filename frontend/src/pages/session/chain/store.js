@@ -27,7 +27,7 @@ export function handoffWay({ session_id: from, child_id: to, tier, service, stat
 
 /**
  * The sessions that escalated a finding to each other, from first to last.
- * @param {{api: Api, feed: Feed, later?: any, now?: () => number}} with_
+ * @param {{api: Api, feed: Feed, later?: any, now?: () => number}} dependencies
  */
 export function chain({ api, feed, later, now = Date.now }) {
   /** @type {() => void} */

@@ -39,7 +39,7 @@ import { supervisor } from "./shared/frame/supervisor.js"
 import { theme } from "./shared/frame/theme.js"
 import { toasts } from "./shared/parts/toasts.js"
 import { whatIf } from "./pages/memory/what-if.js"
-import { learn } from "./shared/texts/index.js"
+import { addTexts } from "./shared/texts/index.js"
 import { visits } from "./shared/frame/navigation.js"
 import { words } from "./shared/format/vocabulary.js"
 
@@ -193,7 +193,7 @@ Alpine.start()
 
 /** Load the lazy pages: their texts first, because their modules use texts while they load. */
 async function fetchLate() {
-  learn(await import("./shared/texts/late.js").then((texts) => texts.late))
+  addTexts(await import("./shared/texts/late.js").then((texts) => texts.late))
   const { commands: more, latePages } = await import("./pages/late.js")
   const pages = latePages({
     ...{ Alpine, add, api, feed, storage, unsaved, vocabulary, journal: acts, heartbeats: strips },

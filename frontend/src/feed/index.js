@@ -47,7 +47,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     },
 
     receive(message) {
-      if (message.kind === "changes") return this.state.paused ? put(this, message.items) : hand(message.items)
+      if (message.kind === "changes") return this.state.paused ? put(this, message.items) : deliverAll(message.items)
       if (message.kind === "results") return results(this, message.items)
       if (message.kind === "reset") return again(this, message.seq)
       if (message.kind === "refused") return refused()
@@ -70,7 +70,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
       if (!this.state.offline) return
       this.state.offline = false
       if (this.state.live) this.state.at = null
-      anew(this)
+      reloadAll(this)
     },
 
     pause() {
@@ -84,7 +84,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
       later = []
       results(this, resultsLater.splice(0))
       if (resetLater) resets.forEach((load) => load())
-      else hand(items)
+      else deliverAll(items)
       resetLater = false
     },
   }
@@ -100,7 +100,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   }
 
   /** Reload everything, but not while the feed is paused. @param {Feed} feed */
-  function anew(feed) {
+  function reloadAll(feed) {
     if (feed.state.paused) resetLater = true
     else resets.forEach((load) => load())
   }
@@ -125,24 +125,24 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   /** @param {Feed} feed @param {number} after */
   async function catchUp(feed, after) {
     const page = await changes(after).catch(() => ({ reset: true }))
-    if (page.reset) return anew(feed)
-    page.items.forEach(tell)
+    if (page.reset) return reloadAll(feed)
+    page.items.forEach(deliver)
     if (page.items.length >= 500) catchUp(feed, page.next)
   }
 
   /** @param {Change[]} items */
-  function hand(items) {
+  function deliverAll(items) {
     for (const change of items) {
       if (change.seq <= seen) continue
       seen = change.seq
       kept.push(change)
-      tell(change)
+      deliver(change)
     }
     if (kept.length > 2 * KEPT) kept = kept.slice(-KEPT)
   }
 
   /** @param {Change} change */
-  function tell(change) {
+  function deliver(change) {
     followers.get(change.entity)?.forEach((apply) => apply(change))
   }
 
@@ -159,7 +159,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     seen = seq
     joined ??= seq
     kept = []
-    anew(feed)
+    reloadAll(feed)
   }
 
   /** @param {Feed} feed @param {number} [at] time of the last message */

@@ -38,10 +38,10 @@ const NOTED = new Map([
 /**
  * The memories that went into a session's prompt and those that it produced, newest first; the memories in its prompt
  * are listed last.
- * @param {{markers: Marker[], told: any[], contradicted: Review[], searches?: Search[]}} session
+ * @param {{markers: Marker[], included: any[], contradicted: Review[], searches?: Search[]}} session
  * @returns {Entry[]}
  */
-export function railOf({ markers, told, contradicted, searches = [] }) {
+export function railOf({ markers, included, contradicted, searches = [] }) {
   const said = [...markers].reverse().map((marker) => ofMarker(marker))
   const against = contradicted.map((review) => ofReview(review, markers))
   for (const entry of against) {
@@ -52,7 +52,7 @@ export function railOf({ markers, told, contradicted, searches = [] }) {
   return [
     ...said,
     ...searched,
-    ...told.filter(({ included }) => included).map((each) => ofTold(each, markers, contradicted)),
+    ...included.filter((each) => each.included).map((each) => ofIncluded(each, markers, contradicted)),
   ]
 }
 
@@ -138,8 +138,8 @@ function ofSearch({ id, tool, query, hits }) {
   }
 }
 
-/** @param {any} told @param {Marker[]} markers @param {Review[]} contradicted @returns {Entry} */
-function ofTold({ memory_id: id, line, why }, markers, contradicted) {
+/** @param {any} included @param {Marker[]} markers @param {Review[]} contradicted @returns {Entry} */
+function ofIncluded({ memory_id: id, line, why }, markers, contradicted) {
   const again = markers.findLast((each) => each.memory_id === id && each.outcome === "reinforced")
   const against = contradicted.some((review) => review.old?.id === id && review.kind === "conflict")
   const became = again ? "session.confirmed" : against ? "session.contradicted" : ""

@@ -37,7 +37,7 @@ export function logView(el, log) {
     /** @param {Marker[]} markers */
     mark(markers) {
       marks = new Map(markers.map((marker) => [markerKey(marker), marker]))
-      for (const [key, row] of shown) dress(row, key)
+      for (const [key, row] of shown) applyClasses(row, key)
     },
 
     close() {
@@ -54,7 +54,7 @@ export function logView(el, log) {
   }
 
   function paint() {
-    heed()
+    recordPosition()
     settle()
     aim()
     place()
@@ -64,7 +64,7 @@ export function logView(el, log) {
       place()
       draw()
     }
-    spot()
+    highlightMatches()
   }
 
   /** Position the current rows by their estimated or measured heights. */
@@ -95,11 +95,11 @@ export function logView(el, log) {
     const to = log.following ? end : Math.max(0, Math.min(end, places.top(anchor.row) + anchor.within))
     if (Math.abs(el.scrollTop - to) >= 1) el.scrollTop = to
     set = el.scrollTop
-    if (log.following) stand()
+    if (log.following) recordAnchor()
   }
 
   /** The topmost visible row, and how far it is scrolled. */
-  function stand() {
+  function recordAnchor() {
     const row = places.at(set)
     anchor = { row, within: set - places.top(row) }
   }
@@ -148,18 +148,18 @@ export function logView(el, log) {
     const more = el.querySelector(".line-more")
     if (more) more.textContent = foldWords(line)
     el.toggleAttribute("data-chosen", line.key === log.chosen)
-    dress(el, line.key)
+    applyClasses(el, line.key)
   }
 
   /** @param {HTMLElement} row @param {string} key */
-  function dress(row, key) {
+  function applyClasses(row, key) {
     const marker = marks.get(key)
     if (marker) row.dataset.marker = marker.state
     else delete row.dataset.marker
   }
 
   /** Highlight the search matches without changing the text. */
-  function spot() {
+  function highlightMatches() {
     const what = log.query.toLowerCase()
     /** @type {Range[]} */
     const all = []
@@ -184,15 +184,15 @@ export function logView(el, log) {
   }
 
   function scrolled() {
-    heed()
+    recordPosition()
     schedule()
   }
 
   /** Record where the reader scrolled, unless the view itself scrolled. */
-  function heed() {
+  function recordPosition() {
     if (Math.abs(el.scrollTop - set) < 1) return
     set = el.scrollTop
-    stand()
+    recordAnchor()
     const away = el.scrollHeight - el.clientHeight - set
     if (away > NEAR_THE_END && log.following) log.pause()
     else if (away <= NEAR_THE_END && !log.following) log.follow()

@@ -169,7 +169,7 @@ export function palette({
 
   /** @param {Approval} approval @returns {Entry[]} */
   function ofApproval(approval) {
-    const words = { wish: approvals.wish(approval) }
+    const words = { wish: approvals.requestedAction(approval) }
     return [
       { decision: /** @type {const} */ ("approve"), label: t("app.palette_approve", words) },
       { decision: /** @type {const} */ ("deny"), label: t("app.palette_deny", words) },

@@ -182,7 +182,7 @@ test("an answer that was under way does not take back what the feed told of a us
     "GET /approvals/12": { ...used, seconds_left: 0, use: { id: 5, version: 1, outcome: "reserved" } },
   })
 
-  const looking = store.look(12)
+  const looking = store.loadDetail(12)
   store.followUse(change("updated", { id: 5, version: 2, outcome: "success" }))
   await looking
 

@@ -198,7 +198,7 @@ test("what the next prompt would lose and gain is foreseen", async () => {
     "/context": ({ exclude }) => ({ diff: exclude === 7 ? diff : { added: [], removed: [] } }),
   })
 
-  await store.foresee()
+  await store.loadForecast()
 
   assert.deepEqual(
     store.outlook.keep_new.map(({ part: [{ kind, text }] }) => [kind, text]),

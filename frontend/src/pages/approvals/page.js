@@ -3,7 +3,7 @@ import { quoted } from "../../shared/format/argv.js"
 import { copy } from "../../shared/browser/clipboard.js"
 import { duration } from "../../shared/format/format.js"
 import { slotWords } from "../../shared/format/status.js"
-import { wish } from "../../shared/stores/approvals.js"
+import { requestedAction } from "../../shared/stores/approvals.js"
 import { useWords } from "../cooldowns/uses.js"
 import { t } from "../../shared/texts/index.js"
 
@@ -78,7 +78,7 @@ function focusFree(place) {
 /** @param {any} approvalQueue */
 function words(approvalQueue) {
   return {
-    wish,
+    requestedAction,
 
     /** @param {Card} card */
     left(card) {
@@ -135,7 +135,7 @@ function words(approvalQueue) {
     state: ({ state }) => t(/** @type {any} */ (`approvals.state_${state}`)),
 
     /** @param {Approval} row */
-    by_whom: ({ decided_by: by }) => (by ? t("approvals.by", { by }) : ""),
+    decider: ({ decided_by: by }) => (by ? t("approvals.by", { by }) : ""),
 
     /** @param {Approval} row */
     then: ({ state }) => (state === "open" ? "" : t(/** @type {any} */ (`approvals.then_${state}`))),

@@ -1,5 +1,5 @@
 import { t } from "../../shared/texts/index.js"
-import { wish } from "../../shared/stores/approvals.js"
+import { requestedAction } from "../../shared/stores/approvals.js"
 import { extend, liveList } from "../../shared/stores/list.js"
 
 /** A second press within this time is not a decision. */
@@ -74,7 +74,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     },
 
     /** Nothing can be decided while the list may be out of date. */
-    get cut() {
+    get disconnected() {
       return live.offline || live.stale
     },
 
@@ -103,7 +103,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     /** Load the approval that the address names, open or not. @param {number} id */
     async bring(id) {
       this.choose(id)
-      if (!this.rowsById[id]) await this.look(id)
+      if (!this.rowsById[id]) await this.loadDetail(id)
       const next = this.details[id]?.replaced_by
       if (next && this.at === id && this.rowsById[id]?.state === "withdrawn") await this.bring(next)
     },
@@ -114,9 +114,9 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       if (held && held.version >= row.version) return
       this.rowsById[row.id] = row
       if (!held) this.ids = [...this.ids, ...(this.ids.includes(row.id) ? [] : [row.id])]
-      this.look(row.id)
+      this.loadDetail(row.id)
       if (held || row.replaces === null || this.rowsById[row.replaces]?.state !== "withdrawn") return
-      this.look(row.replaces)
+      this.loadDetail(row.replaces)
       if (this.at === row.replaces) this.choose(row.id)
     },
 
@@ -146,7 +146,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
      * Load everything needed for a decision: the details of the approval, its session and the approval that it replaces.
      * @param {number} id
      */
-    async look(id) {
+    async loadDetail(id) {
       const found = await api.get(`/approvals/${id}`).catch(() => null)
       if (!this.here) return
       if (!found) {
@@ -180,7 +180,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
      */
     may(row) {
       const one = row === undefined ? this.current : row
-      return one?.state === "open" && !this.cut && !this.saving
+      return one?.state === "open" && !this.disconnected && !this.saving
     },
 
     /** The time left to decide. @param {{row: Approval, detail: any}} card */
@@ -251,10 +251,10 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     /** @param {Approval} row @param {Decision} decision @param {Approval} answer */
     decided(row, decision, answer) {
       this.closeForm()
-      toasts.show(t(/** @type {any} */ (`approvals.did_${decision}`), { wish: wish(row) }))
+      toasts.show(t(/** @type {any} */ (`approvals.did_${decision}`), { wish: requestedAction(row) }))
       approvals.follow({ id: answer.id, row: answer })
       this.keep(answer)
-      this.look(row.id)
+      this.loadDetail(row.id)
       this.at = answer.id === row.id ? this.waitsNext(row.id) : answer.id
     },
 
@@ -269,7 +269,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     async refuse({ id }, { status, message }) {
       this.refusal = t("approvals.refused", { why: message })
       if (status !== 409 && status !== 412) return
-      await this.look(id)
+      await this.loadDetail(id)
       const now_ = this.rowsById[id]
       if (now_) approvals.follow({ id, row: now_ })
       if (now_?.state === "open") return
@@ -282,7 +282,8 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       for (const card of this.cards) {
         if (card.row?.state !== "open" || warned.has(card.id) || this.left(card) > LAST_MS) continue
         warned.add(card.id)
-        if (this.left(card) > 0) toasts.announce(t("approvals.lastMinute", { wish: wish(card.row) }), "approvals")
+        if (this.left(card) > 0)
+          toasts.announce(t("approvals.lastMinute", { wish: requestedAction(card.row) }), "approvals")
       }
     },
   })

@@ -40,7 +40,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     /** @param {URLSearchParams} params */
     async visit(params) {
       this.here = true
-      this.again = throttle(() => this.here && this.mode && this.look(), { later, now })
+      this.again = throttle(() => this.here && this.mode && this.loadPreview(), { later, now })
       this.opening = ["new", "copy"].some((key) => params.has(key)) ? "" : params.get("service")
       await this.load()
       this.opening = null
@@ -155,7 +155,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     },
 
     /** Preview a save; only the newest response counts. @param {boolean} [test] */
-    async look(test = false) {
+    async loadPreview(test = false) {
       const mine = ++turn
       const results = this.preview.results
       try {
@@ -169,7 +169,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
 
     async test() {
       Object.assign(this, { testing: true, touched: true })
-      await this.look(true)
+      await this.loadPreview(true)
       this.testing = false
     },
 

@@ -36,7 +36,7 @@ export function notices({ api, feed, toasts }) {
     /** The delivery state of the test message. */
     get result() {
       const row = this.rows.find((/** @type {Notice} */ { id }) => id === this.tried)
-      return row ? becameWords(row) : this.refusal
+      return row ? deliveryText(row) : this.refusal
     },
 
     /** @param {Change} change */
@@ -49,7 +49,7 @@ export function notices({ api, feed, toasts }) {
 }
 
 /** A text for the delivery state of a message. @param {Notice} notice */
-export function becameWords({ state, attempts, problem }) {
+export function deliveryText({ state, attempts, problem }) {
   if (state === "sent") return t("health.sent")
   if (state === "suppressed") return t("health.suppressed", { why: problem })
   if (state === "failed") return t("health.gaveUp", { n: attempts, why: problem })

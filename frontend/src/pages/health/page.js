@@ -1,5 +1,5 @@
 import { timeAgo } from "../../shared/format/format.js"
-import { becameWords } from "./deliveries.js"
+import { deliveryText } from "./deliveries.js"
 import { t } from "../../shared/texts/index.js"
 
 const OLD_MS = 60_000
@@ -35,7 +35,7 @@ export function healthPage(store) {
 
     unmeasured: () => store("memoryHealth").phase === "ready" && store("memoryHealth").measured === null,
 
-    became: becameWords,
+    became: deliveryText,
     tryOut: () => store("notices").try(),
 
     again: () => health.load(),

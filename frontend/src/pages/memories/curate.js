@@ -10,7 +10,7 @@ import { t } from "../../shared/texts/index.js"
 export const NUMBERED = new Set(["confidence", "raise", "lower"])
 
 /** The API fields of an act. @param {Act} act @param {number} value */
-export function askOf(act, value) {
+export function fieldsOfAct(act, value) {
   if (!NUMBERED.has(act)) return { action: act }
   if (act === "confidence") return { action: act, value }
   return { action: "adjust", value: act === "raise" ? value : -value }
@@ -38,7 +38,7 @@ export function doneWords(act, value, changed, left = 0) {
 }
 
 /** The effects of an act, one per line. @param {{changed: number, left: number, preview: BulkPreview}} answer */
-export function foreseenWords({ changed, left, preview: { matched, turn_inactive: falls, turn_active: rises } }) {
+export function previewLines({ changed, left, preview: { matched, turn_inactive: falls, turn_active: rises } }) {
   const lines = [
     changed ? t("memories.wouldChange", { n: changed }) : t("memories.wouldNothing"),
     falls ? t("memories.wouldDeactivate", { n: falls }) : "",
@@ -62,8 +62,8 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
     /** Confirm that a memory is correct. @param {Memory} memory @returns {Promise<boolean>} */
     confirm(memory) {
       const { id, version, trust } = memory
-      if (trust === "trusted") return tell(async () => toasts.show(t("memories.isConfirmed", { id: String(id) })))
-      return tell(async () => {
+      if (trust === "trusted") return attempt(async () => toasts.show(t("memories.isConfirmed", { id: String(id) })))
+      return attempt(async () => {
         const row = await api.post(`/memories/${id}/confirm`, undefined, `${id}-${version}`)
         await shown.accept(row)
         toasts.show(t("memories.doneConfirm", { id: String(id) }), { undo: journal.undoing() })
@@ -78,14 +78,14 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
         note: t("memories.deleteOneNote"),
         verb: t("memories.deleteVerb"),
       })
-      return yes && tell(() => removed([memory], () => api.remove(`/memories/${memory.id}`)))
+      return yes && attempt(() => removed([memory], () => api.remove(`/memories/${memory.id}`)))
     },
 
     /** Delete the ticked memories, or all that match. @param {Memory[]} ticked @returns {Promise<boolean>} */
     async removeMany(ticked) {
       const n = memories.everything ? memories.chosenCount : ticked.length
       const many = n > BULK_LIMIT
-      if (many && !memories.everything) return tell(async () => void those(ticked))
+      if (many && !memories.everything) return attempt(async () => void those(ticked))
       const yes = await confirm.ask({
         title: t("memories.confirmDelete", { n }),
         text: memories.everything ? filterWords(memories.wanted) : "",
@@ -93,8 +93,8 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
         verb: t("memories.deleteVerb"),
       })
       if (!yes) return false
-      if (many) return tell(() => removed([], () => erase(those(ticked)), n))
-      return tell(async () => {
+      if (many) return attempt(() => removed([], () => erase(those(ticked)), n))
+      return attempt(async () => {
         const rows = memories.everything ? (await api.all("/memories", memories.wanted)).items : ticked
         await removed(rows, () => erase({ ids: idsOf(rows) }))
       })
@@ -110,15 +110,15 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
     async change(rows, act, value, then = () => {}) {
       const n = memories.everything ? memories.chosenCount : rows.length
       this.busy = true
-      await tell(async () => {
-        const body = { ...those(rows), ...askOf(act, value) }
+      await attempt(async () => {
+        const body = { ...those(rows), ...fieldsOfAct(act, value) }
         const answer = await api.post("/memories/bulk", { ...body, preview: true })
         const { matched, examples } = answer.preview
         this.plan = {
           ...{ act, value, body, then, changed: answer.changed },
           title: t(`memories.confirm${WORDS[act]}`, { n: matched || n, by: value.toFixed(2) }),
           about: memories.everything ? filterWords(memories.wanted) : "",
-          lines: foreseenWords(answer),
+          lines: previewLines(answer),
           examples: examples.map(exampleWords),
         }
       })
@@ -129,7 +129,7 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
     async carryOut() {
       const { plan } = this
       this.plan = null
-      if (plan === null || !(await tell(() => changed(plan)))) return false
+      if (plan === null || !(await attempt(() => changed(plan)))) return false
       plan.then()
       return true
     },
@@ -158,9 +158,9 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
     toasts.show(doneWords(act, value, answer.changed, answer.left), { undo: journal.undoing() })
   }
 
-  /** @param {Record<string, unknown>} whom */
-  function erase(whom) {
-    return api.post("/memories/bulk", { ...whom, action: "delete" })
+  /** @param {Record<string, unknown>} selection */
+  function erase(selection) {
+    return api.post("/memories/bulk", { ...selection, action: "delete" })
   }
 
   /** @param {Memory[]} rows @param {() => Promise<unknown>} send @param {number} [n] the number deleted, if not all rows are loaded */
@@ -173,7 +173,7 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
   }
 
   /** @param {() => Promise<unknown>} act */
-  async function tell(act) {
+  async function attempt(act) {
     try {
       await act()
       return true

@@ -65,7 +65,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       const to = moved(stepped?.to ?? row.confidence, by)
       timers.clearTimeout(stepped?.timer)
       stepped = { base, to, timer: timers.setTimeout(() => this.sendSteps(), PAUSE_MS) }
-      memories.foresee(foreseen(base, { confidence: to }))
+      memories.showPredicted(predicted(base, { confidence: to }))
       toasts.announce(t("memories.stepped", { confidence: confidence(to) }), "confidence")
     },
 
@@ -86,7 +86,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       const { base, timer } = stepped
       timers.clearTimeout(timer)
       stepped = null
-      memories.foresee(base)
+      memories.showPredicted(base)
       toasts.show(t("memories.reverted", { confidence: confidence(base.confidence) }))
       return true
     },
@@ -165,7 +165,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
 
   /** @param {{base: Memory, draft: import("../../shared/memory-form/draft.js").MemoryDraft, changes: Record<string, any>, note: string}} edit @param {any} editor */
   async function send({ base, draft, changes, note }, editor) {
-    memories.foresee(foreseen(base, changes))
+    memories.showPredicted(predicted(base, changes))
     try {
       memory.merged = ""
       const row = await pushed(base, changes)
@@ -175,7 +175,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       return true
     } catch (error) {
       const problem = /** @type {any} */ (error)
-      memories.foresee(base)
+      memories.showPredicted(base)
       const late = editor.id !== null
       if (problem.status === 412 && problem.current) overtaken(base, draft, changes, problem)
       else if (late) toasts.show(t("memories.notSavedLate", { why: problem.message }), { bad: true })
@@ -223,7 +223,7 @@ function moved(value, by) {
 }
 
 /** The row as the server will return it. @param {Memory} row @param {Record<string, any>} changes @returns {Memory} */
-function foreseen(row, changes) {
+function predicted(row, changes) {
   const next = { ...row, ...changes }
   if (changes.confidence === undefined) return next
   const on =

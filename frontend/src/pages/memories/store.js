@@ -132,7 +132,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
     active: 0,
     loaded: false,
     /** The list is out of date, because its filter can be evaluated by the server only. */
-    drifted: false,
+    outdated: false,
     /** Whether a bulk change happened since the list was read: only the server knows which of its memories match. */
     many: false,
 
@@ -151,7 +151,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
 
     /** Load the rows first; the counts may follow. */
     async reload() {
-      this.drifted = this.many = false
+      this.outdated = this.many = false
       await this.load()
       await this.tally()
     },
@@ -192,7 +192,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
       const ours = view === "" && state !== "review"
       const judged = ours && !this.many ? this.total : view ? views[view] : all
       const stray = ours && this.rows.some((/** @type {Memory} */ row) => !memoryMatches(row, mine))
-      this.drifted = this.phase === "ready" && (stray || judged !== this.total)
+      this.outdated = this.phase === "ready" && (stray || judged !== this.total)
     },
 
     /** Whether the page itself is open: the counts are needed only there. */
@@ -292,7 +292,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
     },
 
     /** Show a row with the expected result of an edit; never overwrite a newer version. @param {Memory} row */
-    foresee(row) {
+    showPredicted(row) {
       const same = (/** @type {Memory} */ each) => each.id === row.id && each.version === row.version
       const at = this.rows.findIndex(same)
       if (at >= 0) this.rows[at] = row

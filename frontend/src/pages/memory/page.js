@@ -80,14 +80,14 @@ export function memoryPanel(store) {
     },
 
     /** How often clients reported the memory: in the same words, or revised under its topic key. */
-    saidTimes() {
+    reportCount() {
       const { duplicate_count: n, revision_count: revisions, last_seen_at: seen, created_at: made } = memory.row
       const times = t("memory.times", { n })
       const last = t("memory.last", { when: timeAgo(seen ?? made, store("clock").now) })
       return [times, revisions > 1 ? t("memory.revised", { n: revisions - 1 }) : "", last].filter(Boolean).join(" · ")
     },
 
-    readTimes() {
+    readCount() {
       const { access_count: n, accessed_at: at } = memory.row
       if (!n) return ""
       const last = at ? t("memory.last", { when: timeAgo(at, store("clock").now) }) : ""

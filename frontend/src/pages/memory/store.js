@@ -20,10 +20,10 @@ import { similar } from "../../shared/memory-form/similar.js"
 export { draftOf, edits, payload }
 
 /** How often an edit is rebased on a newer version before a person decides. */
-const REBASES = 5
+const MAX_REBASES = 5
 
 /** A storage that stores nothing. */
-const NOWHERE = { getItem: () => null, setItem() {}, removeItem() {} }
+const NO_STORAGE = { getItem: () => null, setItem() {}, removeItem() {} }
 
 /**
  * The memory in the side panel: its fields to edit, its history, and its line in the next prompt.
@@ -34,7 +34,7 @@ export function memory({
   api,
   memories,
   beside = similar({ api }),
-  drafts = draftsIn({ storage: NOWHERE }),
+  drafts = draftsIn({ storage: NO_STORAGE }),
   conflict = conflictOf(),
   toasts = { show() {} },
 }) {
@@ -288,7 +288,7 @@ export function memory({
     },
 
     /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @returns {Promise<Memory>} */
-    async push(id, version, body, base, tries = REBASES) {
+    async push(id, version, body, base, tries = MAX_REBASES) {
       try {
         return await api.patch(`/memories/${id}`, body, `${id}-${version}`)
       } catch (problem) {

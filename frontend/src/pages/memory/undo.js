@@ -16,7 +16,7 @@ export function steps({ api, memory, toasts, journal }) {
       this.busy = true
       this.clear()
       try {
-        await takeBack(id, entry.id)
+        await revert(id, entry.id)
         toasts.show(t("memory.reverted_done"), { undo: journal.undoing() })
       } catch (problem) {
         this.refused = entry.id
@@ -33,7 +33,7 @@ export function steps({ api, memory, toasts, journal }) {
   }
 
   /** @param {number} id @param {number} entry */
-  async function takeBack(id, entry) {
+  async function revert(id, entry) {
     await memory.accept(await api.post(`/memories/${id}/history/${entry}/undo`))
   }
 }

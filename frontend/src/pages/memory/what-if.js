@@ -40,14 +40,14 @@ export function whatIf({ api, later = setTimeout }) {
       const mine = ++turn
       const { id } = this
       try {
-        const told = await this.ask({
+        const variant = await this.ask({
           tier: 1,
           sections: "operational",
           budget: this.budget,
           exclude: this.without ? id : "",
           compare_to: "now",
         })
-        if (mine === turn && this.id === id) this.take(told)
+        if (mine === turn && this.id === id) this.take(variant)
       } catch (problem) {
         if (mine === turn && this.id === id) this.fail(/** @type {Error} */ (problem))
       }
@@ -58,7 +58,7 @@ export function whatIf({ api, later = setTimeout }) {
       return api.get("/context", query)
     },
 
-    /** @param {any} told */
+    /** @param {any} variant */
     take({ diff, text, tokens, budget, included, excluded }) {
       this.diff = diff
       this.text = text

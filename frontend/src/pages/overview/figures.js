@@ -77,10 +77,10 @@ export function turnsWords({ month: { turns } }) {
 }
 
 const TIERS = ["", "observe", "investigate", "remediate"]
-const ENDED_ILL = /** @type {const} */ (["failed", "timed_out", "interrupted"])
-const ENDED = ["completed", "escalated", ...ENDED_ILL]
+const FAILED = /** @type {const} */ (["failed", "timed_out", "interrupted"])
+const ENDED = ["completed", "escalated", ...FAILED]
 /** The states that the share counts. */
-const LED = /** @type {const} */ ([...ENDED_ILL, "escalated"])
+const COUNTED_STATES = /** @type {const} */ ([...FAILED, "escalated"])
 
 /** The last days of a tier: its bars, and the outcomes of its sessions. @param {OverviewState["run"]} run */
 export function tiersOf({ days, ended }) {
@@ -98,7 +98,7 @@ export function tiersOf({ days, ended }) {
       bars: barsOf(days, values),
       barWords: t("overview.tierBars", { n, most: Math.max(0, ...values) }),
       share: shareWords(n, of(ENDED)),
-      links: LED.filter((status) => found[status] > 0).map((status) => ({
+      links: COUNTED_STATES.filter((status) => found[status] > 0).map((status) => ({
         words: t(`overview.tier_${status}`, { n: found[status] }),
         address: `${address}&status=${status}`,
       })),

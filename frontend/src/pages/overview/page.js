@@ -15,7 +15,7 @@ export function overviewPage(store) {
     runFor: ({ service }) => store("runNow").show({ services: [service] }),
 
     /** @param {Attention} person */
-    settle: (person) => attempt(store, () => overview.settle(person)),
+    markHandled: (person) => attempt(store, () => overview.markHandled(person)),
 
     running: () => overview.state?.running ?? null,
 
@@ -29,15 +29,15 @@ export function overviewPage(store) {
     runningWords: () =>
       t("overview.running", { id: String(overview.state.running.id), tier: overview.state.running.tier }),
 
-    askedWords() {
+    approvalText() {
       const [first] = store("approvals").open
       return overview.openApprovals === 1 && first
-        ? t("overview.approve", { wish: store("approvals").wish(first) })
+        ? t("overview.approve", { wish: store("approvals").requestedAction(first) })
         : t("overview.approvals", { n: overview.openApprovals })
     },
 
     /** The time left for the first approval. */
-    askedLeft() {
+    approvalTime() {
       const [first] = store("approvals").open
       const left = first ? Date.parse(first.expires_at) - store("clock").second : 0
       return left > 0 ? t("overview.approvalLeft", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : ""
@@ -60,7 +60,7 @@ export function overviewPage(store) {
     runLabel: ({ service }) => t("overview.runFor", { name: service }),
 
     /** @param {Attention} person */
-    settleLabel: ({ service }) => t("overview.handle", { name: service }),
+    handleLabel: ({ service }) => t("overview.handle", { name: service }),
 
     learnedTitle: () => t(overview.since === null ? "overview.recentlyLearned" : "overview.learnedSince"),
 
@@ -72,7 +72,7 @@ export function overviewPage(store) {
     further: () => attempt(store, () => overview.further()),
 
     /** Whether the memory is no longer included in prompts. @param {Learned} each */
-    fellOut: ({ memory }) => (memory.active ? "" : t("overview.notIncluded")),
+    notIncluded: ({ memory }) => (memory.active ? "" : t("overview.notIncluded")),
 
     /** A text for a silenced service: failures trigger nothing, and until when. @param {Service} service */
     silenceWords({ silence }) {

@@ -239,7 +239,7 @@ export function overview({
     },
 
     /** Mark an escalation as handled. @param {Attention} person */
-    async settle({ id }) {
+    async markHandled({ id }) {
       await api.put(`/escalations/${id}/handled`)
       await this.load()
     },

@@ -5,11 +5,11 @@ import { t } from "../../shared/texts/index.js"
 /**
  * Every memory by priority, with its state compared with the current prompt. The order is the same for each budget, so
  * that no row moves with the slider.
- * @param {PromptContext} base @param {PromptContext} told @param {number[]} without @returns {PreviewRow[]}
+ * @param {PromptContext} base @param {PromptContext} variant @param {number[]} without @returns {PreviewRow[]}
  */
-export function previewRows(base, told, without) {
+export function previewRows(base, variant, without) {
   const was = new Map(placed(base).map((each) => [each.id, each]))
-  const is = new Map(placed(told).map((each) => [each.id, each]))
+  const is = new Map(placed(variant).map((each) => [each.id, each]))
   return merged([...was.keys()], [...is.keys()]).map((id) => {
     const [before, now] = [was.get(id), is.get(id)]
     const row = /** @type {PlacedMemory} */ (now ?? before)
@@ -17,7 +17,7 @@ export function previewRows(base, told, without) {
   })
 }
 
-/** @param {PromptContext} told */
+/** @param {PromptContext} variant */
 function placed({ included, excluded }) {
   return [...included, ...excluded].sort((a, b) => a.rank - b.rank)
 }
@@ -84,7 +84,7 @@ const DRAWN = 300
 
 /**
  * The budget bar: a segment for each included memory, as wide as its tokens, and one for the headings.
- * @param {PromptContext} told @param {number} scale
+ * @param {PromptContext} variant @param {number} scale
  */
 export function segments({ included, tokens }, scale) {
   const shown = [...included].sort((a, b) => Number(a.position) - Number(b.position)).slice(0, DRAWN)
@@ -98,9 +98,9 @@ const SCALES = [10_000, 100_000, 1_000_000]
 /**
  * The maximum of the slider: twice the configured budget, or more for a larger budget.
  * @param {number} budget
- * @param {number} inForce
+ * @param {number} configured
  */
-export function scaleOf(budget, inForce) {
-  const usual = inForce ? 2 * inForce : 4_000
+export function scaleOf(budget, configured) {
+  const usual = configured ? 2 * configured : 4_000
   return [usual, ...SCALES.filter((each) => each > usual)].find((each) => each >= budget) ?? 1_000_000
 }

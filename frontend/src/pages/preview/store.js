@@ -270,9 +270,9 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
 
     get lead() {
       const { without } = this.query
-      const { budget, in_force: inForce } = this.context
+      const { budget, in_force: configured } = this.context
       if (!without.length) return t("preview.atBudget", { n: budget })
-      if (budget === inForce) return t("preview.without", { n: without.length })
+      if (budget === configured) return t("preview.without", { n: without.length })
       return t("preview.atWithout", { n: without.length, budget })
     },
 

@@ -125,14 +125,14 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
         this.row = row
         this.loss = lossOf(row, past?.items ?? [])
         this.phase = "ready"
-        later(() => this.id === id && this.waits && !this.ofText && this.foresee(), SOON_MS)
+        later(() => this.id === id && this.waits && !this.ofText && this.loadForecast(), SOON_MS)
       } catch (problem) {
         if (this.id === id) this.fail(/** @type {any} */ (problem))
       }
     },
 
     /** The effect of keeping either memory on the next prompt. */
-    async foresee() {
+    async loadForecast() {
       const { id, row } = this
       const sides = [row?.new, row?.old]
       const found = await Promise.all(sides.map((side) => side && without(side)).map((ask) => ask?.catch(() => null)))

@@ -23,7 +23,7 @@ export function searchPage(store) {
       if (router.id === null) queueMicrotask(() => box()?.focus())
     },
 
-    layers: () => LAYERS.map((name) => ({ name, title: t(`search.${name}`), on: String(search.looksIn(name)) })),
+    layers: () => LAYERS.map((name) => ({ name, title: t(`search.${name}`), on: String(search.searchesIn(name)) })),
     services: () => choices(search.facets.services, search.query.service, serviceName, "service"),
     categories: () => choices(search.facets.categories, search.query.category, String, "category"),
     projects: () => choices(search.facets.projects, search.query.project, String, "project"),
@@ -159,30 +159,30 @@ function answerWords({ search }) {
 /** The facts above a hit, each with its style. */
 const FACTS = {
   memory: (/** @type {Memory} */ row) => [
-    { text: serviceName(row.service), look: row.service ? "hit-name" : "hit-name is-general" },
-    { text: row.category, look: "" },
+    { text: serviceName(row.service), style: row.service ? "hit-name" : "hit-name is-general" },
+    { text: row.category, style: "" },
     ...(row.project && row.project !== "ops"
-      ? [{ text: t("search.in_project", { project: row.project }), look: "" }]
+      ? [{ text: t("search.in_project", { project: row.project }), style: "" }]
       : []),
-    { text: row.confidence.toFixed(2), look: "" },
-    ...(row.active ? [] : [{ text: t("memories.inactive"), look: "hit-off" }]),
+    { text: row.confidence.toFixed(2), style: "" },
+    ...(row.active ? [] : [{ text: t("memories.inactive"), style: "hit-off" }]),
   ],
   session: (/** @type {Session} */ row) => [
-    { text: triggerWords(row.trigger), look: "hit-name" },
-    ...(row.agent ? [{ text: t("search.by_agent", { agent: row.agent }), look: "" }] : []),
+    { text: triggerWords(row.trigger), style: "hit-name" },
+    ...(row.agent ? [{ text: t("search.by_agent", { agent: row.agent }), style: "" }] : []),
     ...(row.project && row.project !== "ops"
-      ? [{ text: t("search.in_project", { project: row.project }), look: "" }]
+      ? [{ text: t("search.in_project", { project: row.project }), style: "" }]
       : []),
   ],
   page: (/** @type {NonNullable<Hit["page"]>} */ row) => [
-    { text: row.title, look: "hit-name" },
+    { text: row.title, style: "hit-name" },
     ...(row.project && row.project !== "ops"
-      ? [{ text: t("search.in_project", { project: row.project }), look: "" }]
+      ? [{ text: t("search.in_project", { project: row.project }), style: "" }]
       : []),
   ],
   event: (/** @type {OpsEvent} */ row) => [
-    { text: serviceName(row.service), look: row.service ? "hit-name" : "hit-name is-general" },
-    { text: row.level, look: `hit-${row.level}` },
+    { text: serviceName(row.service), style: row.service ? "hit-name" : "hit-name is-general" },
+    { text: row.level, style: `hit-${row.level}` },
   ],
 }
 

@@ -206,7 +206,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
      * @param {string} layer
      */
     toggle(layer) {
-      const next = LAYERS.filter((each) => (each === layer) !== this.looksIn(each)).join(",")
+      const next = LAYERS.filter((each) => (each === layer) !== this.searchesIn(each)).join(",")
       if (!next) return
       const places = this.typed.filter(isPlace)
       const words = places.length ? { q: without(this.query.q, places) } : {}
@@ -220,7 +220,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     },
 
     /** @param {string} layer */
-    looksIn(layer) {
+    searchesIn(layer) {
       return this.layers.includes(layer)
     },
 
@@ -276,7 +276,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     },
 
     /** Whether all hits are semantic only: even a nonsense query has nearest neighbors. */
-    get holdsNoWord() {
+    get isSemanticOnly() {
       const { items } = this.found
       return items.length > 0 && items.every(({ method }) => method === "meaning")
     },
@@ -288,7 +288,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     get summary() {
       const n = this.found.items.length
       if (this.phase !== "ready" || !n) return ""
-      if (this.holdsNoWord) return t("search.no_word", { n, q: this.answered })
+      if (this.isSemanticOnly) return t("search.no_word", { n, q: this.answered })
       const sum = t(n >= this.limit ? "search.best" : "search.results", { n, q: this.answered })
       return this.found.missing.includes("vectors") ? t("search.by_keyword", { sum }) : sum
     },

@@ -39,12 +39,12 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
       const name = router.name
       const period = params.get("period") ?? USUAL
       const check = params.get("check") ?? ""
-      const anew = name !== this.name || !this.here
+      const isOther = name !== this.name || !this.here
       const redraw = period !== this.period || check !== this.check
       if (name !== this.name) this.empty(name)
       Object.assign(this, { period: PERIODS.includes(period) ? period : USUAL, check, here: true })
       this.again = throttle(() => this.here && this.load(), { later, now })
-      if (anew) return Promise.all([this.load(), this.loadChart(), heartbeats.load(name)])
+      if (isOther) return Promise.all([this.load(), this.loadChart(), heartbeats.load(name)])
       if (redraw) return this.loadChart()
     },
 

@@ -1,7 +1,7 @@
 import { focusAfter } from "../../shared/browser/focus.js"
 import { duration, serviceNames } from "../../shared/format/format.js"
 import { costWords, tokenWords } from "../../shared/format/spending.js"
-import { wish } from "../../shared/stores/approvals.js"
+import { requestedAction } from "../../shared/stores/approvals.js"
 import { sortWords } from "../../log/rail.js"
 import { contextParts } from "./context-parts.js"
 import { changedLines, paired, turnsOf } from "./prompt-changes.js"
@@ -10,7 +10,7 @@ import { attempt } from "../../shared/directives/attempt.js"
 import { remember } from "../../shared/parts/remember-link.js"
 import { clientWords } from "../sessions/page.js"
 
-const ENDED_BADLY = ["failed", "timed_out", "interrupted", "stopped"]
+const UNSUCCESSFUL = ["failed", "timed_out", "interrupted", "stopped"]
 
 /** @param {(name: string) => any} store */
 export function sessionPage(store) {
@@ -20,7 +20,7 @@ export function sessionPage(store) {
   let stopRequested = false
   return {
     ...output({ log, toasts: store("toasts") }),
-    reason: () => (session.row && !badly(session.row) ? session.row.reason : ""),
+    reason: () => (session.row && !isUnsuccessful(session.row) ? session.row.reason : ""),
     ofClient: () => session.ofClient,
     /** Whether the session can be stopped, repeated and compared with the next prompt. */
     isOwn: () => Boolean(session.row) && !session.ofClient,
@@ -30,7 +30,7 @@ export function sessionPage(store) {
       session.savedCount > session.saved.length ? t("session.allSaved", { n: session.savedCount }) : "",
     savedAddress: () => `/memories?${new URLSearchParams({ session: String(session.id), sort: "created" })}`,
     ...contextUpdates({ session }),
-    bad: () => Boolean(session.row && badly(session.row)),
+    bad: () => Boolean(session.row && isUnsuccessful(session.row)),
     stopping: () => Boolean(session.row?.stopping),
     stop() {
       stopRequested = true
@@ -75,7 +75,9 @@ export function sessionPage(store) {
     next() {
       const row = session.row
       if (row?.output_pending) return t("session.nextPending", { host: row.host ?? "" })
-      return session.row && badly(session.row) ? t(/** @type {any} */ (`session.next_${session.row.status}`)) : ""
+      return session.row && isUnsuccessful(session.row)
+        ? t(/** @type {any} */ (`session.next_${session.row.status}`))
+        : ""
     },
 
     elsewhereWords: () => t("session.elsewhere", { host: log.elsewhere }),
@@ -102,13 +104,13 @@ export function sessionPage(store) {
     roundsWords: () => (session.row && session.row.rounds > 1 ? t("session.rounds", { n: session.row.rounds }) : ""),
 
     /** The open approvals of this session. */
-    asks: () => store("approvals").of(session.id),
+    approvals: () => store("approvals").of(session.id),
 
     /** @param {Approval} row */
-    asksWords: (row) => t("session.approve", { wish: wish(row) }),
+    approvalText: (row) => t("session.approve", { wish: requestedAction(row) }),
 
     /** @param {Approval} row */
-    asksLeft(row) {
+    approvalTime(row) {
       const left = Date.parse(row.expires_at) - clock.second
       return left > 0 ? t("session.left", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : ""
     },
@@ -171,18 +173,18 @@ function contextUpdates({ session }) {
   }
 }
 
-/** @param {{injected: string, retold?: PromptUpdate[]}} told */
-function updatesOf({ injected, retold = [] }) {
-  const turns = turnsOf(injected, retold).map((each) => {
+/** @param {{injected: string, retold?: PromptUpdate[]}} context */
+function updatesOf({ injected, retold: updates = [] }) {
+  const turns = turnsOf(injected, updates).map((each) => {
     const lines = changedLines(each.before, each.injected)
-    return { ...each, ...lines, newest: each.turn === retold.length, lines: paired(lines) }
+    return { ...each, ...lines, newest: each.turn === updates.length, lines: paired(lines) }
   })
   return turns.reverse()
 }
 
 /** @param {Session} row */
-function badly({ status }) {
-  return ENDED_BADLY.includes(status)
+function isUnsuccessful({ status }) {
+  return UNSUCCESSFUL.includes(status)
 }
 
 /** @param {Session | null} row @param {number} id */

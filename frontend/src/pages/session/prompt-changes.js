@@ -2,14 +2,14 @@ import { wordDiff } from "../../shared/format/diff.js"
 
 /**
  * The updates of a session's prompt, turn by turn, each with the text that it replaced.
- * @param {string} first the prompt at its start @param {PromptUpdate[]} retold oldest first
+ * @param {string} first the prompt at its start @param {PromptUpdate[]} updates oldest first
  */
-export function turnsOf(first, retold) {
-  return retold.map((each, at) => ({
+export function turnsOf(first, updates) {
+  return updates.map((each, at) => ({
     ...each,
     key: at,
     turn: at + 1,
-    before: at ? retold[at - 1].injected : first,
+    before: at ? updates[at - 1].injected : first,
     included: each.memories.filter(({ position }) => position !== null).length,
   }))
 }

@@ -97,7 +97,7 @@ function part(key, n, texts, changes = false) {
   return {
     key: /** @type {string} */ (key),
     title: t(TITLES[key], { n }),
-    look: "revocation-list",
+    style: "revocation-list",
     lines,
     more,
     changes,
@@ -112,7 +112,7 @@ function effectPart({ scope, text }) {
     parts: [{ kind: line.startsWith("+") ? "new" : "gone", text: line }],
   }))
   const title = t("session.revokeEffect", { scope })
-  return { key: `effect ${scope}`, title, look: "what-if-lines mono", lines, more: "", changes: false }
+  return { key: `effect ${scope}`, title, style: "what-if-lines mono", lines, more: "", changes: false }
 }
 
 /** @param {{id: number, service: string | null, observation: string}} memory */

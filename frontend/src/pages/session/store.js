@@ -61,11 +61,11 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     visit(id, part, hash = "") {
       const before = this.requestedPart
       this.requestedPart = PARTS.includes(part) ? part : "output"
-      const anew = id !== this.id
-      if (!anew && this.requestedPart === "told" && before !== "told" && this.row) this.loadPrompt(id)
-      if (anew) this.open(id)
+      const isOther = id !== this.id
+      if (!isOther && this.requestedPart === "told" && before !== "told" && this.row) this.loadPrompt(id)
+      if (isOther) this.open(id)
       else if ((before === "raw") !== (this.requestedPart === "raw")) log.open(id, this.form)
-      if (anew || hash !== this.hash) this.point(hash)
+      if (isOther || hash !== this.hash) this.point(hash)
     },
 
     /** Whether the output is formatted, or shown as stored in the file. */
@@ -289,7 +289,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       if (!this.railed) return []
       return railOf({
         markers: this.markers,
-        told: this.context.memories,
+        included: this.context.memories,
         contradicted: this.contradicted,
         searches: this.searches,
       })

@@ -55,7 +55,7 @@ export function sessionsPage(store) {
     aboutOf: (row) => (ofClient(row) ? clientWords(row) : serviceNames(row.services)),
 
     /** The summary of a client session. @param {Session} row */
-    saidOf: (row) => (ofClient(row) ? shortened(row.summary) : ""),
+    summaryOf: (row) => (ofClient(row) ? shortened(row.summary) : ""),
 
     /** @param {Session} each @param {Session} row */
     isThis: (each, row) => (!sessions.grouped && each.id === row.id ? "true" : null),

@@ -60,7 +60,7 @@ export function settingsPage(store) {
     /** @param {AccessToken} token */
     async revoke(token) {
       await tokens.revoke(token)
-      if (!tokens.living.some((/** @type {AccessToken} */ { id }) => id === token.id)) focusOn("#new-token")
+      if (!tokens.active.some((/** @type {AccessToken} */ { id }) => id === token.id)) focusOn("#new-token")
     },
 
     /** @param {Device} device */

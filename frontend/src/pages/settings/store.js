@@ -28,7 +28,7 @@ export function rangeWords({ range, default: usual }) {
  */
 export function settings({ api, tokens, logins, agents, devices, toasts, journal, router, later, now = Date.now }) {
   let turn = 0
-  const again = /** @type {{look: () => void}} */ ({ look: () => {} })
+  const again = /** @type {{preview: () => void}} */ ({ preview: () => {} })
   return {
     phase: "loading",
     problem: "",
@@ -44,7 +44,7 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
 
     /** @param {URLSearchParams} [params] */
     async visit(params) {
-      again.look = throttle(() => this.editing && this.look(), { later, now })
+      again.preview = throttle(() => this.editing && this.loadPreview(), { later, now })
       tokens.load()
       logins?.load()
       agents?.load()
@@ -152,11 +152,11 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
     /** @param {string} value */
     type(value) {
       this.value = value
-      again.look()
+      again.preview()
     },
 
     /** Preview a save; only the newest response counts. */
-    async look() {
+    async loadPreview() {
       const mine = ++turn
       const values = { [this.editing]: this.value }
       try {

@@ -1,11 +1,11 @@
 /** Storage of this browser. If storage is blocked, the app works without it. */
-export const storage = careful(() => localStorage)
+export const storage = guarded(() => localStorage)
 
 /** Storage of this tab, until it is closed. */
-export const tabStorage = careful(() => sessionStorage)
+export const tabStorage = guarded(() => sessionStorage)
 
 /** @param {() => Storage} place */
-function careful(place) {
+function guarded(place) {
   return {
     /** @param {string} key */
     getItem(key) {

@@ -1,7 +1,7 @@
 import { throttle } from "../browser/throttle.js"
 import { t } from "../texts/index.js"
 
-const LOOK_MS = 3_000
+const POLL_MS = 3_000
 
 /**
  * Halts and resumes everything, and follows whether it is halted.
@@ -10,7 +10,7 @@ const LOOK_MS = 3_000
 export function halt({ api, confirm, toasts, later, now = Date.now }) {
   /** @type {() => void} */
   let again = () => {}
-  let looked = 0
+  let checkedAt = 0
   return {
     state: /** @type {HaltState | null} */ (null),
     open: false,
@@ -42,8 +42,8 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
 
     /** A halt file may be removed while no supervisor is running to report it. @param {number} second */
     tick(second) {
-      if (!this.on || second - looked < LOOK_MS) return
-      looked = second
+      if (!this.on || second - checkedAt < POLL_MS) return
+      checkedAt = second
       this.load()
     },
 

@@ -79,9 +79,9 @@ export function undoOf({ id, cause, version }, history) {
  * @param {HistoryEntry[]} history
  * @returns {boolean}
  */
-export function inForce(step, history) {
+export function isEffective(step, history) {
   const undo = undoOf(step, history)
-  return !undo || !inForce(undo, history)
+  return !undo || !isEffective(undo, history)
 }
 
 /** The changes of the text, word by word; nothing if it is unchanged. @param {HistoryEntry} entry */

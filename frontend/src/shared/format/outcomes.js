@@ -1,6 +1,6 @@
 import { THRESHOLD } from "../../../generated/values.js"
 import { confidence } from "./format.js"
-import { inForce } from "./history.js"
+import { isEffective } from "./history.js"
 import { t } from "../texts/index.js"
 
 /** @typedef {"keep_old" | "keep_new" | "reword" | "both" | "merge" | "dismiss"} Resolution */
@@ -42,7 +42,7 @@ export function lossOf({ session_id: session, created_at: at }, history) {
       each.cause === "contradicted" && each.session_id === session && each.at === at && each.before && each.after,
   )
   if (!entry?.before || !entry.after) return null
-  return { from: entry.before.confidence, to: entry.after.confidence, back: !inForce(entry, history) }
+  return { from: entry.before.confidence, to: entry.after.confidence, back: !isEffective(entry, history) }
 }
 
 /** @typedef {ReturnType<typeof lossOf>} Loss */

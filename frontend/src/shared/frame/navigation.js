@@ -92,7 +92,7 @@ export function visits(dependencies) {
   feed.on("supervisor", (/** @type {Change} */ change) => supervisor.follow(change))
   for (const entity of FOLLOWED) feed.on(entity, () => overview.follow())
   feed.on("check_results", (/** @type {any} */ items) => (heartbeats.take(items), overview.followResults(items)))
-  feed.onReset(anew)
+  feed.onReset(reloadAll)
 
   router.onMove(arrive)
   arrive(router, { page: "", id: null, name: "" })
@@ -116,7 +116,7 @@ export function visits(dependencies) {
   for (const [name, list] of Object.entries({ memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))
   let away = ""
-  Alpine.effect(() => (away = feedSaid(away)))
+  Alpine.effect(() => (away = announceFeed(away)))
 
   /** @param {import("../browser/router.js").Place} now @param {{page: string, id: number | null, name: string}} before */
   function arrive({ page, id, name, params }, before) {
@@ -161,7 +161,7 @@ export function visits(dependencies) {
   }
 
   /** Reload everything visible: the feed cannot tell which changes were missed. */
-  function anew() {
+  function reloadAll() {
     memories.tally()
     sessions.tally()
     reviews.tally()
@@ -204,7 +204,7 @@ export function visits(dependencies) {
    * Announce the loss of the feed once and its return once, however often the banner updates.
    * @param {string} before
    */
-  function feedSaid(before) {
+  function announceFeed(before) {
     const { stale, offline } = feed.state
     const said = offline ? t("app.offline_announced") : stale ? t("app.stale_announced") : ""
     if (said !== before) announce("feed", said || t("app.live_again"))

@@ -44,7 +44,9 @@ export function approvals({ api, feed, confirm, toasts }) {
     /** For screen readers: the newest approval by name. */
     get words() {
       const newest = this.open.reduce((/** @type {Approval | null} */ a, b) => (a && a.id > b.id ? a : b), null)
-      return newest ? t("app.approval_requested", { wish: wish(newest), session: String(newest.session_id) }) : ""
+      return newest
+        ? t("app.approval_requested", { wish: requestedAction(newest), session: String(newest.session_id) })
+        : ""
     },
 
     /** @param {number | null} session */
@@ -52,7 +54,7 @@ export function approvals({ api, feed, confirm, toasts }) {
       return this.open.filter((each) => each.session_id === session)
     },
 
-    wish,
+    requestedAction,
 
     /**
      * Decide from any page, after the command was shown and confirmed.
@@ -60,7 +62,7 @@ export function approvals({ api, feed, confirm, toasts }) {
      * @param {"approve" | "deny"} decision
      */
     async decide(row, decision) {
-      const words = { wish: wish(row) }
+      const words = { wish: requestedAction(row) }
       const verb = t(decision === "approve" ? "app.palette_approve" : "app.palette_deny", words)
       if (!(await confirm.ask({ title: `${verb}?`, text: row.argv.join(" "), note: row.reason, verb }))) return
       try {
@@ -74,7 +76,7 @@ export function approvals({ api, feed, confirm, toasts }) {
 }
 
 /** The requested action, in three words. @param {Pick<Approval, "name" | "service">} approval */
-export function wish({ name, service }) {
+export function requestedAction({ name, service }) {
   return t("app.wish", { name, service })
 }
 

@@ -35,7 +35,7 @@ export function requests({ api, feed }) {
       return t("sessions.requests", { n: this.queued.length })
     },
 
-    /** @param {{tier: number, services: string[], prompt: string, dry_run: boolean, engine?: string}} wish */
+    /** @param {{tier: number, services: string[], prompt: string, dry_run: boolean, engine?: string}} request */
     async ask({ tier, services, prompt, dry_run, engine }) {
       const body = {
         tier: Number(tier),

@@ -9,7 +9,7 @@ const plurals = new Intl.PluralRules("en")
 const number = new Intl.NumberFormat("en")
 
 /** Add the texts of more areas. @param {Record<string, any>} areas */
-export function learn(areas) {
+export function addTexts(areas) {
   Object.assign(known, areas)
 }
 

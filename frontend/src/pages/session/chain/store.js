@@ -2,7 +2,7 @@ import { throttle } from "../../../shared/browser/throttle.js"
 import { t } from "../../../shared/texts/index.js"
 
 /** Handoffs to a person; `closed` ones were answered or ended by healthy rounds. */
-const OF_A_PERSON = ["person", "closed"]
+const PERSON_STATES = ["person", "closed"]
 
 const STATES = new Map([
   ["open", t("session.handoff_open")],
@@ -21,7 +21,7 @@ export function handoffState({ state, why }) {
 
 /** The source and the target of a handoff. @param {Handoff} handoff */
 export function handoffWay({ session_id: from, child_id: to, tier, service, state }) {
-  const next = OF_A_PERSON.includes(state) ? t("session.aPerson") : t("session.toTier", { tier })
+  const next = PERSON_STATES.includes(state) ? t("session.aPerson") : t("session.toTier", { tier })
   return `#${from} → ${to === null ? next : `#${to}`}, ${service}`
 }
 

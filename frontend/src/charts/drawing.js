@@ -63,7 +63,7 @@ function tinted(el) {
 
 /** @param {HTMLElement} el @param {Spec} spec @returns {uPlot.Options} */
 function options(el, spec) {
-  const colour = colours(el)
+  const color = colorsOf(el)
   const { y = {}, bare = false, choose } = spec
   return {
     width: el.clientWidth || 300,
@@ -78,20 +78,20 @@ function options(el, spec) {
       y: { range: (_, low, high) => [y.min ?? low, y.max ?? Math.max(high, 1)] },
     },
     axes: [
-      { ...axis(colour, bare, 70), values: moments, size: 26 },
-      { ...axis(colour, bare, 24), size: (_, labels) => axisWidth(labels), incrs: counted(spec) ? WHOLE : undefined },
+      { ...axis(color, bare, 70), values: moments, size: 26 },
+      { ...axis(color, bare, 24), size: (_, labels) => axisWidth(labels), incrs: counted(spec) ? WHOLE : undefined },
     ],
-    series: [{}, ...spec.series.map((each) => seriesOf(each, colour, spec.range !== undefined))],
-    hooks: { draw: [(chart) => overlay(chart, spec, colour)], setSelect: [(chart) => chosen(chart, choose)] },
+    series: [{}, ...spec.series.map((each) => seriesOf(each, color, spec.range !== undefined))],
+    hooks: { draw: [(chart) => overlay(chart, spec, color)], setSelect: [(chart) => chosen(chart, choose)] },
   }
 }
 
-/** @param {(role: Role | "ink-3" | "line-2") => string} colour @param {boolean} bare @param {number} space @returns {uPlot.Axis} */
-function axis(colour, bare, space) {
+/** @param {(role: Role | "ink-3" | "line-2") => string} color @param {boolean} bare @param {number} space @returns {uPlot.Axis} */
+function axis(color, bare, space) {
   if (bare) return { show: false }
-  const line = { stroke: colour("line-2"), width: 1 }
+  const line = { stroke: color("line-2"), width: 1 }
   return {
-    stroke: colour("ink-3"),
+    stroke: color("ink-3"),
     font: "11px Inter, system-ui, sans-serif",
     grid: line,
     ticks: { show: false },
@@ -119,8 +119,8 @@ function moments(_, splits, __, ___, apart) {
   })
 }
 
-/** @param {import("./plot.js").Series} each @param {(role: Role) => string} colour @param {boolean} aligned @returns {uPlot.Series} */
-function seriesOf({ kind, role, dash }, colour, aligned) {
+/** @param {import("./plot.js").Series} each @param {(role: Role) => string} color @param {boolean} aligned @returns {uPlot.Series} */
+function seriesOf({ kind, role, dash }, color, aligned) {
   const { bars, stepped } = uPlot.paths
   const paths =
     kind === "bars"
@@ -129,9 +129,9 @@ function seriesOf({ kind, role, dash }, colour, aligned) {
         ? stepped?.({ align: 1 })
         : undefined
   return {
-    stroke: colour(role),
+    stroke: color(role),
     width: kind === "bars" ? 0 : 2,
-    fill: kind === "bars" ? colour(role) : undefined,
+    fill: kind === "bars" ? color(role) : undefined,
     dash: dash ? [3, 4] : undefined,
     points: { show: false },
     paths,
@@ -142,14 +142,14 @@ function seriesOf({ kind, role, dash }, colour, aligned) {
  * Draw the threshold line and the dots over the chart.
  * @param {uPlot} chart
  * @param {Spec} spec
- * @param {(role: Role) => string} colour
+ * @param {(role: Role) => string} color
  */
-function overlay(chart, { y, dots = [] }, colour) {
+function overlay(chart, { y, dots = [] }, color) {
   const { ctx, bbox } = chart
   ctx.save()
   if (y?.floor !== undefined) {
     const at = chart.valToPos(y.floor, "y", true)
-    ctx.strokeStyle = colour("ink")
+    ctx.strokeStyle = color("ink")
     ctx.globalAlpha = 0.45
     ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio])
     ctx.beginPath()
@@ -159,7 +159,7 @@ function overlay(chart, { y, dots = [] }, colour) {
     ctx.globalAlpha = 1
   }
   for (const dot of dots) {
-    ctx.fillStyle = colour(dot.role)
+    ctx.fillStyle = color(dot.role)
     ctx.beginPath()
     ctx.arc(chart.valToPos(dot.x, "x", true), chart.valToPos(dot.y, "y", true), DOT * devicePixelRatio, 0, 2 * Math.PI)
     ctx.fill()
@@ -179,7 +179,7 @@ function chosen(chart, choose) {
  * A color token in the form that the canvas accepts: the browser resolves light-dark() only in a property.
  * @param {HTMLElement} el
  */
-function colours(el) {
+function colorsOf(el) {
   const probe = document.createElement("i")
   el.append(probe)
   const found = new Map()

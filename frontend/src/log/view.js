@@ -55,7 +55,7 @@ export function logView(el, log) {
 
   function paint() {
     recordPosition()
-    settle()
+    positionRows()
     aim()
     place()
     draw()
@@ -68,7 +68,7 @@ export function logView(el, log) {
   }
 
   /** Position the current rows by their estimated or measured heights. */
-  function settle() {
+  function positionRows() {
     const wrap = String(log.wrap)
     if (stamp === log.stamp && width === el.clientWidth && el.dataset.wrap === wrap) return
     anchor.row = Math.max(0, anchor.row + log.above - above)

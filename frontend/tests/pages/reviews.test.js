@@ -236,7 +236,7 @@ for (const status of [409, 412]) {
 
     await store.choose("keep_new")
 
-    assert.deepEqual([store.overtaken, store.settled, store.row.resolution], [true, true, "keep_old"])
+    assert.deepEqual([store.resolvedElsewhere, store.settled, store.row.resolution], [true, true, "keep_old"])
     assert.deepEqual(list.rows, [])
   })
 }

@@ -150,7 +150,7 @@ function words(approvalQueue) {
     came: ({ service, use_id: use }) => (use === null ? null : `/cooldowns?${new URLSearchParams({ service })}`),
 
     /** @param {Card} card */
-    overtaken({ row }) {
+    decidedElsewhere({ row }) {
       const { state, decided_by: by } = row
       const values = {
         state: t(/** @type {any} */ (`approvals.state_${state}`)),

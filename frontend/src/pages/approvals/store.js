@@ -40,7 +40,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     rowsById: /** @type {Record<number, Approval>} */ ({}),
     details: /** @type {Record<number, any>} */ ({}),
     /** Decided by somebody else while its card was shown. */
-    overtaken: /** @type {Record<number, boolean>} */ ({}),
+    decidedElsewhere: /** @type {Record<number, boolean>} */ ({}),
     at: /** @type {number | null} */ (null),
     form: /** @type {Decision | ""} */ (""),
     draft: { ...BLANK },
@@ -89,7 +89,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     },
 
     exit() {
-      Object.assign(this, { here: false, ids: [], rowsById: {}, details: {}, overtaken: {}, at: null })
+      Object.assign(this, { here: false, ids: [], rowsById: {}, details: {}, decidedElsewhere: {}, at: null })
       this.closeForm()
     },
 
@@ -127,7 +127,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       const held = this.rowsById[id]
       if (!held) return
       if (held.state === "open" && row.state !== "open" && this.at === id && !this.saving) {
-        if (this.form) this.overtaken[id] = true
+        if (this.form) this.decidedElsewhere[id] = true
         this.closeForm()
       }
       this.keep(row)
@@ -273,7 +273,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       const now_ = this.rowsById[id]
       if (now_) approvals.follow({ id, row: now_ })
       if (now_?.state === "open") return
-      this.overtaken[id] = true
+      this.decidedElsewhere[id] = true
       this.closeForm()
     },
 

@@ -177,7 +177,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       const problem = /** @type {any} */ (error)
       memories.showPredicted(base)
       const late = editor.id !== null
-      if (problem.status === 412 && problem.current) overtaken(base, draft, changes, problem)
+      if (problem.status === 412 && problem.current) openConflict(base, draft, changes, problem)
       else if (late) toasts.show(t("memories.notSavedLate", { why: problem.message }), { bad: true })
       if (late || problem.status === 412) return true
       editor.open(base, draft)
@@ -209,7 +209,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
    * The panel shows both versions side by side.
    * @param {Memory} base @param {import("../../shared/memory-form/draft.js").MemoryDraft} draft @param {Record<string, any>} changes @param {any} problem
    */
-  function overtaken(base, draft, changes, problem) {
+  function openConflict(base, draft, changes, problem) {
     router.go(router.keeping(`/memories/${base.id}`))
     memory.base = base
     memory.draft = draft

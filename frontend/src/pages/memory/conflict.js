@@ -18,7 +18,7 @@ export function conflict() {
     open: false,
     fields: /** @type {Clash[]} */ ([]),
 
-    /** @param {EditConflict} overtaken @param {(body: Record<string, unknown>) => Promise<unknown>} then called with the chosen values */
+    /** @param {EditConflict} conflict @param {(body: Record<string, unknown>) => Promise<unknown>} then called with the chosen values */
     ask({ clashes, body, base, theirs }, then) {
       const [was, is] = [fieldsOf(base), fieldsOf(theirs)]
       settle = then

@@ -276,7 +276,7 @@ export function memory({
       this.errors = {}
       this.problem = this.merged = ""
       try {
-        this.settle(await this.push(id, version, body, base), names)
+        this.showSaved(await this.push(id, version, body, base), names)
         if (this.merged) toasts.show(this.merged)
         return true
       } catch (problem) {
@@ -312,7 +312,7 @@ export function memory({
      * @param {Memory} row
      * @param {string[]} [names] the saved fields
      */
-    settle(row, names = Object.keys(fieldsOf(row))) {
+    showSaved(row, names = Object.keys(fieldsOf(row))) {
       memories.put(row, { own: true })
       // the feed may have delivered a later change before the response to this edit
       if (this.row?.id === row.id && this.row.version > row.version) row = this.row
@@ -348,7 +348,7 @@ export function memory({
     async decide(kept, body, theirs) {
       const mine = Object.entries(kept).filter(([name, value]) => !same(value, fieldsOf(theirs)[name]))
       const names = Object.keys(body)
-      if (!mine.length) return this.settle(theirs, names)
+      if (!mine.length) return this.showSaved(theirs, names)
       return this.attempt(theirs.id, theirs.version, Object.fromEntries(mine), theirs, names)
     },
   }

@@ -80,6 +80,6 @@ export function notebookPage(store) {
     same: () => !differs(notebook.changes),
     fileSide: () => notebook.changes.filter((/** @type {{kind: string}} */ { kind }) => kind !== "gone"),
     storedSide: () => notebook.changes.filter((/** @type {{kind: string}} */ { kind }) => kind !== "new"),
-    note: () => (notebook.overtaken ? t("notebook.changed_since") : notebook.draftNote),
+    note: () => (notebook.changedOnDisk ? t("notebook.changed_since") : notebook.draftNote),
   }
 }

@@ -132,7 +132,7 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     },
 
     /** Whether the file changed during the edit. */
-    get overtaken() {
+    get changedOnDisk() {
       return this.base !== null && this.page !== null && this.page.digest !== this.base.digest
     },
 

@@ -29,7 +29,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     phase: "closed",
     problem: "",
     /** Somebody else resolved the case while it was open here. */
-    overtaken: false,
+    resolvedElsewhere: false,
     busy: false,
     form: "",
     draft: { ...BLANK },
@@ -109,7 +109,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** @param {number | null} id */
     async visit(id) {
       if (id === this.id && this.phase === "ready") return
-      Object.assign(this, { id, row: null, loss: null, outlook: NOTHING, problem: "", overtaken: false })
+      Object.assign(this, { id, row: null, loss: null, outlook: NOTHING, problem: "", resolvedElsewhere: false })
       this.closeForm()
       this.phase = id === null ? "closed" : "loading"
       if (id !== null) await this.load(id)
@@ -162,7 +162,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       const waited = this.waits
       if (this.busy) return
       await this.load(id)
-      if (waited && this.id === id && this.settled) this.overtaken = true
+      if (waited && this.id === id && this.settled) this.resolvedElsewhere = true
     },
 
     /** A memory of this case changed: load the forecast again. @param {Change} change */
@@ -176,7 +176,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     choose(resolution) {
       if (!this.waits || this.busy) return
       if ((this.failed || this.ofText) && !this.ways.some((way) => way.resolution === resolution)) return
-      if (!FORMS.includes(resolution)) return this.settle(resolution, {})
+      if (!FORMS.includes(resolution)) return this.resolve(resolution, {})
       this.form = resolution
       this.errors = {}
       this.problem = ""
@@ -193,11 +193,11 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       const { old_scope, new_scope, observation } = this.draft
       if (!this.ready || !this.form) return
       const scopes = { ...(old_scope.trim() && { old_scope }), ...(new_scope.trim() && { new_scope }) }
-      return this.settle(/** @type {Resolution} */ (this.form), this.form === "both" ? scopes : { observation })
+      return this.resolve(/** @type {Resolution} */ (this.form), this.form === "both" ? scopes : { observation })
     },
 
     /** @param {Resolution} resolution @param {Record<string, string>} more */
-    async settle(resolution, more) {
+    async resolve(resolution, more) {
       const { id, version } = /** @type {Review} */ (this.row)
       const body = { resolution: resolution === "reword" ? "keep_new" : resolution, ...more }
       this.busy = true
@@ -215,7 +215,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     done(row) {
       const next = reviews.beside(row.id, 1) ?? reviews.beside(row.id, -1)
       this.closeForm()
-      reviews.settle(row)
+      reviews.showResolved(row)
       toasts.show(decidedWords(row), { undo: journal.undoing() })
       if (this.id !== row.id) return
       this.row = row
@@ -230,10 +230,10 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       if (status !== 409 && status !== 412) return
       await this.load(id)
       if (this.id !== id || !this.row) return
-      reviews.settle(this.row)
+      reviews.showResolved(this.row)
       if (!this.settled) return
       this.closeForm()
-      this.overtaken = true
+      this.resolvedElsewhere = true
     },
 
     /** Revert a resolution: all its changes are undone, and the case is open again. @param {number} id */
@@ -245,7 +245,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** @param {Review} row */
     async reopened(row) {
       const { id } = row
-      reviews.settle(row)
+      reviews.showResolved(row)
       if (this.id === id) await this.load(id)
       else if (router.page === "reviews") router.go(reviews.address(id))
     },
@@ -257,7 +257,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       this.problem = ""
       try {
         await this.reopen(id)
-        this.overtaken = false
+        this.resolvedElsewhere = false
       } catch (problem) {
         this.problem = t("reviews.notUndone", { why: /** @type {Error} */ (problem).message })
       } finally {

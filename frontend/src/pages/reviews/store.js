@@ -97,7 +97,7 @@ export function reviews({ api, feed, router, later = setTimeout }) {
     },
 
     /** Show a decision of the operator at once. @param {Review} review */
-    settle(review) {
+    showResolved(review) {
       this.put(review, { own: true })
       this.sort(review, { own: true })
       this.tally()

@@ -39,16 +39,16 @@ import { supervisor } from "./shared/frame/supervisor.js"
 import { theme } from "./shared/frame/theme.js"
 import { toasts } from "./shared/parts/toasts.js"
 import { whatIf } from "./pages/memory/what-if.js"
-import { learn } from "./shared/texts/index.js"
+import { addTexts } from "./shared/texts/index.js"
 import { visits } from "./shared/frame/navigation.js"
 import { words } from "./shared/format/vocabulary.js"
 
-/** @type {Record<string, any>} what commands are made of */
+/** @type {Record<string, any>} the stores passed to the commands, by name */
 const byName = {}
 /** @type {import("./palette/registry.js").Listed[]} */
 let commands = []
 
-/** The composition root: every store gets what it needs here, and nothing reaches for anything else. */
+/** The composition root: passes every store its dependencies. */
 /** @template T @param {string} name @param {T} value @returns {T} the reactive one */
 function add(name, value) {
   Alpine.store(name, /** @type {any} */ (value))
@@ -191,9 +191,9 @@ document.addEventListener("keydown", (event) => {
 connect(feed)
 Alpine.start()
 
-/** The rest of the pages: their texts first, for their code speaks while it loads. */
+/** Load the lazy pages: their texts first, because their modules use texts while they load. */
 async function fetchLate() {
-  learn(await import("./shared/texts/late.js").then((texts) => texts.late))
+  addTexts(await import("./shared/texts/late.js").then((texts) => texts.late))
   const { commands: more, latePages } = await import("./pages/late.js")
   const pages = latePages({
     ...{ Alpine, add, api, feed, storage, unsaved, vocabulary, journal: acts, heartbeats: strips },
@@ -205,7 +205,7 @@ async function fetchLate() {
   return pages
 }
 
-/** Where one is on a page that is left. */
+/** The scroll position and the focused link of the page being left. */
 function mark() {
   const link = document.activeElement?.closest("main a[href]")
   return { y: scrollY, link: link?.getAttribute("href") ?? "" }

@@ -1,5 +1,5 @@
-import { learn } from "../src/shared/texts/index.js"
+import { addTexts } from "../src/shared/texts/index.js"
 import { late } from "../src/shared/texts/late.js"
 
 // the sentences of pages that come late, as the app knows them by then
-learn(late)
+addTexts(late)

@@ -8,12 +8,16 @@ const HIGH = 24
 const TALL = /** @type {Record<string, number>} */ ({ p: 11, w: 17, f: 24, i: 4, m: 7 })
 const NONE = -1
 
-/** The state of a result in words. @param {string} state */
+/** The state of a result as text. @param {string} state */
 const stateWords = (state) =>
   ({ p: t("common.passed"), w: t("common.warned"), f: t("common.failed"), m: t("common.in_maintenance") })[state] ??
   t("common.inconclusive")
 
-/** The bars of one state as a path: the newest result is at the right end. @param {Beat[]} beats @param {string} state */
+/**
+ * The bars of one state as an SVG path; the newest result is at the right end.
+ * @param {Beat[]} beats
+ * @param {string} state
+ */
 export function barPath(beats, state) {
   const first = SHOWN - beats.length
   return beats
@@ -21,7 +25,7 @@ export function barPath(beats, state) {
     .join("")
 }
 
-/** Latency of the first check as a line from 0: a gap where none was measured. @param {Beat[]} beats */
+/** Latency of the first check as a line from 0, with a gap where no latency was measured. @param {Beat[]} beats */
 export function sparkPath(beats) {
   const [check] = beats.map((beat) => beat.check).sort()
   const most = 1.5 * Math.max(1, ...beats.map((beat) => (beat.check === check && beat.ms) || 0))
@@ -38,7 +42,7 @@ export function sparkPath(beats) {
     .join("")
 }
 
-/** All results in words. @param {Beat[]} beats */
+/** A text summary of all results. @param {Beat[]} beats */
 export function beatsWords(beats) {
   const failed = beats.filter(({ state }) => state === "f")
   const n = beats.length
@@ -49,15 +53,15 @@ export function beatsWords(beats) {
   return t("common.beats_failed", { bad: failed.length, n, at: clockSeconds(last.at) })
 }
 
-/** One result in words. @param {Beat} beat */
+/** A text for one result. @param {Beat} beat */
 export function beatWords({ at, state, ms, check }) {
   const took = ms === null ? "" : `, ${t("common.ms", { n: String(Math.round(ms)) })}`
   return `${clockSeconds(at)}: ${check} ${stateWords(state)}${took}`
 }
 
 /**
- * The last results of a service as bars, and one line that says what they say: all of them, the one under the pointer,
- * or the one chosen with the arrow keys. Height tells the state as well as color does.
+ * The latest results of a service as bars, and one line of text: a summary of all of them, or the result under the
+ * pointer or chosen with the arrow keys. Height encodes the state in addition to color.
  * @param {HTMLElement} el
  */
 export function beatsView(el) {
@@ -117,7 +121,7 @@ export function beatsView(el) {
   }
 }
 
-/** What is the same is not drawn again. @param {Element} el @param {string} name @param {string} value */
+/** Set an attribute only if its value changed. @param {Element} el @param {string} name @param {string} value */
 function put(el, name, value) {
   if (el.getAttribute(name) !== value) el.setAttribute(name, value)
 }

@@ -7,7 +7,7 @@ const DOT = 3.5
 
 /** @typedef {import("./plot.js").Spec} Spec @typedef {import("./plot.js").Role} Role @typedef {ReturnType<typeof draw>} Drawing */
 
-/** Draw specs into an element, in the colours of its theme. @param {HTMLElement} el */
+/** Draw specs in an element, in the colors of its theme. @param {HTMLElement} el */
 export function draw(el) {
   /** @type {uPlot | null} */
   let chart = null
@@ -37,7 +37,11 @@ function heightOf(el, spec) {
 
 const WHOLE = [1, 2, 5].flatMap((each) => [0, 1, 2, 3, 4, 5].map((power) => each * 10 ** power)).sort((a, b) => a - b)
 
-/** What x spans: a bar that stands around its x has room for all of it. @param {Spec} spec @returns {uPlot.Scale.Range | undefined} */
+/**
+ * The range of x: the first and last bar get space for their full width.
+ * @param {Spec} spec
+ * @returns {uPlot.Scale.Range | undefined}
+ */
 function spanOf(spec) {
   const { x, range } = spec
   if (range) return () => range
@@ -46,12 +50,12 @@ function spanOf(spec) {
   return () => [x[0] - half, x[x.length - 1] + half]
 }
 
-/** What is counted has no halves. @param {Spec} spec */
+/** Whether the values are counts, whose ticks must be integers. @param {Spec} spec */
 function counted({ series }) {
   return series[0]?.kind === "bars"
 }
 
-/** What is dragged over wears the colour of what is chosen. @param {HTMLElement} el */
+/** Fill the range selected by dragging with the selection color. @param {HTMLElement} el */
 function tinted(el) {
   const area = /** @type {HTMLElement | null} */ (el.querySelector(".u-select"))
   if (area) area.style.background = "color-mix(in oklch, var(--flame) 24%, transparent)"
@@ -59,7 +63,7 @@ function tinted(el) {
 
 /** @param {HTMLElement} el @param {Spec} spec @returns {uPlot.Options} */
 function options(el, spec) {
-  const colour = colours(el)
+  const color = colorsOf(el)
   const { y = {}, bare = false, choose } = spec
   return {
     width: el.clientWidth || 300,
@@ -74,20 +78,20 @@ function options(el, spec) {
       y: { range: (_, low, high) => [y.min ?? low, y.max ?? Math.max(high, 1)] },
     },
     axes: [
-      { ...axis(colour, bare, 70), values: moments, size: 26 },
-      { ...axis(colour, bare, 24), size: (_, labels) => axisWidth(labels), incrs: counted(spec) ? WHOLE : undefined },
+      { ...axis(color, bare, 70), values: moments, size: 26 },
+      { ...axis(color, bare, 24), size: (_, labels) => axisWidth(labels), incrs: counted(spec) ? WHOLE : undefined },
     ],
-    series: [{}, ...spec.series.map((each) => seriesOf(each, colour, spec.range !== undefined))],
-    hooks: { draw: [(chart) => overlay(chart, spec, colour)], setSelect: [(chart) => chosen(chart, choose)] },
+    series: [{}, ...spec.series.map((each) => seriesOf(each, color, spec.range !== undefined))],
+    hooks: { draw: [(chart) => overlay(chart, spec, color)], setSelect: [(chart) => chosen(chart, choose)] },
   }
 }
 
-/** @param {(role: Role | "ink-3" | "line-2") => string} colour @param {boolean} bare @param {number} space @returns {uPlot.Axis} */
-function axis(colour, bare, space) {
+/** @param {(role: Role | "ink-3" | "line-2") => string} color @param {boolean} bare @param {number} space @returns {uPlot.Axis} */
+function axis(color, bare, space) {
   if (bare) return { show: false }
-  const line = { stroke: colour("line-2"), width: 1 }
+  const line = { stroke: color("line-2"), width: 1 }
   return {
-    stroke: colour("ink-3"),
+    stroke: color("ink-3"),
     font: "11px Inter, system-ui, sans-serif",
     grid: line,
     ticks: { show: false },
@@ -99,7 +103,14 @@ const clock = new Intl.DateTimeFormat("en-US", { hour: "2-digit", minute: "2-dig
 const toTheSecond = new Intl.DateTimeFormat("en-US", { timeStyle: "medium", hourCycle: "h23" })
 const day = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short" })
 
-/** Moments along an axis: the day where one begins, else the time. @param {uPlot} _ @param {number[]} splits @param {number} __ @param {number} ___ @param {number} apart */
+/**
+ * Labels for times along an axis: the date at the start of a day, otherwise the time.
+ * @param {uPlot} _
+ * @param {number[]} splits
+ * @param {number} __
+ * @param {number} ___
+ * @param {number} apart
+ */
 function moments(_, splits, __, ___, apart) {
   return splits.map((seconds) => {
     const time = new Date(seconds * 1_000)
@@ -108,8 +119,8 @@ function moments(_, splits, __, ___, apart) {
   })
 }
 
-/** @param {import("./plot.js").Series} each @param {(role: Role) => string} colour @param {boolean} aligned @returns {uPlot.Series} */
-function seriesOf({ kind, role, dash }, colour, aligned) {
+/** @param {import("./plot.js").Series} each @param {(role: Role) => string} color @param {boolean} aligned @returns {uPlot.Series} */
+function seriesOf({ kind, role, dash }, color, aligned) {
   const { bars, stepped } = uPlot.paths
   const paths =
     kind === "bars"
@@ -118,22 +129,27 @@ function seriesOf({ kind, role, dash }, colour, aligned) {
         ? stepped?.({ align: 1 })
         : undefined
   return {
-    stroke: colour(role),
+    stroke: color(role),
     width: kind === "bars" ? 0 : 2,
-    fill: kind === "bars" ? colour(role) : undefined,
+    fill: kind === "bars" ? color(role) : undefined,
     dash: dash ? [3, 4] : undefined,
     points: { show: false },
     paths,
   }
 }
 
-/** The line across and the dots, over what is drawn. @param {uPlot} chart @param {Spec} spec @param {(role: Role) => string} colour */
-function overlay(chart, { y, dots = [] }, colour) {
+/**
+ * Draw the threshold line and the dots over the chart.
+ * @param {uPlot} chart
+ * @param {Spec} spec
+ * @param {(role: Role) => string} color
+ */
+function overlay(chart, { y, dots = [] }, color) {
   const { ctx, bbox } = chart
   ctx.save()
   if (y?.floor !== undefined) {
     const at = chart.valToPos(y.floor, "y", true)
-    ctx.strokeStyle = colour("ink")
+    ctx.strokeStyle = color("ink")
     ctx.globalAlpha = 0.45
     ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio])
     ctx.beginPath()
@@ -143,7 +159,7 @@ function overlay(chart, { y, dots = [] }, colour) {
     ctx.globalAlpha = 1
   }
   for (const dot of dots) {
-    ctx.fillStyle = colour(dot.role)
+    ctx.fillStyle = color(dot.role)
     ctx.beginPath()
     ctx.arc(chart.valToPos(dot.x, "x", true), chart.valToPos(dot.y, "y", true), DOT * devicePixelRatio, 0, 2 * Math.PI)
     ctx.fill()
@@ -159,8 +175,11 @@ function chosen(chart, choose) {
   chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
 }
 
-/** A token as the canvas takes it: the browser resolves light-dark() only in a property. @param {HTMLElement} el */
-function colours(el) {
+/**
+ * A color token in the form that the canvas accepts: the browser resolves light-dark() only in a property.
+ * @param {HTMLElement} el
+ */
+function colorsOf(el) {
   const probe = document.createElement("i")
   el.append(probe)
   const found = new Map()

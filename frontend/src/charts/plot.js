@@ -1,5 +1,5 @@
 /**
- * @typedef {"flame" | "ink" | "good" | "warn" | "bad" | "line" | "edge"} Role a colour by what it means
+ * @typedef {"flame" | "ink" | "good" | "warn" | "bad" | "line" | "edge"} Role the role of a color
  * @typedef {{values: (number | null)[], role: Role, kind: "line" | "steps" | "bars", dash?: boolean}} Series
  * @typedef {{x: number, y: number, role: Role}} Dot
  * @typedef {{
@@ -8,13 +8,13 @@
  *   y?: {min?: number, max?: number, floor?: number},
  *   dots?: Dot[],
  *   choose?: (from: number, to: number) => void,
- * }} Spec `x` in seconds since 1970, rising; `bare` leaves the axes out; `range` is what x
- *   spans, bars then begin at their x; `floor` is a line drawn across; `choose` is told of a range that was dragged over
+ * }} Spec `x` in seconds since 1970, rising; `bare` leaves the axes out; `range` is the range
+ *   of x, with bars that begin at their x; `floor` is a horizontal line; `choose` is called with a range selected by dragging
  */
 
 /**
- * A chart in an element of fixed height, drawn once its library has come; it follows its width and the theme.
- * What it shows has to stand beside it in words: it is hidden from readers of screens.
+ * A chart in an element of fixed height, drawn once its library has loaded; it follows its width and the theme. The
+ * page must show the same content as text: the chart is hidden from screen readers.
  * @param {HTMLElement} el
  */
 export function plot(el) {
@@ -59,7 +59,7 @@ export function plot(el) {
   }
 }
 
-/** An axis takes the width of its longest label, in pixels. @param {string[] | null} labels */
+/** The width of an axis, in pixels: that of its longest label. @param {string[] | null} labels */
 export function axisWidth(labels) {
   return Math.max(34, 10 + 7 * Math.max(0, ...(labels ?? []).map((each) => each.length)))
 }

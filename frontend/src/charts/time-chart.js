@@ -3,7 +3,7 @@ import { linePath, niceTop, spanAt, timeTicks } from "./time-scale.js"
 
 /**
  * @typedef {{at: number, end: number, p50: number | null, p95: number | null, max: number | null, count: number, failures: number}} Span
- * @typedef {{from: number, to: number, label: string, kind: string}} Bar a bar; one without a length is a mark
+ * @typedef {{from: number, to: number, label: string, kind: string}} Bar a bar; a bar without a length is drawn as a mark
  * @typedef {{name: string, bars: Bar[]}} Lane
  * @typedef {{from: number, to: number, spans: Span[], silences?: {from: number, to: number, label: string}[], lanes?: Lane[], label: string, say: (span: Span) => string}} TimeSpec
  */
@@ -16,8 +16,9 @@ const LANE = 24
 const CROSS = 3.5
 
 /**
- * Latency over time, and below it lanes with what happened, on one axis. The median is a line, the 95th percentile a dashed one, a
- * failure a cross: none of them needs a color. The span under the pointer or the arrow keys is told in words.
+ * Latency over time, with lanes of events below it on the same axis. The median is a solid line, the 95th percentile a
+ * dashed line and a failure a cross, so that none of them depends on color. The span under the pointer or the arrow
+ * keys is described as text.
  * @param {HTMLElement} el
  */
 export function timeChart(el) {
@@ -85,7 +86,7 @@ export function timeChart(el) {
     say()
   }
 
-  /** Times in which failures start nothing. @param {number} high */
+  /** Periods in which failures trigger nothing, such as maintenance windows. @param {number} high */
   function bands(high) {
     return (spec?.silences ?? []).map(({ from, to, label }) => {
       const band = svg("rect", { class: "time-band", x: String(xOf(from)), y: String(TOP) })

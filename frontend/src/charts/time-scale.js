@@ -8,14 +8,22 @@ const STEPS = [
   ...[1, 2, 7, 14, 30].map((days) => days * 24 * HOUR),
 ]
 
-/** The end of an axis from 0 that a value fits under: 1, 2 or 5 with zeros. @param {number} most */
+/**
+ * The smallest round maximum (1, 2 or 5 times a power of ten) of an axis from 0 that fits a value.
+ * @param {number} most
+ */
 export function niceTop(most) {
   if (most <= 10) return 10
   const power = 10 ** Math.floor(Math.log10(most))
   return /** @type {number} */ ([1, 2, 5, 10].find((each) => each * power >= most)) * power
 }
 
-/** A few round moments between two, with their words: the day where days lie between them. @param {number} from @param {number} to @param {number} most */
+/**
+ * A few round times between two times, with their labels: dates if the range spans days.
+ * @param {number} from
+ * @param {number} to
+ * @param {number} most
+ */
 export function timeTicks(from, to, most) {
   const step = STEPS.find((each) => (to - from) / each <= Math.max(2, most)) ?? STEPS[STEPS.length - 1]
   const zone = new Date(from).getTimezoneOffset() * 60_000
@@ -28,7 +36,7 @@ export function timeTicks(from, to, most) {
 }
 
 /**
- * A line through the middle of the spans; it breaks where nothing was measured.
+ * A line through the middle of the spans, with gaps where nothing was measured.
  * @param {Span[]} spans @param {"p50" | "p95"} name @param {(at: number) => number} x @param {(ms: number) => number} y
  */
 export function linePath(spans, name, x, y) {
@@ -45,7 +53,7 @@ export function linePath(spans, name, x, y) {
     .join("")
 }
 
-/** The span that is nearest to a moment. @param {Span[]} spans @param {number} at */
+/** The span nearest to a time. @param {Span[]} spans @param {number} at */
 export function spanAt(spans, at) {
   let best = -1
   let least = Infinity
@@ -56,7 +64,12 @@ export function spanAt(spans, at) {
   return best
 }
 
-/** The spans of a check as the API has them, in columns. @param {Latency} latency @param {CheckLatency} check @returns {Span[]} */
+/**
+ * The spans of a check, from the columns of the API.
+ * @param {Latency} latency
+ * @param {CheckLatency} check
+ * @returns {Span[]}
+ */
 export function spansOf({ since, seconds }, { at, count, failures, p50_ms: p50, p95_ms: p95, max_ms: max }) {
   const start = Date.parse(since)
   return at.map((n, place) => ({

@@ -4,7 +4,7 @@ import { scriptAddress } from "../shared/browser/trusted.js"
 const ANSWER_MS = 3_000
 const AGAIN_MS = 2_000
 
-/** Join the browser's one feed; where no SharedWorker answers, hold a stream of our own. @param {Feed} feed */
+/** Join the shared feed of the browser; if no SharedWorker answers, open a stream for this page. @param {Feed} feed */
 export function connect(feed) {
   const receive = feed.receive.bind(feed)
   addEventListener("offline", () => feed.goOffline())
@@ -39,7 +39,10 @@ function share(receive, fallback) {
   addEventListener("pageshow", ({ persisted }) => persisted && worker.port.postMessage("join"))
 }
 
-/** Few browsers need it: it is no part of the first load. @param {(message: FeedMessage) => void} receive */
+/**
+ * Few browsers need this code, so the first load does not include it.
+ * @param {(message: FeedMessage) => void} receive
+ */
 function own(receive) {
   const again = () => setTimeout(() => own(receive), AGAIN_MS)
   import("./source.js").then(({ openSource }) => hold(openSource, receive), again)

@@ -2,9 +2,9 @@ const KEPT = 1_000
 const STALE_MS = 3_000
 
 /**
- * Changes, each handed on once and in order. A list read at number n asks for what came since (`replay`), a page that
- * read before it joined catches up, and a pause keeps everything for later.
- * @param {{changes: (after: number) => Promise<any>, refused?: () => void, timers?: any, now?: () => Date}} with_
+ * Delivers each change once and in order. A list read at number n requests the changes after n (`replay`), a page that
+ * read its data before it joined catches up, and a pause holds all changes back.
+ * @param {{changes: (after: number) => Promise<any>, refused?: () => void, timers?: any, now?: () => Date}} dependencies
  * @returns {Feed}
  */
 export function createFeed({ changes, refused = () => {}, timers = globalThis, now = () => new Date() }) {
@@ -22,7 +22,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   return {
     state: { loaded: false, live: true, stale: false, offline: false, at: null, paused: false, behind: 0 },
 
-    /** A page that nobody tells where the feed stands is not live: it says so. */
+    /** A page that never receives the position of the feed shows that it is not live. */
     begin() {
       const since = now().getTime()
       timer = timers.setTimeout(() => joined === null && lose(this, since), STALE_MS)
@@ -36,7 +36,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
       resets.push(load)
     },
 
-    /** A list was read at this number. What happened between it and joining was told to nobody here: ask for it. */
+    /** A list was read at this number: request the changes between that number and the moment the page joined. */
     read(seq) {
       if (joined === null) firstRead = Math.min(firstRead ?? seq, seq)
       else if (seq < joined) catchUp(this, seq)
@@ -47,7 +47,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     },
 
     receive(message) {
-      if (message.kind === "changes") return this.state.paused ? put(this, message.items) : hand(message.items)
+      if (message.kind === "changes") return this.state.paused ? put(this, message.items) : deliverAll(message.items)
       if (message.kind === "results") return results(this, message.items)
       if (message.kind === "reset") return again(this, message.seq)
       if (message.kind === "refused") return refused()
@@ -59,18 +59,18 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
       if (message.kind === "live") find(this)
     },
 
-    /** The browser says that it has no network: what a page asks for fails, whatever the stream does. */
+    /** The browser reports that it is offline: requests fail, whatever the state of the stream. */
     goOffline() {
       this.state.offline = true
       this.state.at ??= now()
     },
 
-    /** What failed meanwhile is asked for again. */
+    /** Repeat the requests that failed while the browser was offline. */
     goOnline() {
       if (!this.state.offline) return
       this.state.offline = false
       if (this.state.live) this.state.at = null
-      anew(this)
+      reloadAll(this)
     },
 
     pause() {
@@ -84,19 +84,23 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
       later = []
       results(this, resultsLater.splice(0))
       if (resetLater) resets.forEach((load) => load())
-      else hand(items)
+      else deliverAll(items)
       resetLater = false
     },
   }
 
-  /** New check results; of those that came during a pause the newest are enough. @param {Feed} feed @param {any[]} items */
+  /**
+   * New check results; of those that arrive during a pause only the newest are delivered.
+   * @param {Feed} feed
+   * @param {any[]} items
+   */
   function results(feed, items) {
     if (feed.state.paused) resultsLater = [...resultsLater, ...items].slice(-KEPT)
     else if (items.length) followers.get("check_results")?.forEach((apply) => apply(/** @type {any} */ (items)))
   }
 
-  /** Everything is read again, but not under a reader who paused. @param {Feed} feed */
-  function anew(feed) {
+  /** Reload everything, but not while the feed is paused. @param {Feed} feed */
+  function reloadAll(feed) {
     if (feed.state.paused) resetLater = true
     else resets.forEach((load) => load())
   }
@@ -109,7 +113,11 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     if (firstRead !== null && firstRead < seq) catchUp(feed, firstRead)
   }
 
-  /** A page that comes out of the browser's cache was told nothing meanwhile. @param {Feed} feed @param {number} seq */
+  /**
+   * A page restored from the back/forward cache missed the changes in between.
+   * @param {Feed} feed
+   * @param {number} seq
+   */
   function rejoin(feed, seq) {
     if (seq !== (later.at(-1)?.seq ?? seen)) again(feed, seq)
   }
@@ -117,24 +125,24 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   /** @param {Feed} feed @param {number} after */
   async function catchUp(feed, after) {
     const page = await changes(after).catch(() => ({ reset: true }))
-    if (page.reset) return anew(feed)
-    page.items.forEach(tell)
+    if (page.reset) return reloadAll(feed)
+    page.items.forEach(deliver)
     if (page.items.length >= 500) catchUp(feed, page.next)
   }
 
   /** @param {Change[]} items */
-  function hand(items) {
+  function deliverAll(items) {
     for (const change of items) {
       if (change.seq <= seen) continue
       seen = change.seq
       kept.push(change)
-      tell(change)
+      deliver(change)
     }
     if (kept.length > 2 * KEPT) kept = kept.slice(-KEPT)
   }
 
   /** @param {Change} change */
-  function tell(change) {
+  function deliver(change) {
     followers.get(change.entity)?.forEach((apply) => apply(change))
   }
 
@@ -151,10 +159,10 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     seen = seq
     joined ??= seq
     kept = []
-    anew(feed)
+    reloadAll(feed)
   }
 
-  /** @param {Feed} feed @param {number} [at] when something was last heard */
+  /** @param {Feed} feed @param {number} [at] time of the last message */
   function lose(feed, at = now().getTime()) {
     if (!feed.state.live) return
     feed.state.live = false

@@ -3,22 +3,22 @@ import { ENTITIES } from "../../generated/values.js"
 const POLL_MS = 2_000
 const HELLO_MS = 5_000
 const PING_SECONDS = 2
-const SILENCE_MS = 4_500 // two pings that did not come
+const SILENCE_MS = 4_500 // two missed pings
 const POLLS_BEFORE_A_STREAM = 15
 const FAILURES_BEFORE_A_POLL = 3
 const GIVEN_UP = 2
 const NOBODY = 401
 
-/** How long to wait before the next try; never over 2 s, so that a restart is hardly noticed. @param {number} failures */
+/** The delay before the next attempt, at most 2 s, so that a restart is hardly noticed. @param {number} failures */
 export function backoff(failures) {
   return Math.min(2_000, 125 * 2 ** Math.max(0, failures - 1))
 }
 
 /**
- * The change feed of one browser. It resumes after the last change it saw, whatever cut it off: the browser's own
- * reconnecting would forget a start where nothing had come yet. Where streams cannot be held, it asks every 2 s.
- * Where the server does not know us it says so once, and asks no more until somebody resumes it.
- * @param {{emit: (message: FeedMessage) => void, EventSource?: any, fetch?: any, timers?: any, now?: () => number, base?: string}} with_
+ * The change feed of one browser. It resumes after the last change it received, whatever interrupted it: the browser's
+ * own reconnect would lose the start position if no change had arrived yet. If streams cannot be held open, it polls
+ * every 2 s. If the server rejects the login, it reports that once and stops until it is resumed.
+ * @param {{emit: (message: FeedMessage) => void, EventSource?: any, fetch?: any, timers?: any, now?: () => number, base?: string}} dependencies
  */
 export function openSource({ emit, EventSource, fetch, timers = globalThis, now = Date.now, base = "/api/v1" }) {
   /** @type {number | null} */ let seq = null
@@ -88,7 +88,7 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
     emit({ kind: "results", items: JSON.parse(data).items })
   }
 
-  /** A cable that was pulled tells nobody: silence does. */
+  /** An unplugged cable causes no error: only silence reveals it. */
   function heard() {
     heardAt = now()
     timers.clearTimeout(silence)
@@ -131,11 +131,11 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
     if (live) emit({ kind: "lost", at: heardAt || now() })
     live = false
     if (closed) return
-    // an answer that is no stream: what kind of answer it is only asking tells
+    // the response is not a stream: only a request shows what kind of response it is
     timer = timers.setTimeout(givenUp || failures > FAILURES_BEFORE_A_POLL ? poll : connect, backoff(failures))
   }
 
-  /** The server answers, but not with a stream: go on asking, the page stays live. */
+  /** The server responds, but not with a stream: keep polling, so that the page stays live. */
   function refuse() {
     probing = false
     refused = true
@@ -169,7 +169,7 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
     pass(page.items)
   }
 
-  /** Where nothing is known yet only the number counts: what there is now, the pages read for themselves. @param {number} at */
+  /** Start at a number: the pages read the current state themselves. @param {number} at */
   function begin(at) {
     seq = at
     emit({ kind: "hello", seq: at, version: "" })

@@ -3,7 +3,11 @@ import { openSource } from "./source.js"
 /** The SharedWorker: one connection to the server for every tab of this browser. */
 /** @type {Set<MessagePort>} */
 const ports = new Set()
-const source = openSource({ emit: tell, EventSource: globalThis.EventSource, fetch: globalThis.fetch.bind(globalThis) })
+const source = openSource({
+  emit: broadcast,
+  EventSource: globalThis.EventSource,
+  fetch: globalThis.fetch.bind(globalThis),
+})
 
 globalThis.addEventListener("connect", (event) => {
   const [port] = /** @type {MessageEvent} */ (event).ports
@@ -19,6 +23,6 @@ function join(port) {
 }
 
 /** @param {FeedMessage} message */
-function tell(message) {
+function broadcast(message) {
   ports.forEach((port) => port.postMessage(message))
 }

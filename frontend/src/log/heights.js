@@ -1,6 +1,6 @@
 /**
- * How high each row of a long list is, and where it therefore stands: sums in a Fenwick tree, so that one row can
- * change without adding up all of them.
+ * The height of each row of a long list and its resulting position: sums in a Fenwick tree, so that a row can change
+ * without adding up all rows.
  */
 export function heights() {
   let count = 0
@@ -23,7 +23,7 @@ export function heights() {
     /** @param {number} row */
     size: (row) => sizes[row] ?? 0,
 
-    /** @param {number} row @param {number} size @returns {number} by how much it changed */
+    /** @param {number} row @param {number} size @returns {number} the change in height */
     set(row, size) {
       const change = size - sizes[row]
       sizes[row] = size
@@ -31,10 +31,10 @@ export function heights() {
       return change
     },
 
-    /** Where a row begins. @param {number} row */
+    /** The top of a row. @param {number} row */
     top,
 
-    /** The row at this height. @param {number} height */
+    /** The row at a height. @param {number} height */
     at(height) {
       let row = 0
       for (let step = 1 << Math.floor(Math.log2(Math.max(1, count))); step; step >>= 1) {

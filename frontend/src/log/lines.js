@@ -1,7 +1,7 @@
 /**
- * One line of an output. What a tool was asked and answered is folded behind its first line: `fold` is the key of
- * that line, on the line itself (`head`) and on all behind it. `at` is when it was read, `took` how long its answer
- * took in milliseconds, `usage` what the session had used by the end of a turn.
+ * One line of an output. The input and the result of a tool are folded behind their first line: `fold` is the key of
+ * that line, on the line itself (`head`) and on all lines behind it. `at` is the time it was read, `took` the duration
+ * until the result in milliseconds, `usage` the usage of the session at the end of a turn.
  * @typedef {{key: string, kind: string, text: string, first: boolean, fold: string, head: boolean, behind: number,
  *   failed: boolean, at: Time | null, took: number | null, usage: LogItem["usage"]}} Line
  */
@@ -21,7 +21,7 @@ export function markerKey({ offset, index, line }) {
   return lineKey(offset, index, line)
 }
 
-/** A log item as lines; each has the address that markers name. @param {LogItem} item @returns {Line[]} */
+/** The lines of a log item; each has the address that markers refer to. @param {LogItem} item @returns {Line[]} */
 export function linesOf({ offset, index, kind, text, at, usage }) {
   return text.split("\n").map((line, n) => ({
     key: lineKey(offset, index, n),
@@ -39,14 +39,14 @@ export function linesOf({ offset, index, kind, text, at, usage }) {
 }
 
 /**
- * Items as lines, added to those there are: an answer stands behind the question right before it, anything else of
- * several lines behind its own first one.
+ * Add items as lines: a tool result is placed right behind its call, and the further lines of any other item behind its
+ * first line.
  * @param {Line[]} lines @param {LogItem[]} items
  */
 export function addLines(lines, items) {
   for (const item of items) {
     if (FOLDED.includes(item.kind) && !item.text) continue
-    // a whole answer takes the place of its words as they came
+    // a complete response replaces its streamed parts
     while (WHOLE.includes(item.kind) && lines.at(-1)?.kind === "partial") lines.pop()
     if (item.usage && item.kind === "turn") {
       addTurn(lines, item)
@@ -60,7 +60,11 @@ export function addLines(lines, items) {
   return lines
 }
 
-/** A turn is reported once it is over: its figures are above its lines. @param {Line[]} lines @param {LogItem} item */
+/**
+ * A turn is reported when it has ended, so its figures are placed above its lines.
+ * @param {Line[]} lines
+ * @param {LogItem} item
+ */
 function addTurn(lines, item) {
   const turn = lines.findLast((line) => line.kind === "turn")
   const same = item.usage?.turn && turn?.usage?.turn === item.usage.turn ? turn : undefined
@@ -73,7 +77,7 @@ function addTurn(lines, item) {
   lines.splice(above, 0, ...linesOf({ ...item, ...found }))
 }
 
-/** The question that an answer follows at once. @param {Line[]} lines @param {string} kind */
+/** The tool call directly before a result. @param {Line[]} lines @param {string} kind */
 function asked(lines, kind) {
   const last = lines[lines.length - 1]
   if (kind === "tool" || last?.kind !== "tool") return null
@@ -93,7 +97,7 @@ function fold(head, lines) {
     head.took = Date.parse(behind[0].at) - Date.parse(head.at)
 }
 
-/** Is it in sight? @param {Line} line @param {Set<string>} opened */
+/** Whether a line is visible. @param {Line} line @param {Set<string>} opened */
 export function isShown({ fold, head }, opened) {
   return !fold || head || opened.has(fold)
 }

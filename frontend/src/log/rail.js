@@ -22,7 +22,7 @@ const ICONS = {
   ignored: "circle-question-mark",
   refused: "ban",
 }
-/** Why a marker was ignored that a person may take after all. */
+/** Reasons for ignoring a marker that a person may nevertheless ingest. */
 const BY_HAND = ["in code", "quoted"]
 const NOTED = new Map([
   ["cooldown", "timer"],
@@ -36,11 +36,12 @@ const NOTED = new Map([
  */
 
 /**
- * What went into a session's memory and what came out of it, the newest first; what it was told stands below.
- * @param {{markers: Marker[], told: any[], contradicted: Review[], searches?: Search[]}} session
+ * The memories that went into a session's prompt and those that it produced, newest first; the memories in its prompt
+ * are listed last.
+ * @param {{markers: Marker[], included: any[], contradicted: Review[], searches?: Search[]}} session
  * @returns {Entry[]}
  */
-export function railOf({ markers, told, contradicted, searches = [] }) {
+export function railOf({ markers, included, contradicted, searches = [] }) {
   const said = [...markers].reverse().map((marker) => ofMarker(marker))
   const against = contradicted.map((review) => ofReview(review, markers))
   for (const entry of against) {
@@ -51,17 +52,17 @@ export function railOf({ markers, told, contradicted, searches = [] }) {
   return [
     ...said,
     ...searched,
-    ...told.filter(({ included }) => included).map((each) => ofTold(each, markers, contradicted)),
+    ...included.filter((each) => each.included).map((each) => ofIncluded(each, markers, contradicted)),
   ]
 }
 
-/** The outcome of a marker in words. @param {Marker} marker */
+/** A text for the outcome of a marker. @param {Marker} marker */
 export function outcomeWords({ state, outcome, reason }) {
   if (state === "taken") return outcome
   return reason ? t("session.because", { state, reason }) : state
 }
 
-/** How many there are of each sort. @param {Entry[]} entries */
+/** The number of entries by sort. @param {Entry[]} entries */
 export function tallyOf(entries) {
   return SORTS.map((sort) => ({
     sort,
@@ -137,8 +138,8 @@ function ofSearch({ id, tool, query, hits }) {
   }
 }
 
-/** @param {any} told @param {Marker[]} markers @param {Review[]} contradicted @returns {Entry} */
-function ofTold({ memory_id: id, line, why }, markers, contradicted) {
+/** @param {any} included @param {Marker[]} markers @param {Review[]} contradicted @returns {Entry} */
+function ofIncluded({ memory_id: id, line, why }, markers, contradicted) {
   const again = markers.findLast((each) => each.memory_id === id && each.outcome === "reinforced")
   const against = contradicted.some((review) => review.old?.id === id && review.kind === "conflict")
   const became = again ? "session.confirmed" : against ? "session.contradicted" : ""

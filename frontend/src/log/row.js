@@ -1,8 +1,8 @@
 import { clockSeconds, exact } from "../shared/format/format.js"
 
 /**
- * A line as an element: its number, which is its address, and its text, which is only ever text. What is folded
- * behind it is a button.
+ * The element of a line: its number, which links to it, and its text, which is never parsed as HTML. A line with folded
+ * lines has a button.
  * @param {import("./lines.js").Line} line
  */
 export function rowElement({ key, kind, text, first, fold, head, at }) {

@@ -14,7 +14,7 @@ const BLANK = {
   whole: false,
   phase: "loading",
   problem: "",
-  /** The home that holds the output, where it is another one. */
+  /** The home directory that holds the output, if it is another one. */
   elsewhere: "",
   query: "",
   matches: 0,
@@ -26,16 +26,16 @@ const BLANK = {
 /** @typedef {import("./lines.js").Line} Line */
 
 /**
- * What a session printed. Its end is read first, then all before it, so that the end is in sight at once and every
- * line can be searched; what stands in the page is the view's affair.
- * @param {{api: Api}} with_
+ * The output of a session. Its end is read first, then everything before it, so that the end is visible at once and
+ * every line can be searched; the view decides which lines are in the page.
+ * @param {{api: Api}} dependencies
  */
 export function log({ api }) {
   /** @type {LogItem[]} */
   let items = []
   /** @type {Line[]} */
   let lines = []
-  /** @type {number[]} the lines in sight, by their places */
+  /** @type {number[]} the visible lines, by index */
   let rows = []
   /** @type {number[]} */
   let found = []
@@ -50,7 +50,7 @@ export function log({ api }) {
   return {
     ...BLANK,
     wrap: true,
-    /** How many rows came above those that stood there. */
+    /** The number of rows inserted above the existing ones. */
     above: 0,
 
     /** @param {number} id @param {"whole" | "raw"} [as] */
@@ -65,7 +65,7 @@ export function log({ api }) {
       return this.read(id)
     },
 
-    /** From the end to the beginning, and then on as it grows. @param {number} id */
+    /** Read from the end to the beginning, then follow new output. @param {number} id */
     async read(id) {
       if (reading || (this.complete && this.whole)) return
       const mine = turn
@@ -139,7 +139,7 @@ export function log({ api }) {
       if (this.query) this.seek()
     },
 
-    /** What draws the lines could not be loaded. */
+    /** The code that draws the lines could not be loaded. */
     lost() {
       this.phase = "failed"
       this.problem = t("common.part_lost")
@@ -153,7 +153,7 @@ export function log({ api }) {
     /** @param {number} row */
     line: (row) => lines[rows[row]],
 
-    /** Its number in the output, once all before it is known. @param {number} row */
+    /** Its line number in the output, known once everything before it is loaded. @param {number} row */
     number(row) {
       return this.whole ? rows[row] + 1 : 0
     },
@@ -179,13 +179,13 @@ export function log({ api }) {
       this.following = false
     },
 
-    /** The line of the address: marked, and brought in sight when `show`. @param {string} key @param {boolean} [show] */
+    /** Mark the linked line, and scroll to it if `show`. @param {string} key @param {boolean} [show] */
     choose(key, show = true) {
       this.chosen = key
       if (key && show) this.aim(key)
     },
 
-    /** Bring the line of this key in sight, as soon as it is read. @param {string} key */
+    /** Scroll to the line with this key as soon as it is loaded. @param {string} key */
     aim(key) {
       const at = lines.findIndex((line) => line.key === key)
       wanted = at < 0 && !this.whole ? key : ""
@@ -218,7 +218,7 @@ export function log({ api }) {
       else this.stamp += 1
     },
 
-    /** Every line that holds what is looked for, as far as the output is read. */
+    /** Find every line that contains the search text in the loaded output. */
     seek() {
       const what = this.query.toLowerCase()
       found = []
@@ -227,7 +227,7 @@ export function log({ api }) {
       this.place = found.findIndex((at) => lines[at].key === hereKey) + 1
     },
 
-    /** The next match or the one before. @param {number} by */
+    /** Go to the next or the previous match. @param {number} by */
     step(by) {
       if (!found.length) return
       const from = this.place || (by > 0 ? 0 : 1)
@@ -236,7 +236,7 @@ export function log({ api }) {
       this.ensure(found[this.place - 1])
     },
 
-    /** Is this the match that was gone to? @param {number} row */
+    /** Whether this is the current match. @param {number} row */
     isHere(row) {
       return this.place > 0 && rows[row] === found[this.place - 1]
     },

@@ -5,13 +5,13 @@ import { t } from "../shared/texts/index.js"
 const NOTHING = { input_tokens: 0, output_tokens: 0, cost_usd: 0 }
 
 /**
- * One turn of a model: how long it took, and the tokens and the cost that it added to those of the turns before.
- * @param {LogItem} item @param {import("./lines.js").Line[]} lines all before it
+ * One turn of a model: its duration, and the tokens and cost that it added to those of the turns before.
+ * @param {LogItem} item @param {import("./lines.js").Line[]} lines all lines before it
  */
 export function turnWords({ at, usage }, lines) {
   const now = /** @type {NonNullable<typeof usage>} */ (usage)
   const last = lines.findLast((line) => line.usage)
-  if (!last && now.turns > 1) return t("session.turn", { n: now.turns }) // what came before is not read yet
+  if (!last && now.turns > 1) return t("session.turn", { n: now.turns }) // the lines before it are not loaded yet
   const before = last?.usage ?? NOTHING
   return words(now.turns, sinceLast(at, lines), {
     input_tokens: now.input_tokens - before.input_tokens,
@@ -21,8 +21,8 @@ export function turnWords({ at, usage }, lines) {
 }
 
 /**
- * A block that reports the usage of its turn alone: a turn of its own, or more of the one in `turn`.
- * @param {LogItem} item @param {import("./lines.js").Line[]} lines all before it
+ * A block that reports the usage of its turn alone: a new turn, or an addition to the one in `turn`.
+ * @param {LogItem} item @param {import("./lines.js").Line[]} lines all lines before it
  * @param {import("./lines.js").Line | undefined} turn
  */
 export function blockTurn({ at, usage }, lines, turn) {
@@ -42,7 +42,7 @@ export function blockTurn({ at, usage }, lines, turn) {
 }
 
 /**
- * The end reports what a session used in all: the estimates of its turns are brought to it.
+ * The end reports the total usage of a session: scale the estimates of its turns to that total.
  * @param {NonNullable<LogItem["usage"]>} total @param {import("./lines.js").Line[]} lines
  */
 export function settleTurns(total, lines) {
@@ -63,8 +63,8 @@ export function settleTurns(total, lines) {
 }
 
 /**
- * How long it is since the turn before, or since the first line.
- * @param {Time | null} at @param {import("./lines.js").Line[]} lines @param {number} end how many of them are before it
+ * The time since the turn before, or since the first line.
+ * @param {Time | null} at @param {import("./lines.js").Line[]} lines @param {number} end the number of lines before it
  */
 function sinceLast(at, lines, end = lines.length) {
   let last = end - 1

@@ -9,7 +9,7 @@ const BEYOND = 20
 const GLOW_MS = 2_400
 
 /**
- * The lines of an output that are in sight, and a few around them: all others are only room above and below.
+ * Renders the visible lines of an output and a few around them; padding stands for all others.
  * @param {HTMLElement} el @param {any} log
  */
 export function logView(el, log) {
@@ -28,7 +28,7 @@ export function logView(el, log) {
   const resized = new ResizeObserver(() => el.clientWidth !== width && schedule())
   resized.observe(el)
   return {
-    /** Called whenever the rows change; painted once a frame. */
+    /** Called whenever the rows change; painted once per frame. */
     show() {
       void [log.stamp, log.following, log.goal, log.chosen, log.wrap, log.place, log.whole]
       schedule()
@@ -37,7 +37,7 @@ export function logView(el, log) {
     /** @param {Marker[]} markers */
     mark(markers) {
       marks = new Map(markers.map((marker) => [markerKey(marker), marker]))
-      for (const [key, row] of shown) dress(row, key)
+      for (const [key, row] of shown) applyClasses(row, key)
     },
 
     close() {
@@ -54,21 +54,21 @@ export function logView(el, log) {
   }
 
   function paint() {
-    heed()
-    settle()
+    recordPosition()
+    positionRows()
     aim()
     place()
     draw()
-    // what was measured moved what stands below it: the line that was in sight stays where it was
+    // measured heights moved the lines below: keep the visible line in place
     if (fit()) {
       place()
       draw()
     }
-    spot()
+    highlightMatches()
   }
 
-  /** The rows as they are now, each with the room it will take. */
-  function settle() {
+  /** Position the current rows by their estimated or measured heights. */
+  function positionRows() {
     const wrap = String(log.wrap)
     if (stamp === log.stamp && width === el.clientWidth && el.dataset.wrap === wrap) return
     anchor.row = Math.max(0, anchor.row + log.above - above)
@@ -95,11 +95,11 @@ export function logView(el, log) {
     const to = log.following ? end : Math.max(0, Math.min(end, places.top(anchor.row) + anchor.within))
     if (Math.abs(el.scrollTop - to) >= 1) el.scrollTop = to
     set = el.scrollTop
-    if (log.following) stand()
+    if (log.following) recordAnchor()
   }
 
-  /** The row in sight on top, and how far it is scrolled. */
-  function stand() {
+  /** The topmost visible row, and how far it is scrolled. */
+  function recordAnchor() {
     const row = places.at(set)
     anchor = { row, within: set - places.top(row) }
   }
@@ -125,7 +125,7 @@ export function logView(el, log) {
     part.style.transform = `translateY(${places.top(first)}px)`
   }
 
-  /** Was any row of another size than it was thought to be? */
+  /** Whether the height of any row differs from its estimate. */
   function fit() {
     let row = Number(part.dataset.first)
     let changed = false
@@ -148,18 +148,18 @@ export function logView(el, log) {
     const more = el.querySelector(".line-more")
     if (more) more.textContent = foldWords(line)
     el.toggleAttribute("data-chosen", line.key === log.chosen)
-    dress(el, line.key)
+    applyClasses(el, line.key)
   }
 
   /** @param {HTMLElement} row @param {string} key */
-  function dress(row, key) {
+  function applyClasses(row, key) {
     const marker = marks.get(key)
     if (marker) row.dataset.marker = marker.state
     else delete row.dataset.marker
   }
 
-  /** What is looked for, marked in the text without touching it. */
-  function spot() {
+  /** Highlight the search matches without changing the text. */
+  function highlightMatches() {
     const what = log.query.toLowerCase()
     /** @type {Range[]} */
     const all = []
@@ -184,15 +184,15 @@ export function logView(el, log) {
   }
 
   function scrolled() {
-    heed()
+    recordPosition()
     schedule()
   }
 
-  /** Where the reader went, if it was not we who moved. */
-  function heed() {
+  /** Record where the reader scrolled, unless the view itself scrolled. */
+  function recordPosition() {
     if (Math.abs(el.scrollTop - set) < 1) return
     set = el.scrollTop
-    stand()
+    recordAnchor()
     const away = el.scrollHeight - el.clientHeight - set
     if (away > NEAR_THE_END && log.following) log.pause()
     else if (away <= NEAR_THE_END && !log.following) log.follow()
@@ -205,7 +205,7 @@ export function logView(el, log) {
   }
 }
 
-/** What is folded behind a line, and how long it took. @param {import("./lines.js").Line} line */
+/** A text for the number of lines folded behind a line, and its duration. @param {import("./lines.js").Line} line */
 function foldWords({ failed, behind, took }) {
   const lines = t(failed ? "session.foldedFailed" : "session.folded", { n: behind })
   return took === null ? lines : `${lines} · ${duration(took)}`
@@ -231,7 +231,7 @@ function built(el) {
   return { space, part, probe }
 }
 
-/** How high a line is here, and how many characters it takes. @param {HTMLElement} probe */
+/** The height of a line here, and the number of characters that fit in it. @param {HTMLElement} probe */
 function measured(probe) {
   const text = /** @type {HTMLElement} */ (probe.firstElementChild)
   const sample = /** @type {HTMLElement} */ (text.firstElementChild)

@@ -4,7 +4,7 @@ import { memoryPanel } from "./memory/page.js"
 import { overviewPage } from "./overview/page.js"
 import { sessionsPage } from "./sessions/page.js"
 
-/** The data of each page: what a click there means. @param {any} Alpine */
+/** Registers the component data of each page. @param {any} Alpine */
 export function pages(Alpine) {
   const store = (/** @type {string} */ name) => Alpine.store(name)
   Alpine.data("memoriesPage", () => memoriesPage(store))

@@ -12,7 +12,7 @@ const USE_ICONS = new Map([
   ["unneeded", "circle-check"],
 ])
 
-/** What `$fmt` says on the pages that come late. */
+/** Additions to `$fmt` for the lazily loaded pages. */
 export const lateWords = {
   use: useWords,
   useNotes,

@@ -61,11 +61,11 @@ export const commands = /** @type {Record<string, any>} */ (
 )
 
 /**
- * The pages that are not part of the first load: their stores, what a click there means, and what the feed tells them.
- * Their texts are known already. @param {any} with_
+ * The pages outside the first load: their stores, components and feed subscriptions. Their texts are already loaded.
+ * @param {any} dependencies
  */
-export function latePages(with_) {
-  const { Alpine, vocabulary } = with_
+export function latePages(dependencies) {
+  const { Alpine, vocabulary } = dependencies
   const store = (/** @type {string} */ name) => Alpine.store(name)
   Object.assign(vocabulary, lateWords)
   Alpine.directive("argv", argv)
@@ -81,7 +81,7 @@ export function latePages(with_) {
   Alpine.data("graphPage", () => graphPage(store))
   Alpine.directive("markdown", markdown)
   Alpine.data("verificationPart", () => verificationPart(store))
-  with_.add("verification", verification({ api: with_.api }))
+  dependencies.add("verification", verification({ api: dependencies.api }))
   Alpine.data("notebookPage", () => notebookPage(store))
   Alpine.data("organizerPage", () => organizerPage(store))
   Alpine.data("healthPage", () => healthPage(store))
@@ -103,32 +103,37 @@ export function latePages(with_) {
     },
   }))
   return {
-    ...ofSettings(with_),
-    ...ofHealth(with_),
-    ...ofPreview(with_),
-    ...ofUses(with_),
-    editor: ofEditor(with_),
-    events: ofEvents(with_),
-    graph: ofGraph(with_),
-    incidents: ofIncidents(with_),
-    service: ofService(with_),
-    notebook: ofNotebook(with_),
-    organizer: ofOrganizer(with_),
-    search: ofSearch(with_),
-    approvals: ofApprovals(with_),
-    reviews: ofReviews(with_),
-    session: ofSession(with_),
-    audit: with_.add("audit", audit(with_)),
-    trash: ofTrash(with_),
+    ...ofSettings(dependencies),
+    ...ofHealth(dependencies),
+    ...ofPreview(dependencies),
+    ...ofUses(dependencies),
+    editor: ofEditor(dependencies),
+    events: ofEvents(dependencies),
+    graph: ofGraph(dependencies),
+    incidents: ofIncidents(dependencies),
+    service: ofService(dependencies),
+    notebook: ofNotebook(dependencies),
+    organizer: ofOrganizer(dependencies),
+    search: ofSearch(dependencies),
+    approvals: ofApprovals(dependencies),
+    reviews: ofReviews(dependencies),
+    session: ofSession(dependencies),
+    audit: dependencies.add("audit", audit(dependencies)),
+    trash: ofTrash(dependencies),
   }
 }
 
-/** The first field of a form that opened is the one to type in. @param {HTMLElement} el */
+/** Focus the first field of a form that opened. @param {HTMLElement} el */
 function first(el) {
   requestAnimationFrame(() => el.querySelector("input")?.focus())
 }
 
-/** A chart over time of what the expression says. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+/**
+ * A time chart of the value of the expression.
+ * @param {HTMLElement} el
+ * @param {{expression: string}} it
+ * @param {any} tools
+ */
 function charted(el, { expression }, { evaluateLater, effect, cleanup }) {
   const view = timeChart(el)
   const evaluate = evaluateLater(expression)
@@ -138,7 +143,7 @@ function charted(el, { expression }, { evaluateLater, effect, cleanup }) {
   cleanup(() => view.close())
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofService({ add, api, feed, journal, router, toasts, heartbeats }) {
   const one = add("service", service({ api, heartbeats, journal, router, toasts }))
   journal.onUndone((/** @type {{action: string}} */ { action }) => action.endsWith("pause") && one.here && one.load())
@@ -151,7 +156,7 @@ function ofService({ add, api, feed, journal, router, toasts, heartbeats }) {
   }
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofSettings({ add, api, clock, confirm, toasts, journal, router }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
   const subscribed = add("devices", devices({ api, push: browserPush(), toasts, clock }))
@@ -169,7 +174,7 @@ function ofSettings({ add, api, clock, confirm, toasts, journal, router }) {
   return { settings: { visit, exit: () => one.exit(), load: () => one.load() } }
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofHealth({ Alpine, add, api, feed, clock, supervisor, toasts }) {
   const well = add("health", health({ api, toasts, clock }))
   Alpine.effect(() => well.follow(supervisor.away, feed.state.live))
@@ -184,14 +189,14 @@ function ofHealth({ Alpine, add, api, feed, clock, supervisor, toasts }) {
   }
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofPreview({ add, api, feed, router, services, clock }) {
   const next = add("preview", preview({ api, router, services, clock }))
   feed.on("memory", (/** @type {Change} */ change) => next.follow(change))
   return { preview: next }
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofGraph({ add, api, feed, router, confirm, toasts, journal }) {
   const drawn = !matchMedia("(max-width: 760px)").matches // on a phone the list comes first
   const one = add("graph", graph({ api, router, confirm, toasts, journal, drawn }))
@@ -199,7 +204,7 @@ function ofGraph({ add, api, feed, router, confirm, toasts, journal }) {
   return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofIncidents({ add, api, feed, confirm, toasts, journal }) {
   const found = add("incidents", incidents({ api, confirm, toasts, journal }))
   for (const entity of ["incident", "session", "event", "approval"]) feed.on(entity, () => found.follow())
@@ -207,7 +212,7 @@ function ofIncidents({ add, api, feed, confirm, toasts, journal }) {
   return found
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofEvents({ Alpine, add, api, feed, router, toasts }) {
   const groups = add("eventGroups", eventGroups({ api, feed }))
   const counted = add("density", density({ api, feed }))
@@ -222,7 +227,7 @@ function ofEvents({ Alpine, add, api, feed, router, toasts }) {
   }
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofEditor({ add, api, confirm, toasts, journal, router, services }) {
   const one = add("editor", editor({ api, confirm, toasts, journal, router, services }))
   journal.onUndone((/** @type {{action: string}} */ { action }) => {
@@ -231,14 +236,14 @@ function ofEditor({ add, api, confirm, toasts, journal, router, services }) {
   return one
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofNotebook({ add, api, feed, confirm, toasts, unsaved }) {
   const one = add("notebook", notebook({ api, confirm, toasts, drafts: unsaved }))
   for (const entity of ["memory", "event", "page_review"]) feed.on(entity, () => one.follow())
   return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofOrganizer({ add, api, feed, confirm, toasts, journal }) {
   const one = add("organizer", organizer({ api, confirm, toasts, journal }))
   journal.onUndone(() => one.here && one.reload())
@@ -247,7 +252,7 @@ function ofOrganizer({ add, api, feed, confirm, toasts, journal }) {
   return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofSearch({ add, api, feed, router, storage }) {
   const found = add("search", search({ api, feed, router, storage }))
   for (const layer of LAYERS)
@@ -255,7 +260,7 @@ function ofSearch({ add, api, feed, router, storage }) {
   return found
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts }) {
   const queue = add("approvalQueue", approvalQueue({ api, feed, approvals, clock, live, toasts }))
   feed.on("approval", (/** @type {Change} */ change) => queue.follow(change))
@@ -265,7 +270,7 @@ function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts })
   return queue
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofReviews({ Alpine, add, api, feed, router, reviews, toasts, journal }) {
   const one = add("review", review({ api, reviews, toasts, journal, router }))
   journal.onUndone(async (/** @type {{review_id: number | null}} */ { review_id: id }) => {
@@ -285,14 +290,14 @@ function ofReviews({ Alpine, add, api, feed, router, reviews, toasts, journal })
   }
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofTrash({ add, api, feed, confirm, toasts, journal }) {
   const thrown = add("trash", trash({ api, confirm, toasts, journal }))
   for (const entity of ["memory", "trash"]) feed.on(entity, () => thrown.follow())
   return thrown
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofSession({ add, api, feed, engines, toasts, journal }) {
   add("revocation", revocation({ api, toasts, journal }))
   const linked = add("chain", chain({ api, feed }))
@@ -311,7 +316,7 @@ function ofSession({ add, api, feed, engines, toasts, journal }) {
   }
 }
 
-/** @param {any} with_ */
+/** @param {any} dependencies */
 function ofUses({ Alpine, add, api, feed, router, clock, toasts, journal }) {
   const slots = add("cooldowns", cooldowns({ api, feed, clock, toasts, journal }))
   const done = add("uses", uses({ api, feed, router }))

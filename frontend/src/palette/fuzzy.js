@@ -5,8 +5,8 @@ const IN_A_ROW = 4
 const MIDDLE_LETTERS = 3
 
 /**
- * How well a text answers what was typed; null where its letters are not all there in their order. What begins at a
- * word, or goes from word to word, is above zero; letters found anywhere are below: for when nothing else fits.
+ * How well a text matches what was typed; null if its letters do not all occur in their order. Matches at word starts,
+ * or across words, score above zero; scattered letters score below and count only if nothing else matches.
  * @param {string} typed @param {string} text
  */
 export function fits(typed, text) {
@@ -17,7 +17,13 @@ export function fits(typed, text) {
   return score === null ? null : score - held.length / 1_000
 }
 
-/** The answers, best first; those that fit only loosely where no other does. @template T @param {T[]} items @param {(item: T) => number | null} score @returns {T[]} */
+/**
+ * The matches, best first; loose matches only if there are no others.
+ * @template T
+ * @param {T[]} items
+ * @param {(item: T) => number | null} score
+ * @returns {T[]}
+ */
 export function best(items, score) {
   const scored = items.map((item) => ({ item, n: score(item) })).filter(({ n }) => n !== null)
   const tight = scored.filter(({ n }) => Number(n) > 0)
@@ -41,7 +47,12 @@ function walked(wanted, held) {
   return tight ?? (subsequence(wanted, held) ? LOOSE : null)
 }
 
-/** From letter to letter, each beside the one before or at the start of a word. @param {string} wanted @param {string} held @param {number} start */
+/**
+ * Match letter by letter, each beside the previous one or at the start of a word.
+ * @param {string} wanted
+ * @param {string} held
+ * @param {number} start
+ */
 function walk(wanted, held, start) {
   let score = 0
   let last = start - 1

@@ -7,8 +7,9 @@ const BUTTONS = "button, summary, input[type=checkbox], input[type=radio]"
 /** @typedef {import("./registry.js").Listed} Listed */
 
 /**
- * Single-key commands. The help overlay is made of the registry, so that it cannot lie; one switch turns them all off.
- * @param {{commands: () => Listed[], storage: Pick<Storage, "getItem" | "setItem">, now?: () => number}} with_
+ * Single-key commands. The help overlay is generated from the registry, so that both always agree; one switch turns all
+ * keys off.
+ * @param {{commands: () => Listed[], storage: Pick<Storage, "getItem" | "setItem">, now?: () => number}} dependencies
  */
 export function keys({ commands, storage, now = Date.now }) {
   let prefix = ""
@@ -16,7 +17,7 @@ export function keys({ commands, storage, now = Date.now }) {
   return {
     on: storage.getItem(KEY) !== "off",
     help: false,
-    /** What applies where one is, and what does elsewhere: as of when the help was opened. */
+    /** The commands that apply on this page, and those of other pages, as of when the help was opened. */
     here: /** @type {ReturnType<typeof grouped>} */ ([]),
     elsewhere: /** @type {ReturnType<typeof grouped>} */ ([]),
 
@@ -38,8 +39,9 @@ export function keys({ commands, storage, now = Date.now }) {
     },
 
     /**
-     * Was this key a command of ours? What a browser does by itself is only listed; a key held down does again only
-     * what may be done over and over. @param {string} key @param {boolean} [held]
+     * Whether this key is a command. Native browser keys are only listed; a key held down repeats only commands that
+     * allow repetition.
+     * @param {string} key @param {boolean} [held]
      */
     press(key, held = false) {
       const chord = prefix && now() - at < CHORD_MS ? `${prefix}\u0000${key}` : key
@@ -65,7 +67,7 @@ function shown({ id, keys = "", label }) {
   return { id, label, parts: shownKeys(keys) }
 }
 
-/** The keys as they are drawn, each for itself. @param {string} keys */
+/** The keys as displayed, one by one. @param {string} keys */
 export function shownKeys(keys) {
   return keys.split(/[ +]/).filter(Boolean)
 }

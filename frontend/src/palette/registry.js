@@ -1,19 +1,19 @@
 import { t } from "../shared/texts/index.js"
 
 /**
- * What a person can do: by key, by its name in the palette, or both. `when` says whether it applies just now (always,
- * where it is left out); what a browser does by itself (`native`) is only listed. Held down, a key does its command
- * once, unless it `repeats`.
+ * A command: reached by key, by its name in the palette, or both. `when` says whether it applies at the moment (always,
+ * if omitted); native browser keys (`native`) are only listed. Held down, a key runs its command once, unless it
+ * `repeats`.
  * @typedef {{keys?: string, label: string, when?: () => boolean, run: () => void, native?: boolean,
  *   repeats?: boolean}} Command
  * @typedef {Command & {id: string, group: string, title: string}} Listed
  */
 
-/** In this order the help shows them; an area of its own that is not named here comes last. */
+/** The order of areas in the help; areas that are not named here come last. */
 const GROUPS = ["go", "list", "anywhere"]
 
 /**
- * Every command of the app. A file in palette/commands, or a page's commands.js, exports `<area>Commands(stores)`.
+ * Every command of the app. A file in palette/commands, or the commands.js of a page, exports `<area>Commands(stores)`.
  * @param {Record<string, Record<string, unknown>>} modules by path @param {Record<string, any>} stores
  * @returns {Listed[]}
  */
@@ -68,12 +68,12 @@ function place({ group }) {
   return at < 0 ? GROUPS.length : at
 }
 
-/** Does a command apply just now? @param {Command} command */
+/** Whether a command applies at the moment. @param {Command} command */
 export function applies({ when }) {
   return !when || Boolean(when())
 }
 
-/** Keys as one compares them: Space and Shift+x as the browser names them. @param {string} keys */
+/** Keys in a comparable form: Space and Shift+x as the browser names them. @param {string} keys */
 export function pressed(keys) {
   return keys
     .split(" ")
@@ -85,7 +85,11 @@ export function pressed(keys) {
     .join("\u0000")
 }
 
-/** Commands that one key would mean at once: there may be none. @param {Command[]} commands @returns {string[]} */
+/**
+ * Keys that several commands share at the same time: there must be none.
+ * @param {Command[]} commands
+ * @returns {string[]}
+ */
 export function clashes(commands) {
   const seen = new Set()
   const found = new Set()

@@ -16,9 +16,9 @@ const NUMBERED = /** @type {const} */ (["session", "memory", "review"])
 /** @typedef {{id: string, kind: string, label: string, parts: string[], run: () => void}} Entry */
 
 /**
- * Everything there is to do or to open, found by typing: commands, pages, services, sessions, memories and reviews by
- * their number, memories and pages of the notebook by what they say.
- * @param {{api: Api, commands: () => import("./registry.js").Listed[], router: any, services: any, runNow: any, approvals?: any, decide?: (approval: Approval, decision: "approve" | "deny") => unknown, row?: () => {label: string, run: () => void}[], catalog?: () => Promise<Setting[]>, storage: Pick<Storage, "getItem" | "setItem">, later?: (run: () => void, ms: number) => any}} with_
+ * Finds everything that can be run or opened: commands, pages, services, sessions, memories and reviews by number,
+ * memories and notebook pages by text.
+ * @param {{api: Api, commands: () => import("./registry.js").Listed[], router: any, services: any, runNow: any, approvals?: any, decide?: (approval: Approval, decision: "approve" | "deny") => unknown, row?: () => {label: string, run: () => void}[], catalog?: () => Promise<Setting[]>, storage: Pick<Storage, "getItem" | "setItem">, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function palette({
   api,
@@ -42,7 +42,7 @@ export function palette({
     query: "",
     entries: /** @type {Entry[]} */ ([]),
     at: 0,
-    /** Are memories and pages still being asked for? */
+    /** Whether memories and pages are still loading. */
     busy: false,
     problem: "",
 
@@ -59,7 +59,7 @@ export function palette({
       if (!settings) this.readSettings()
     },
 
-    /** Settings are found by their names, once they are known. */
+    /** Settings are found by name, once they are loaded. */
     async readSettings() {
       settings = []
       const found = await catalog().catch(() => null)
@@ -81,7 +81,7 @@ export function palette({
       this.ask(query.trim())
     },
 
-    /** Ask for memories and pages once the typing rests; only the newest answer counts. @param {string} q */
+    /** Request memories and pages when typing pauses; only the newest response counts. @param {string} q */
     ask(q) {
       const mine = ++turn
       this.busy = q.length >= FEWEST_LETTERS
@@ -117,7 +117,8 @@ export function palette({
     },
 
     /**
-     * Close first: the focus goes back to where it was, and what follows takes it from there, before the next key is heard.
+     * Close first: the focus returns to its previous element, and the chosen entry may move it from there, before the
+     * next key press is handled.
      * @param {Entry} [chosen]
      */
     choose(chosen) {
@@ -144,7 +145,7 @@ export function palette({
     return { id: address, kind, label, parts: [], run: () => router.go(address) }
   }
 
-  /** All that the box itself does not find. @param {string} query @returns {Entry[]} */
+  /** All results that the palette itself does not find. @param {string} query @returns {Entry[]} */
   function ofSearch(query) {
     if (query.length < FEWEST_LETTERS) return []
     const address = `/search?${new URLSearchParams({ q: query })}`
@@ -168,7 +169,7 @@ export function palette({
 
   /** @param {Approval} approval @returns {Entry[]} */
   function ofApproval(approval) {
-    const words = { wish: approvals.wish(approval) }
+    const words = { wish: approvals.requestedAction(approval) }
     return [
       { decision: /** @type {const} */ ("approve"), label: t("app.palette_approve", words) },
       { decision: /** @type {const} */ ("deny"), label: t("app.palette_deny", words) },
@@ -181,7 +182,7 @@ export function palette({
     }))
   }
 
-  /** What a number names: "session 12", "mem 45", "12". @param {string} query @returns {Entry[]} */
+  /** The entries for a number: "session 12", "mem 45", "12". @param {string} query @returns {Entry[]} */
   function ofNumber(query) {
     const [, word, digits] = /^\s*([a-z]*)\s*#?(\d{1,15})\s*$/i.exec(query) ?? []
     if (!digits) return []
@@ -220,7 +221,12 @@ export function palette({
   }
 }
 
-/** Whether a text holds all words of a query; letters in their order, as for commands, fit most long texts. @param {string} text @param {string} query */
+/**
+ * Whether a text contains all words of a query; matching letters in their order, as for commands, would match most long
+ * texts.
+ * @param {string} text
+ * @param {string} query
+ */
 function holds(text, query) {
   const words = query.toLowerCase().split(/\s+/u).filter(Boolean)
   return words.length > 0 && words.every((word) => text.toLowerCase().includes(word))
@@ -248,7 +254,10 @@ function serviceLabels(service) {
   }
 }
 
-/** The browser's own keys, and the way to the palette itself, are nothing to choose in it. @param {import("./registry.js").Listed} command */
+/**
+ * Native browser keys, and the command that opens the palette, cannot be chosen.
+ * @param {import("./registry.js").Listed} command
+ */
 function choosable(command) {
   return !command.native && applies(command)
 }

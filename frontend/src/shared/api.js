@@ -4,7 +4,7 @@ import { t } from "./texts/index.js"
 const BASE = "/api/v1"
 const PATIENCE_MS = 15_000
 
-/** A refusal or a failure of the API, in words a person can act on. */
+/** A rejection or a failure of the API, with a message that a person can act on. */
 export class Problem extends Error {
   /** @param {{status?: number, title?: string, detail?: string, errors?: {field: string, message: string}[], current?: any}} body */
   constructor({ status = 0, title = "", detail = "", errors = [], current = null }) {
@@ -14,15 +14,16 @@ export class Problem extends Error {
     this.current = current
   }
 
-  /** What is wrong with one field, or nothing. @param {string} name */
+  /** The error of a field, if any. @param {string} name */
   about(name) {
     return this.errors.find(({ field }) => field === name)?.message ?? ""
   }
 }
 
 /**
- * The one way to the server; `refused` is called when it does not know us (any more), `acted` when an answer names the act that it did.
- * @param {{fetch?: typeof globalThis.fetch, base?: string, refused?: () => void, acted?: (act: number, path: string) => void}} [with_]
+ * The client of the API; `refused` is called if the server rejects the login, `acted` if a response names the act that
+ * it recorded.
+ * @param {{fetch?: typeof globalThis.fetch, base?: string, refused?: () => void, acted?: (act: number, path: string) => void}} [dependencies]
  * @returns {Api}
  */
 export function createApi({
@@ -43,7 +44,13 @@ export function createApi({
     settled: () => Promise.allSettled(changing),
   }
 
-  /** A change: it is under way until it was answered. @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] */
+  /**
+   * A change: it is in flight until the response arrives.
+   * @param {string} method
+   * @param {string} path
+   * @param {any} [body]
+   * @param {Record<string, string>} [headers]
+   */
   async function change(method, path, body, headers) {
     const sent = send(method, path, body, headers)
     changing.add(sent)
@@ -54,7 +61,11 @@ export function createApi({
     }
   }
 
-  /** A list to its end, as of where its first page was read. @param {string} path @param {Record<string, any>} [params] */
+  /**
+   * All pages of a list, as of the time its first page was read.
+   * @param {string} path
+   * @param {Record<string, any>} [params]
+   */
   async function all(path, params) {
     const first = await send("GET", path + query({ ...params, limit: PAGE_LIMIT }))
     let cursor = first.next
@@ -93,14 +104,21 @@ export function createApi({
   }
 }
 
-/** Only if it is still the version we know; "" is that of a page without a file. @param {string} [version] @returns {Record<string, string>} */
+/**
+ * Only if the version is still current; "" stands for a page without a file.
+ * @param {string} [version]
+ * @returns {Record<string, string>}
+ */
 function on(version) {
   return version === undefined ? {} : { "If-Match": `"${version}"` }
 }
 
 const JSON_TYPE = { "content-type": "application/json" }
 
-/** An address' query: what is empty stays out, a list repeats its name. @param {Record<string, any>} [params] */
+/**
+ * The query of an address: empty values are left out, lists repeat their name.
+ * @param {Record<string, any>} [params]
+ */
 export function query(params = {}) {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(params)) {

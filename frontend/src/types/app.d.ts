@@ -23,7 +23,7 @@ interface Page<T> {
   total?: number
 }
 
-/** What a feed tells the page, whether it comes from the worker or from the page's own stream. */
+/** A message of the feed to the page, from the worker or from the page's own stream. */
 type FeedMessage =
   | { kind: "joined"; seq: number | null; live: boolean }
   | { kind: "hello"; seq: number; version: string }
@@ -35,7 +35,7 @@ type FeedMessage =
   | { kind: "reset"; seq: number }
 
 interface Api {
-  /** Ends when every change that is under way was answered. */
+  /** Resolves when every change in flight has been answered. */
   settled?: () => Promise<unknown>
   get(path: string, params?: Record<string, any>): Promise<any>
   all(path: string, params?: Record<string, any>): Promise<any>

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { test } from "node:test"
 import { commandFiles } from "../command-files.js"
 import { registry } from "../../src/palette/registry.js"
-import { learn } from "../../src/shared/texts/index.js"
+import { addTexts } from "../../src/shared/texts/index.js"
 import { late } from "../../src/shared/texts/late.js"
 
 /** Whatever a command is made of, it is there. */
@@ -14,7 +14,7 @@ const anything = new Proxy(() => {}, {
 
 async function commands() {
   const modules = {}
-  learn(late)
+  addTexts(late)
   for (const file of commandFiles()) modules[file] = await import(file)
   return registry(modules, new Proxy({}, { get: () => anything }))
 }

@@ -164,7 +164,7 @@ test("where somebody else was first, it says who and what", async () => {
   store.ask("deny")
   await store.submit()
 
-  assert.deepEqual([store.overtaken[12], store.form, store.rowsById[12].decided_by], [true, "", "bert"])
+  assert.deepEqual([store.decidedElsewhere[12], store.form, store.rowsById[12].decided_by], [true, "", "bert"])
 })
 
 test("a card stays where it is when its time is over, and its form closes", async () => {
@@ -173,7 +173,7 @@ test("a card stays where it is when its time is over, and its form closes", asyn
   store.ask("deny")
   store.follow(change("updated", asked({ version: 2, state: "expired" }), 5, "approval"))
 
-  assert.deepEqual([store.ids, store.form, store.overtaken[12], store.may()], [[12], "", true, false])
+  assert.deepEqual([store.ids, store.form, store.decidedElsewhere[12], store.may()], [[12], "", true, false])
 })
 
 test("an answer that was under way does not take back what the feed told of a use", async () => {
@@ -182,7 +182,7 @@ test("an answer that was under way does not take back what the feed told of a us
     "GET /approvals/12": { ...used, seconds_left: 0, use: { id: 5, version: 1, outcome: "reserved" } },
   })
 
-  const looking = store.look(12)
+  const looking = store.loadDetail(12)
   store.followUse(change("updated", { id: 5, version: 2, outcome: "success" }))
   await looking
 

@@ -130,14 +130,14 @@ test("of a view only the server can say what is in it: a change offers to read i
   const { store, later } = setUp(() => ({ items: [memory()], next: null, seq: 1, total: 1 }))
   store.visit(new URLSearchParams("view=fading"))
   await settled()
-  const before = [store.drifted, memoryMatches(memory({ id: 8 }), store.filters)]
+  const before = [store.outdated, memoryMatches(memory({ id: 8 }), store.filters)]
   VIEWS.fading = 1
   store.follow(change("created", memory({ id: 8 })))
   await later.at(-1)()
   await settled()
 
   assert.deepEqual(before, [true, false])
-  assert.equal(store.drifted, false)
+  assert.equal(store.outdated, false)
 })
 
 test("with Shift all between two rows are ticked", async () => {

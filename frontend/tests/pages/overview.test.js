@@ -143,7 +143,7 @@ test("what a person has seen to waits no longer, and is read again", async () =>
   const { store, api } = opened({ more: { "PUT /escalations/7/handled": {} } })
   await settled()
 
-  await store.settle({ id: 7 })
+  await store.markHandled({ id: 7 })
 
   assert.deepEqual(
     api.asked.map(({ method, path }) => `${method} ${path}`),

@@ -198,7 +198,7 @@ test("what the next prompt would lose and gain is foreseen", async () => {
     "/context": ({ exclude }) => ({ diff: exclude === 7 ? diff : { added: [], removed: [] } }),
   })
 
-  await store.foresee()
+  await store.loadForecast()
 
   assert.deepEqual(
     store.outlook.keep_new.map(({ part: [{ kind, text }] }) => [kind, text]),
@@ -236,7 +236,7 @@ for (const status of [409, 412]) {
 
     await store.choose("keep_new")
 
-    assert.deepEqual([store.overtaken, store.settled, store.row.resolution], [true, true, "keep_old"])
+    assert.deepEqual([store.resolvedElsewhere, store.settled, store.row.resolution], [true, true, "keep_old"])
     assert.deepEqual(list.rows, [])
   })
 }

@@ -20,7 +20,7 @@ function setUp(answer, more = {}) {
   const live = liveList({ api, feed: fakeFeed(), later: () => {}, compare: () => 0, matches: () => true })
   const list = extend(extend(live, selection()), {
     rows: [{ ...HELD }],
-    foresee(row) {
+    showPredicted(row) {
       this.seen = [...(this.seen ?? []), row]
     },
   })

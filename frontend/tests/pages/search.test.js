@@ -169,8 +169,8 @@ test("what the words say of where to look, the buttons show and may change", asy
   await visit("q=slow in:events service:caddy")
 
   assert.deepEqual(store.typed, ["in:events", "service:caddy"])
-  assert.equal(store.looksIn("event"), true)
-  assert.equal(store.looksIn("memory"), false)
+  assert.equal(store.searchesIn("event"), true)
+  assert.equal(store.searchesIn("memory"), false)
   assert.equal(store.filtered, true)
 
   store.untype("service:caddy")

@@ -265,13 +265,13 @@ test("sessions that handed on to each other are one chain, wherever one stands",
 test("the rail says what went in and what came out, each with its line", () => {
   const learned = { ...MARK, id: 1, state: "taken", outcome: "learned", memory_id: 9, offset: 5, index: 0, line: 2 }
   const again = { ...MARK, id: 2, state: "taken", outcome: "reinforced", memory_id: 7, offset: 6, index: 0, line: 0 }
-  const told = [
+  const included = [
     { memory_id: 7, included: true, why: "within the budget", line: "- 60s" },
     { memory_id: 8, included: false, why: "no room", line: "- 30s" },
   ]
   const review = { id: 3, kind: "conflict", reason: "says 10s", old: { id: 4 }, new: { id: 9 }, category: "timing" }
 
-  const entries = railOf({ markers: [learned, again], told, contradicted: [review] })
+  const entries = railOf({ markers: [learned, again], included, contradicted: [review] })
 
   assert.deepEqual(
     entries.map(({ sort, memory, line }) => [sort, memory, line]),

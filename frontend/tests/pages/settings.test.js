@@ -3,7 +3,7 @@ import test from "node:test"
 import "../late-texts.js"
 import { OWN, devices } from "../../src/pages/settings/devices.js"
 import { rangeWords, settings, sourceWords } from "../../src/pages/settings/store.js"
-import { lastsWords, tokens } from "../../src/pages/settings/tokens.js"
+import { expiryWords, tokens } from "../../src/pages/settings/tokens.js"
 import { NOON, fakeApi } from "../fakes.js"
 
 const setting = (name, changes = {}) => ({
@@ -154,7 +154,7 @@ test("what lets nobody in is put away, and says since when", async () => {
   keyring.toggleEnded()
   assert.equal(keyring.shown.length, 3)
   assert.deepEqual(
-    [gone, keyring.items[2], token(4)].map((each) => lastsWords(each, NOON)),
+    [gone, keyring.items[2], token(4)].map((each) => expiryWords(each, NOON)),
     ["revoked 1 h ago", "expired 1 d ago", "never expires"],
   )
 })

@@ -1,7 +1,7 @@
 import { t } from "../../shared/texts/index.js"
 
 /**
- * Answers to what a session asks. A key only begins: nothing runs before a second press.
+ * Keys for approvals. A key only opens the form: nothing runs before a second press.
  * @param {any} stores
  */
 export function approvalsCommands({ router, approvalQueue }) {

@@ -3,7 +3,7 @@ import { quoted } from "../../shared/format/argv.js"
 import { copy } from "../../shared/browser/clipboard.js"
 import { duration } from "../../shared/format/format.js"
 import { slotWords } from "../../shared/format/status.js"
-import { wish } from "../../shared/stores/approvals.js"
+import { requestedAction } from "../../shared/stores/approvals.js"
 import { useWords } from "../cooldowns/uses.js"
 import { t } from "../../shared/texts/index.js"
 
@@ -18,7 +18,7 @@ export function approvalsPage(store) {
     ...words(approvalQueue),
     chosen,
 
-    /** The form of a card, where one is open there. @param {Card} card */
+    /** The open form of a card. @param {Card} card */
     form: (card) => (chosen(card) && approvalQueue.may(card.row) ? approvalQueue.form : ""),
 
     waitWords: () =>
@@ -33,13 +33,16 @@ export function approvalsPage(store) {
       approvalQueue.ask(form)
     },
 
-    /** A key that is held down is no second press. @param {KeyboardEvent} event */
+    /** Ignore the repeats of a key that is held down. @param {KeyboardEvent} event */
     once: (event) => event.repeat && event.preventDefault(),
 
-    /** A click of a key is meant for this button; one of a pointer may be the second half of a double one. @param {MouseEvent} click */
+    /**
+     * A click by key is meant for this button; a click by pointer may be the second half of a double click.
+     * @param {MouseEvent} click
+     */
     sure: ({ detail }) => (detail === 0 ? approvalQueue.decide("approve", {}) : approvalQueue.confirm()),
 
-    /** Back to the button that opened what is closed now. @param {Card} card */
+    /** Focus the button that opened the form, which is now closed. @param {Card} card */
     cancel(card) {
       const { form } = approvalQueue
       approvalQueue.closeForm()
@@ -47,7 +50,7 @@ export function approvalsPage(store) {
       focusFree(button)
     },
 
-    /** Once something was decided, what had the focus is gone: on to the one that is chosen now. @param {boolean} saving */
+    /** After a decision the focused element is gone: focus the card that is chosen now. @param {boolean} saving */
     settle(saving) {
       if (was && !saving) focusFree(`.ask[data-id="${approvalQueue.at}"] h2 a`)
       was = saving
@@ -63,7 +66,7 @@ export function approvalsPage(store) {
   }
 }
 
-/** Give the focus, where nothing has it, to what is only just about to be shown. @param {string} place */
+/** Focus an element that is about to be shown, unless another element has the focus. @param {string} place */
 function focusFree(place) {
   onceShown(() => {
     if (document.activeElement !== document.body) return
@@ -75,7 +78,7 @@ function focusFree(place) {
 /** @param {any} approvalQueue */
 function words(approvalQueue) {
   return {
-    wish,
+    requestedAction,
 
     /** @param {Card} card */
     left(card) {
@@ -85,7 +88,7 @@ function words(approvalQueue) {
         : t("approvals.expired")
     },
 
-    /** How much of its time is gone, for the bar. @param {Card} card */
+    /** The elapsed share of the time limit, for the bar. @param {Card} card */
     share({ id, row, detail }) {
       const whole = Date.parse(row.expires_at) - Date.parse(row.created_at)
       return whole > 0 ? approvalQueue.left({ id, row, detail }) / whole : 0
@@ -132,22 +135,22 @@ function words(approvalQueue) {
     state: ({ state }) => t(/** @type {any} */ (`approvals.state_${state}`)),
 
     /** @param {Approval} row */
-    by_whom: ({ decided_by: by }) => (by ? t("approvals.by", { by }) : ""),
+    decider: ({ decided_by: by }) => (by ? t("approvals.by", { by }) : ""),
 
     /** @param {Approval} row */
     then: ({ state }) => (state === "open" ? "" : t(/** @type {any} */ (`approvals.then_${state}`))),
 
-    /** How it ended, once it was run. @param {Card} card */
+    /** The outcome of the run. @param {Card} card */
     ended: ({ detail }) => (detail?.use ? useWords(detail.use.outcome) : ""),
 
-    /** What stands in its place. @param {Card} card */
+    /** The address of the approval that replaced it. @param {Card} card */
     instead: ({ detail }) => (detail?.replaced_by ? `/approvals/${detail.replaced_by}` : null),
 
     /** @param {Approval} row */
     came: ({ service, use_id: use }) => (use === null ? null : `/cooldowns?${new URLSearchParams({ service })}`),
 
     /** @param {Card} card */
-    overtaken({ row }) {
+    decidedElsewhere({ row }) {
       const { state, decided_by: by } = row
       const values = {
         state: t(/** @type {any} */ (`approvals.state_${state}`)),

@@ -1,8 +1,8 @@
 import { t } from "../../shared/texts/index.js"
-import { wish } from "../../shared/stores/approvals.js"
+import { requestedAction } from "../../shared/stores/approvals.js"
 import { extend, liveList } from "../../shared/stores/list.js"
 
-/** A second press that comes sooner than this was no decision. */
+/** A second press within this time is not a decision. */
 const STILL_MS = 300
 const LAST_MS = 60_000
 const BLANK = { note: "", words: /** @type {Word[]} */ ([]) }
@@ -11,17 +11,17 @@ const BLANK = { note: "", words: /** @type {Word[]} */ ([]) }
 /** @typedef {"approve" | "deny" | "edit"} Decision */
 
 /**
- * What a person is asked and decides. A card stays where it is until the page is left, whatever becomes of it; below
- * stand those that were decided before.
+ * The approvals that a person decides. A card keeps its position until the page is left, whatever its state; approvals
+ * decided earlier are listed below.
  * @param {{api: Api, feed: Feed, approvals: any, clock: {second: number}, live: Feed["state"], toasts: any,
- *   now?: () => number, later?: (run: () => void, ms: number) => any}} with_
+ *   now?: () => number, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function approvalQueue({ api, feed, approvals, clock, live, toasts, now = Date.now, later = setTimeout }) {
   let key = 0
   let armed = 0
-  /** @type {Set<number>} whose last minute was said */
+  /** @type {Set<number>} approvals whose last minute was announced */
   const warned = new Set()
-  /** @type {Map<number, any>} uses as the feed told of them: an answer that was under way may be older */
+  /** @type {Map<number, any>} uses received from the feed: a response in flight may be older */
   const moved = new Map()
   const list = liveList({
     api,
@@ -35,19 +35,19 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
   })
   return extend(list, {
     here: false,
-    /** What is asked, in the order in which it stands here. */
+    /** The open approvals, in the order of their cards. */
     ids: /** @type {number[]} */ ([]),
     rowsById: /** @type {Record<number, Approval>} */ ({}),
     details: /** @type {Record<number, any>} */ ({}),
-    /** Decided by somebody else while it stood here. */
-    overtaken: /** @type {Record<number, boolean>} */ ({}),
+    /** Decided by somebody else while its card was shown. */
+    decidedElsewhere: /** @type {Record<number, boolean>} */ ({}),
     at: /** @type {number | null} */ (null),
     form: /** @type {Decision | ""} */ (""),
     draft: { ...BLANK },
     saving: false,
     refusal: "",
 
-    /** A card appears when it is complete and so are those above it: no button moves under a finger. */
+    /** A card appears when it and all cards above it are loaded, so that no button moves under a finger. */
     get cards() {
       const partial = this.ids.findIndex((/** @type {number} */ id) => !(id in this.details && this.rowsById[id]))
       const complete = partial < 0 ? this.ids : this.ids.slice(0, partial)
@@ -58,12 +58,12 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       }))
     },
 
-    /** Those decided before, without the ones that stand above. */
+    /** Those decided earlier, without the ones that have a card. */
     get before() {
       return this.shown.filter((/** @type {Approval} */ { id, state }) => state !== "open" && !this.ids.includes(id))
     },
 
-    /** It is not known yet what stands first; what would stand below it must not move up then. */
+    /** The cards above are not loaded yet; the list below must not move up in the meantime. */
     get unknown() {
       if (!approvals.loaded) return true
       return this.ids.length ? this.cards.length === 0 : this.phase === "loading"
@@ -73,8 +73,8 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       return approvals.loaded && this.phase === "ready" && this.ids.length === 0
     },
 
-    /** Nothing can be decided on what may be long gone. */
-    get cut() {
+    /** Nothing can be decided while the list may be out of date. */
+    get disconnected() {
       return live.offline || live.stale
     },
 
@@ -89,21 +89,21 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     },
 
     exit() {
-      Object.assign(this, { here: false, ids: [], rowsById: {}, details: {}, overtaken: {}, at: null })
+      Object.assign(this, { here: false, ids: [], rowsById: {}, details: {}, decidedElsewhere: {}, at: null })
       this.closeForm()
     },
 
-    /** Those that are asked have a card each; the new ones come last. @param {Approval[]} open */
+    /** Each open approval has a card; new ones are appended. @param {Approval[]} open */
     gather(open) {
       if (!this.here) return
       for (const row of open) this.keep(row)
       this.at ??= this.ids[0] ?? null
     },
 
-    /** One that the address names, open or not. @param {number} id */
+    /** Load the approval that the address names, open or not. @param {number} id */
     async bring(id) {
       this.choose(id)
-      if (!this.rowsById[id]) await this.look(id)
+      if (!this.rowsById[id]) await this.loadDetail(id)
       const next = this.details[id]?.replaced_by
       if (next && this.at === id && this.rowsById[id]?.state === "withdrawn") await this.bring(next)
     },
@@ -114,9 +114,9 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       if (held && held.version >= row.version) return
       this.rowsById[row.id] = row
       if (!held) this.ids = [...this.ids, ...(this.ids.includes(row.id) ? [] : [row.id])]
-      this.look(row.id)
+      this.loadDetail(row.id)
       if (held || row.replaces === null || this.rowsById[row.replaces]?.state !== "withdrawn") return
-      this.look(row.replaces)
+      this.loadDetail(row.replaces)
       if (this.at === row.replaces) this.choose(row.id)
     },
 
@@ -127,13 +127,13 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       const held = this.rowsById[id]
       if (!held) return
       if (held.state === "open" && row.state !== "open" && this.at === id && !this.saving) {
-        if (this.form) this.overtaken[id] = true
+        if (this.form) this.decidedElsewhere[id] = true
         this.closeForm()
       }
       this.keep(row)
     },
 
-    /** What was run on a yes moved on. @param {Change} change */
+    /** The run of an approved command changed. @param {Change} change */
     followUse({ id, row }) {
       if (row) moved.set(id, row)
       const card = this.cards.find(
@@ -142,8 +142,11 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       if (card?.detail) this.details[card.id] = { ...card.detail, use: row }
     },
 
-    /** All there is to know before one decides: what it was told, what is left, who asks. @param {number} id */
-    async look(id) {
+    /**
+     * Load everything needed for a decision: the details of the approval, its session and the approval that it replaces.
+     * @param {number} id
+     */
+    async loadDetail(id) {
       const found = await api.get(`/approvals/${id}`).catch(() => null)
       if (!this.here) return
       if (!found) {
@@ -171,18 +174,21 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       return this.at === null ? null : (this.rowsById[this.at] ?? null)
     },
 
-    /** May this one still be decided here? @param {Approval | null} [row] the chosen one, where none is named */
+    /**
+     * Whether this approval can still be decided.
+     * @param {Approval | null} [row] by default the chosen one
+     */
     may(row) {
       const one = row === undefined ? this.current : row
-      return one?.state === "open" && !this.cut && !this.saving
+      return one?.state === "open" && !this.disconnected && !this.saving
     },
 
-    /** How long there is still time to answer. @param {{row: Approval, detail: any}} card */
+    /** The time left to decide. @param {{row: Approval, detail: any}} card */
     left({ row, detail }) {
       return Math.max(0, (detail?.until ?? Date.parse(row.expires_at)) - clock.second)
     },
 
-    /** The first step to a decision: what it needs is asked, and nothing is done yet. @param {Decision} form */
+    /** The first step of a decision opens its form and changes nothing yet. @param {Decision} form */
     ask(form) {
       const row = this.current
       if (!row || !this.may(row)) return
@@ -193,7 +199,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       this.draft = { note: "", words: row.argv.map(word) }
     },
 
-    /** A second press decides; one that follows at once was the same press. */
+    /** A second press decides; one that follows at once belongs to the first press. */
     confirm() {
       if (now() - armed >= STILL_MS) return this.decide("approve", {})
     },
@@ -211,7 +217,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       this.draft.words = this.draft.words.filter(({ key }) => key !== gone.key)
     },
 
-    /** The command as it is being written. */
+    /** The edited command, word by word. */
     get written() {
       return this.draft.words.map((/** @type {Word} */ { text }) => text)
     },
@@ -245,14 +251,14 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     /** @param {Approval} row @param {Decision} decision @param {Approval} answer */
     decided(row, decision, answer) {
       this.closeForm()
-      toasts.show(t(/** @type {any} */ (`approvals.did_${decision}`), { wish: wish(row) }))
+      toasts.show(t(/** @type {any} */ (`approvals.did_${decision}`), { wish: requestedAction(row) }))
       approvals.follow({ id: answer.id, row: answer })
       this.keep(answer)
-      this.look(row.id)
+      this.loadDetail(row.id)
       this.at = answer.id === row.id ? this.waitsNext(row.id) : answer.id
     },
 
-    /** The next one that still waits. @param {number} id */
+    /** The next open approval. @param {number} id */
     waitsNext(id) {
       const waiting = this.ids.filter((each) => each === id || this.rowsById[each]?.state === "open")
       const at = waiting.indexOf(id)
@@ -263,20 +269,21 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     async refuse({ id }, { status, message }) {
       this.refusal = t("approvals.refused", { why: message })
       if (status !== 409 && status !== 412) return
-      await this.look(id)
+      await this.loadDetail(id)
       const now_ = this.rowsById[id]
       if (now_) approvals.follow({ id, row: now_ })
       if (now_?.state === "open") return
-      this.overtaken[id] = true
+      this.decidedElsewhere[id] = true
       this.closeForm()
     },
 
-    /** Once for each: its last minute. */
+    /** Announce the last minute once for each approval. */
     tick() {
       for (const card of this.cards) {
         if (card.row?.state !== "open" || warned.has(card.id) || this.left(card) > LAST_MS) continue
         warned.add(card.id)
-        if (this.left(card) > 0) toasts.announce(t("approvals.lastMinute", { wish: wish(card.row) }), "approvals")
+        if (this.left(card) > 0)
+          toasts.announce(t("approvals.lastMinute", { wish: requestedAction(card.row) }), "approvals")
       }
     },
   })
@@ -287,7 +294,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
   }
 }
 
-/** The later of two rows, one of which may be missing. @param {any} one @param {any} other */
+/** The later version of two rows, one of which may be missing. @param {any} one @param {any} other */
 function newer(one, other) {
   return other && (!one || other.version > one.version) ? other : one
 }

@@ -38,7 +38,7 @@ export function auditPage(store) {
   }
 }
 
-/** What speaks for a memory, each with its name. @param {Belief} row */
+/** The facts that support a memory, each with its name. @param {Belief} row */
 export function factsOf(row) {
   const { memory, confirmed, contradicted, told, inactive_from: falls } = row
   const facts = [
@@ -54,7 +54,7 @@ export function factsOf(row) {
     .map(([name, words]) => ({ name, title: t(/** @type {any} */ (`audit.${name}`)), words }))
 }
 
-/** The other memories of its links and open reviews. @param {Belief} row */
+/** The other memories in its links and open reviews. @param {Belief} row */
 export function conflictsOf({ links, reviews }) {
   const tied = links.items.map(({ what, direction, memory_id: id, observation }, at) => ({
     key: `link ${at}`,
@@ -73,7 +73,7 @@ export function conflictsOf({ links, reviews }) {
   return [...open, ...tied]
 }
 
-/** What the next prompt would be without a memory. @param {Belief} row */
+/** The effect of leaving a memory out of the next prompt. @param {Belief} row */
 export function withoutWords({ prompt }) {
   if (!prompt) return ""
   if (prompt.position === null) return t("audit.notIncluded", { why: prompt.why })

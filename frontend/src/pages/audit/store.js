@@ -3,8 +3,8 @@ import { t } from "../../shared/texts/index.js"
 const PAGE = 20
 
 /**
- * All that is believed about a topic, with the evidence of each memory and its effect on the next prompt.
- * @param {{api: Api, router: any, print?: () => void, painted?: () => Promise<unknown>}} with_
+ * All memories about a topic, with the evidence of each and its effect on the next prompt.
+ * @param {{api: Api, router: any, print?: () => void, painted?: () => Promise<unknown>}} dependencies
  */
 export function audit({ api, router, print = () => window.print(), painted = nextFrame }) {
   let turn = 0
@@ -67,7 +67,7 @@ export function audit({ api, router, print = () => window.print(), painted = nex
       }
     },
 
-    /** The paper has all of it, not only what was read so far. */
+    /** Load all pages before printing, so that the printout is complete. */
     async print() {
       while (this.next !== null) if (!(await this.more())) return
       await painted()

@@ -6,10 +6,10 @@ export function cooldownsPage(store, reveal) {
   return {
     reveal,
 
-    /** Every answer is there: one part must not push the other down. */
+    /** Both lists are loaded: one must not push the other down. */
     loaded: () => cooldowns.phase !== "loading" && uses.phase !== "loading" && services.loaded,
 
-    /** Nothing is known of any cooldown, neither a slot nor a use. */
+    /** There is neither a cooldown nor a use. */
     blank: () =>
       services.loaded && cooldowns.phase === "ready" && cooldowns.items.length === 0 && uses.empty && !uses.filtered,
 

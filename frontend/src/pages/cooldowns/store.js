@@ -3,8 +3,8 @@ import { freeWords, nextSlot, slotWords, windowLeft } from "../../shared/format/
 import { t } from "../../shared/texts/index.js"
 
 /**
- * How much of each cooldown is used, and the way to give it back.
- * @param {{api: Api, feed: Feed, clock: {second: number}, toasts: any, journal: any, later?: any, now?: () => number}} with_
+ * The usage of each cooldown, and the action that resets it.
+ * @param {{api: Api, feed: Feed, clock: {second: number}, toasts: any, journal: any, later?: any, now?: () => number}} dependencies
  */
 export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date.now }) {
   let turn = 0
@@ -15,7 +15,7 @@ export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date
     phase: "loading",
     problem: "",
     here: false,
-    /** The moment the next slot comes back by itself: nothing in the feed tells of it. */
+    /** The time at which the next slot becomes free: the feed does not report it. */
     due: Infinity,
 
     visit() {
@@ -86,7 +86,10 @@ export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date
     /** @param {Cooldown} cooldown */
     resetLabel: ({ action, service }) => t("cooldowns.resetLabel", { action, service }),
 
-    /** Give back what is used, at once: it stays in the history, and can be taken back. @param {Cooldown} cooldown */
+    /**
+     * Reset a cooldown at once; its uses stay in the history, and the reset can be undone.
+     * @param {Cooldown} cooldown
+     */
     async reset({ service, action }) {
       const done = t(action === "restart" ? "cooldowns.restarted" : "cooldowns.redeployed")
       const path = `/cooldowns/${encodeURIComponent(service)}/resets`

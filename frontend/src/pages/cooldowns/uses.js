@@ -19,7 +19,7 @@ export function useWords(outcome) {
   return OUTCOMES.get(outcome) ?? outcome
 }
 
-/** What was done, beyond its kind: the declared name, a second attempt, and how it ended. @param {Use} use */
+/** Details of a use beyond its kind: the declared name, a second attempt, and the outcome. @param {Use} use */
 export function useNotes({ name, action, text, attempts, healthy_after: healthy, cleared_by: by }) {
   const isStated = healthy === null || /^Healthy again after/.test(text ?? "")
   return [
@@ -38,7 +38,7 @@ function seconds(value) {
   return value < 120 ? `${Math.round(value)} s` : `${Math.round(value / 60)} min`
 }
 
-/** What the address says about the list. @param {URLSearchParams} params */
+/** The filters of the list in the address. @param {URLSearchParams} params */
 export function useFilters(params) {
   const action = params.get("action") ?? ""
   return { service: params.get("service") ?? "", action: ACTIONS.includes(action) ? action : "" }
@@ -46,14 +46,14 @@ export function useFilters(params) {
 
 /** @typedef {ReturnType<typeof useFilters>} UseFilters */
 
-/** Would the server list this use under these filters? @param {Use} use @param {UseFilters} filters */
+/** Whether the server would list this use under these filters. @param {Use} use @param {UseFilters} filters */
 export function useMatches(use, { service, action }) {
   return (!service || use.service === service) && (!action || use.action === action)
 }
 
 /**
- * What was done to the services, and what was refused, newest first.
- * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ * The actions executed and refused for the services, newest first.
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function uses({ api, feed, router, later = setTimeout }) {
   let filters = useFilters(new URLSearchParams())

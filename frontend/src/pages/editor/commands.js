@@ -1,6 +1,6 @@
 import { t } from "../../shared/texts/index.js"
 
-/** What can be done on the page of the services. @param {Record<string, any>} stores */
+/** Commands of the services editor. @param {Record<string, any>} stores */
 export function editorCommands({ router, editor }) {
   const here = () => router.page === "editor"
   return [

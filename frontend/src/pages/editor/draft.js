@@ -1,7 +1,7 @@
 import { ACTIONS, at, CHECKS, kindOf, parse, put, SERVICE, show, WINDOWS } from "./kinds.js"
 
 /**
- * A part of the form: what the file has, and what was typed since, by field.
+ * A part of the form: the values of the file, and the texts typed since, by field.
  * @typedef {{key: number, kind: string, original: Record<string, any>, typed: Record<string, string>}} Part
  * @typedef {{name: string, service: Part, checks: Part[], maintenance: Part[], actions: Part[]}} Draft
  */
@@ -11,7 +11,7 @@ let last = 0
 /** @param {Record<string, any>} original @param {string} kind @returns {Part} */
 export const part = (original, kind) => ({ key: ++last, kind, original, typed: {} })
 
-/** What a form begins with. @param {string} name @param {Record<string, any>} fields @returns {Draft} */
+/** The initial form of a service. @param {string} name @param {Record<string, any>} fields @returns {Draft} */
 export function draftOf(name, fields) {
   const parts = (/** @type {any} */ list, /** @type {Record<string, any>} */ kinds) =>
     (Array.isArray(list) ? list : []).map((each) => part(each, kindOf(each, kinds)))
@@ -27,12 +27,17 @@ export function draftOf(name, fields) {
 /** The fields of a part. @param {Part} it @returns {import("./kinds.js").Spec[]} */
 export const specsOf = ({ kind }) => CHECKS[kind] ?? ACTIONS[kind] ?? WINDOWS[kind] ?? SERVICE
 
-/** What a field has: as it was typed, or as the file has it. @param {Part} it @param {import("./kinds.js").Spec} spec */
+/** The text of a field: as typed, or from the file. @param {Part} it @param {import("./kinds.js").Spec} spec */
 export function textOf({ original, typed }, { path, type }) {
   return typed[path.join(".")] ?? show(at(original, path), type)
 }
 
-/** Another kind: what both have stays. @param {Part} it @param {string} kind @returns {Part} */
+/**
+ * Change the kind of a part; fields that both kinds have are retained.
+ * @param {Part} it
+ * @param {string} kind
+ * @returns {Part}
+ */
 export function changed(it, kind) {
   const kept = new Set((CHECKS[kind] ?? ACTIONS[kind] ?? WINDOWS[kind]).map(({ path }) => path[0]))
   const original = Object.fromEntries(
@@ -42,7 +47,7 @@ export function changed(it, kind) {
   return { key: it.key, kind, original: { [kind]: kind === "push" ? {} : "", ...original }, typed }
 }
 
-/** What a part means: a field that was not typed in is as the file has it. @param {Part} it */
+/** The value of a part: a field without typed text has the value of the file. @param {Part} it */
 export function valueOf(it) {
   let value = it.original
   for (const { path, type } of specsOf(it)) {
@@ -54,7 +59,7 @@ export function valueOf(it) {
   return value
 }
 
-/** The fields of the service that a form means. @param {Draft} draft */
+/** The fields of the service that a form describes. @param {Draft} draft */
 export function fieldsOf({ service, checks, maintenance, actions }) {
   /** @type {Record<string, any>} */
   const all = { ...valueOf(service), checks: checks.map(valueOf) }
@@ -66,8 +71,8 @@ export function fieldsOf({ service, checks, maintenance, actions }) {
 }
 
 /**
- * What was changed here, on top of what somebody else changed meanwhile. Where both changed one key, the change made here
- * holds.
+ * Apply the changes made here on top of changes that somebody else saved meanwhile. If both changed a key, the change
+ * made here wins.
  * @param {Record<string, any>} base @param {Record<string, any>} mine @param {Record<string, any>} theirs
  */
 export function merge(base, mine, theirs) {
@@ -82,7 +87,7 @@ export function merge(base, mine, theirs) {
   return merged
 }
 
-/** The lists of a service whose items somebody else may have added. */
+/** The lists of a service to which somebody else may have added items. */
 const LISTS = new Set(["checks", "maintenance", "actions"])
 
 /** @param {any[]} base @param {any[]} mine @param {any[]} theirs */
@@ -93,7 +98,7 @@ function mergeLists(base, mine, theirs) {
   return [...there.values()]
 }
 
-/** Items by their names, or by their kinds and which one of that kind they are. @param {any[]} items */
+/** Items by name, or by kind and position among items of that kind. @param {any[]} items */
 function named(items) {
   const found = new Map()
   for (const item of items) {

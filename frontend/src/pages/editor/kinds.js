@@ -1,8 +1,8 @@
 import { t } from "../../shared/texts/index.js"
 
 /**
- * A field of a form: the keys that lead to its value in the file, how its text is read, and whether it is one of the
- * few that are always in sight.
+ * A field of a form: the keys that lead to its value in the file, how its text is parsed, and whether it is one of the
+ * few fields that are always visible.
  * @typedef {"text" | "number" | "list" | "numbers" | "lines" | "map" | "choice"} FieldType
  * @typedef {{path: string[], type: FieldType, main?: boolean, choices?: string[], label?: string}} Spec
  */
@@ -83,7 +83,7 @@ export const WINDOWS = {
   from: [main("from"), main("to"), ...ZONED],
 }
 
-/** Which kind of check or action this is. @param {Record<string, any>} value @param {Record<string, Spec[]>} kinds */
+/** The kind of a check or an action. @param {Record<string, any>} value @param {Record<string, Spec[]>} kinds */
 export function kindOf(value, kinds) {
   return Object.keys(kinds).find((kind) => kind in value) ?? Object.keys(kinds)[0]
 }
@@ -94,7 +94,7 @@ export function label({ path, label: own }) {
   return t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`editor.field_${key}`))
 }
 
-/** A value as one line, or several, of text. @param {any} value @param {FieldType} type @returns {string} */
+/** A value as text, of one or several lines. @param {any} value @param {FieldType} type @returns {string} */
 export function show(value, type) {
   if (value === undefined || value === null) return ""
   if (type === "lines" && Array.isArray(value)) return value.join("\n")
@@ -106,7 +106,7 @@ export function show(value, type) {
   return String(value)
 }
 
-/** The value that a text means; nothing for an empty one. @param {string} text @param {FieldType} type @returns {any} */
+/** The value of a text; undefined for an empty text. @param {string} text @param {FieldType} type @returns {any} */
 export function parse(text, type) {
   const said = text.trim()
   if (!said) return undefined
@@ -132,7 +132,13 @@ function pair(line) {
 /** @param {any} value @param {string[]} path @returns {any} */
 export const at = (value, path) => path.reduce((found, key) => found?.[key], value)
 
-/** The same with another value at a place; nothing removes it. @param {any} value @param {string[]} path @param {any} to @returns {any} */
+/**
+ * A copy with another value at a path; undefined removes it.
+ * @param {any} value
+ * @param {string[]} path
+ * @param {any} to
+ * @returns {any}
+ */
 export function put(value, [key, ...rest], to) {
   const found = { ...value }
   const next = rest.length ? put(found[key] ?? {}, rest, to) : to

@@ -5,7 +5,11 @@ import { ACTIONS, CHECKS, label, WINDOWS } from "./kinds.js"
 
 const SERVICE_MAIN = ["description", "depends_on"]
 
-/** A diff by its lines. @param {string} diff @returns {import("../../shared/format/diff.js").Part[]} */
+/**
+ * The lines of a unified diff as parts.
+ * @param {string} diff
+ * @returns {import("../../shared/format/diff.js").Part[]}
+ */
 export function diffParts(diff) {
   const kinds = /** @type {Record<string, "gone" | "new">} */ ({ "-": "gone", "+": "new" })
   return diff
@@ -19,7 +23,7 @@ export function editorPage(store) {
   const editor = store("editor")
   const services = store("services")
 
-  /** Where a part is in the fields of the service. @param {import("./draft.js").Part} it */
+  /** The path of a part in the fields of the service. @param {import("./draft.js").Part} it */
   function prefix(it) {
     for (const list of ["checks", "maintenance", "actions"]) {
       const place = editor.draft[list].findIndex((/** @type {any} */ { key }) => key === it.key)
@@ -64,7 +68,7 @@ export function editorPage(store) {
     },
     inForm: () => editor.mode !== "" || editor.opening !== null,
 
-    /** The kinds that a check or an action can become. @param {any} it */
+    /** The kinds that a check or an action can be changed to. @param {any} it */
     kindsOf(it) {
       for (const kinds of [ACTIONS, WINDOWS]) if (it.kind in kinds) return Object.keys(kinds)
       if (this.isLocked(it)) return [it.kind]
@@ -87,7 +91,7 @@ export function editorPage(store) {
     },
     isLocked: (/** @type {any} */ { kind }) => kind === "command" && !editor.all,
 
-    /** Mistakes that no field of the form shows. */
+    /** Errors that belong to no field of the form. */
     otherProblems() {
       if (!editor.touched) return []
       const { service, checks, maintenance, actions } = editor.draft

@@ -8,9 +8,9 @@ const NONE = { diff: "", problems: [], refusal: "", results: [] }
 const copied = (/** @type {string} */ name) => `${name}-2`
 
 /**
- * services.yaml: its services, and the form of one of them. Each change is previewed while it is typed, and saved only on
+ * services.yaml: its services, and the form of one of them. Each change is previewed while typing, and saved only on
  * top of the version that was read.
- * @param {{api: Api, confirm: any, toasts: any, journal: any, router: any, services: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, confirm: any, toasts: any, journal: any, router: any, services: any, later?: any, now?: () => number}} dependencies
  */
 export function editor({ api, confirm, toasts, journal, router, services, later, now = Date.now }) {
   let turn = 0
@@ -21,15 +21,15 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     file: /** @type {ServicesFile | null} */ (null),
     changes: /** @type {ConfigurationChange[]} */ ([]),
 
-    /** The form: whose it is, what was read, what is typed. */
+    /** The form: its mode and service, the values read, and the draft. */
     mode: /** @type {"" | "edit" | "new"} */ (""),
-    /** The service whose form opens when the file is read, "" for a new one; null without a form. */
+    /** The service whose form opens when the file is read, "" for a new one; null for no form. */
     opening: /** @type {string | null} */ (null),
     base: /** @type {Record<string, any>} */ ({}),
     draft: draftOf("", {}),
     programs: /** @type {string | null} */ (null),
     preview: /** @type {EditPreview} */ (NONE),
-    /** Whether mistakes are shown: not before something was typed or tried. */
+    /** Whether errors are shown: only after something was typed or tested. */
     touched: false,
     testing: false,
     saving: false,
@@ -40,7 +40,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     /** @param {URLSearchParams} params */
     async visit(params) {
       this.here = true
-      this.again = throttle(() => this.here && this.mode && this.look(), { later, now })
+      this.again = throttle(() => this.here && this.mode && this.loadPreview(), { later, now })
       this.opening = ["new", "copy"].some((key) => params.has(key)) ? "" : params.get("service")
       await this.load()
       this.opening = null
@@ -61,7 +61,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       }
     },
 
-    /** The form that the address asks for. @param {URLSearchParams} params */
+    /** Open the form that the address names. @param {URLSearchParams} params */
     open(params) {
       const of = params.get("service") ?? params.get("copy") ?? ""
       const held = this.file?.services.find(({ name }) => name === of)
@@ -71,7 +71,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       else this.mode = ""
     },
 
-    /** A copy leaves out what the settings do not permit. @param {DeclaredService} service */
+    /** A copy leaves out commands that the settings do not permit. @param {DeclaredService} service */
     withoutCommands({ fields }) {
       if (this.all) return fields
       const { actions: _, approve: __, checks = [], ...rest } = fields
@@ -81,7 +81,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
 
     /** @param {"edit" | "new"} mode @param {string} name @param {Record<string, any>} fields */
     begin(mode, name, fields) {
-      turn++ // what is still asked for is of another form
+      turn++ // pending requests belong to another form
       const clean = { preview: NONE, touched: false, refused: "", conflict: null, programs: null, saving: false }
       Object.assign(this, { ...clean, mode, base: fields, draft: draftOf(name, fields) })
       if (mode === "new" && name) this.touch()
@@ -110,7 +110,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       this.touch()
     },
 
-    /** @param {string} programs what checks may run */
+    /** @param {string} programs the programs that checks may run */
     permit(programs) {
       this.programs = programs
       this.touch()
@@ -154,8 +154,8 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       return { fields: fieldsOf(this.draft), new: this.mode === "new", ...programs }
     },
 
-    /** What a save would do; only the newest answer counts. @param {boolean} [test] */
-    async look(test = false) {
+    /** Preview a save; only the newest response counts. @param {boolean} [test] */
+    async loadPreview(test = false) {
       const mine = ++turn
       const results = this.preview.results
       try {
@@ -169,7 +169,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
 
     async test() {
       Object.assign(this, { testing: true, touched: true })
-      await this.look(true)
+      await this.loadPreview(true)
       this.testing = false
     },
 
@@ -204,7 +204,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       else this.refused = problem.message
     },
 
-    /** What somebody else changed of this service. */
+    /** The fields of this service that somebody else changed. */
     get theirs() {
       const now = this.conflict?.services.find(({ name }) => name === this.draft.name)
       return differences(this.mode === "new" ? {} : this.base, now?.fields ?? {})
@@ -218,7 +218,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       return names.filter((name) => name !== this.draft.name)
     },
 
-    /** The change made here is made again, on top of the other one. */
+    /** Apply the changes made here on top of the other ones. */
     rebase() {
       const file = /** @type {ServicesFile} */ (this.conflict)
       const now = file.services.find(({ name }) => name === this.draft.name)?.fields

@@ -1,6 +1,6 @@
 import { t } from "../../shared/texts/index.js"
 
-/** What can be done on the page of events. @param {Record<string, any>} stores */
+/** Commands of the events page. @param {Record<string, any>} stores */
 export function eventsCommands({ events, router }) {
   const here = () => router.page === "events"
   return [

@@ -5,15 +5,15 @@ import { eventMatches } from "./store.js"
 
 const STRETCHES = 90
 /**
- * How many events there were when, under the filters of the list.
- * @param {{api: Api, feed: Pick<Feed, "read">, later?: (run: () => void, ms: number) => any}} with_
+ * The number of events by interval, under the filters of the list.
+ * @param {{api: Api, feed: Pick<Feed, "read">, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function density({ api, feed, later = setTimeout }) {
   let turn = 0
   let key = ""
   let seq = 0
   let busy = false
-  /** @type {Change[]} what the answer did not know yet */
+  /** @type {Change[]} changes that the response does not include yet */
   let came = []
   /** @type {Set<number>} */
   let counted = new Set()
@@ -66,7 +66,7 @@ export function density({ api, feed, later = setTimeout }) {
       if (this.phase !== "ready") this.phase = "failed"
     },
 
-    /** An event more: counted once where it falls, and the chart drawn again once a second at most. @param {Change} change */
+    /** Count a new event once, in its interval, and redraw the chart at most once a second. @param {Change} change */
     follow(change) {
       if (change.seq <= seq || counted.has(change.id) || !eventMatches(change.row, this.filters)) return
       counted.add(change.id)
@@ -81,7 +81,7 @@ export function density({ api, feed, later = setTimeout }) {
 
     again: /** @type {(() => void) | null} */ (null),
 
-    /** What came while an answer is on its way waits for it: who knows which of them it counts. */
+    /** Changes wait while a response is in flight: only then is it known which of them it includes. */
     count() {
       if (busy) return
       const events = came.map(({ row }) => /** @type {OpsEvent} */ (row))
@@ -99,7 +99,7 @@ export function density({ api, feed, later = setTimeout }) {
       return this.stretches.length ? Math.floor((time - Date.parse(this.stretches[0].at)) / (this.seconds * 1_000)) : -1
     },
 
-    /** The bars, of three levels one upon another. */
+    /** The bars: three levels, stacked. */
     get bars() {
       const x = this.stretches.map(({ at }) => Date.parse(at) / 1_000)
       const sums = (/** @type {("info" | "warning" | "critical")[]} */ ...levels) =>
@@ -107,13 +107,13 @@ export function density({ api, feed, later = setTimeout }) {
       return { x, all: sums("info", "warning", "critical"), bad: sums("warning", "critical"), worst: sums("critical") }
     },
 
-    /** From where to where it reaches, in seconds. */
+    /** The range in seconds. */
     get range() {
       const start = this.stretches.length ? Date.parse(this.stretches[0].at) / 1_000 : 0
       return /** @type {[number, number]} */ ([start, start + this.stretches.length * this.seconds])
     },
 
-    /** What the chart shows, in words. */
+    /** A text summary of the chart. */
     get words() {
       if (this.phase !== "ready" || !this.total) return ""
       const sum = (/** @type {"warning" | "critical"} */ level) =>
@@ -125,7 +125,7 @@ export function density({ api, feed, later = setTimeout }) {
       ].join(", ")
     },
 
-    /** When most happened. */
+    /** The interval with the most events. */
     get busiest() {
       const of = (/** @type {EventInterval} */ { info, warning, critical }) => info + warning + critical
       const most = this.stretches.reduce(

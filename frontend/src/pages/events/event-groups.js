@@ -12,7 +12,11 @@ const AT_ONCE = 20
  * @typedef {{phase: string, problem: string, rows: OpsEvent[], next: string | null, count: number}} Unfolded
  */
 
-/** A group as a row of a list: it is known by its first event, and newer the more it holds. @param {any} group @returns {EventGroup} */
+/**
+ * A group as a row of a list: its id is that of its first event, and its version grows with each event.
+ * @param {any} group
+ * @returns {EventGroup}
+ */
 function named(group) {
   return { ...group, id: group.first_id, version: group.count }
 }
@@ -32,12 +36,21 @@ function alone({ id, level, service, text, session_id, created_at: at }) {
   })
 }
 
-/** Did a session say it that is perhaps counted already? @param {EventGroup} group @param {OpsEvent} event */
+/**
+ * Whether the group may include the session of the event already: it is older than the latest session of the group.
+ * @param {EventGroup} group
+ * @param {OpsEvent} event
+ */
 function perhapsKnown({ sessions, session_id: last }, { session_id: id }) {
   return sessions > 1 && id !== null && last !== null && id < last
 }
 
-/** One more of a group; `session_id` is the latest of its sessions. @param {EventGroup} group @param {OpsEvent} event @returns {EventGroup} */
+/**
+ * A group with one more event; `session_id` is the latest of its sessions.
+ * @param {EventGroup} group
+ * @param {OpsEvent} event
+ * @returns {EventGroup}
+ */
 function grown(group, { id, session_id, created_at }) {
   const other = session_id !== null && session_id !== group.session_id
   return named({
@@ -51,14 +64,14 @@ function grown(group, { id, session_id, created_at }) {
 }
 
 /**
- * Events that say the same as one row. One more of them counts up where its group stands; the order is that of the
- * moment it was read.
- * @param {{api: Api, feed: Feed, later?: (run: () => void, ms: number) => any}} with_
+ * Events with the same text as one row. A further event increases the count of its group in place; the order is that of
+ * the time of reading.
+ * @param {{api: Api, feed: Feed, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function eventGroups({ api, feed, later = setTimeout }) {
   let filters = /** @type {any} */ ({})
   let key = ""
-  /** @type {Map<string, EventGroup>} every group that was read or came, also one that still waits for its row */
+  /** @type {Map<string, EventGroup>} every group read or received, including those whose row is held back */
   let known = new Map()
   const grouped = /** @type {Api} */ ({
     ...api,
@@ -81,7 +94,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
     compare: (a, b) => b.last_id - a.last_id,
   })
   return extend(list, {
-    /** What each unfolded group holds. */
+    /** The events of each unfolded group. */
     unfolded: /** @type {Record<number, Unfolded>} */ ({}),
 
     /** @param {import("./store.js").EventFilters} asked */
@@ -113,13 +126,16 @@ export function eventGroups({ api, feed, later = setTimeout }) {
       return this.ask(event)
     },
 
-    /** Of a group that was not read yet, or by a session that it may hold: who knows is the server. @param {OpsEvent} event */
+    /**
+     * Ask the server about an event of a group that was not read yet, or of a session that the group may include.
+     * @param {OpsEvent} event
+     */
     async ask(event) {
       const page = await grouped.get("/events/groups", { ...filters, repeats_of: event.id }).catch(() => null)
       if (!page?.items.length) return
       const [group] = page.items
       const held = known.get(wordsOf(group))
-      // another came meanwhile
+      // another event arrived meanwhile
       if (held && held.last_id > group.last_id) return void this.ask({ ...event, id: held.last_id })
       this.put(note(group))
     },
@@ -155,7 +171,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
       }
     },
 
-    /** How many came since a group was unfolded. @param {EventGroup} group */
+    /** The number of events since a group was unfolded. @param {EventGroup} group */
     behind({ id, count }) {
       const held = this.unfolded[id]
       return held?.phase === "ready" ? count - held.count : 0
@@ -169,7 +185,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
   }
 }
 
-/** What makes events the same. @param {{level: string, service: string | null, text: string}} event */
+/** The key that equal events share. @param {{level: string, service: string | null, text: string}} event */
 function wordsOf({ level, service, text }) {
   return JSON.stringify([level, service, text])
 }

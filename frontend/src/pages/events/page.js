@@ -20,7 +20,7 @@ export function eventsPage(store) {
     dropLabel: () => t("events.dropSession", { id: events.filters.session }),
     group: () => router.go(router.with({ group: events.grouped ? "" : "1" })),
 
-    /** The bars of the histogram, the worst in front. */
+    /** The bars of the histogram, most severe first. */
     spec() {
       const { x, all, bad, worst } = density.bars
       const series = [
@@ -34,7 +34,7 @@ export function eventsPage(store) {
 
     ranges: () => RANGES.map(({ key }) => ({ key, words: t(/** @type {any} */ (`events.${key}`)) })),
 
-    /** A range of the operator's own is asked for: its two fields are shown. */
+    /** A custom range is being entered: its two fields are visible. */
     picking: false,
 
     get showsRange() {

@@ -1,6 +1,6 @@
 import { t } from "../../shared/texts/index.js"
 
-/** How far back the ranges reach that one choice gives, in minutes. */
+/** The predefined ranges, in minutes before now. */
 export const RANGES = [
   { key: "hour", minutes: 60 },
   { key: "day", minutes: 24 * 60 },
@@ -23,7 +23,7 @@ const exact = new Intl.DateTimeFormat("en-US", {
   hourCycle: "h23",
 })
 
-/** From when to when a stretch of time was, as short as it can be said. @param {number} start @param {number} seconds */
+/** The start and end of a period, as short as possible. @param {number} start @param {number} seconds */
 export function stretchWords(start, seconds) {
   const [from, to] = [new Date(start), new Date(start + seconds * 1_000)]
   if (seconds >= 172_800)

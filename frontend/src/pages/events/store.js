@@ -3,7 +3,7 @@ import { RANGES, rangeOf } from "./range.js"
 import { t } from "../../shared/texts/index.js"
 import { extend, liveList } from "../../shared/stores/list.js"
 
-/** What the address says about the list. @param {URLSearchParams} params */
+/** The filters of the list in the address. @param {URLSearchParams} params */
 export function eventFilters(params) {
   return {
     q: params.get("q") ?? "",
@@ -15,7 +15,7 @@ export function eventFilters(params) {
   }
 }
 
-/** A moment as the API takes it; what is none is left out. @param {string | null} text */
+/** A time as the API accepts it; an invalid text is left out. @param {string | null} text */
 export function moment(text) {
   const time = Date.parse(text ?? "")
   return Number.isNaN(time) ? "" : new Date(time).toISOString()
@@ -23,7 +23,11 @@ export function moment(text) {
 
 /** @typedef {ReturnType<typeof eventFilters>} EventFilters */
 
-/** Would the server list this event under these filters? @param {OpsEvent} event @param {EventFilters} filters */
+/**
+ * Whether the server would list this event under these filters.
+ * @param {OpsEvent} event
+ * @param {EventFilters} filters
+ */
 export function eventMatches(event, { q, service, level, session, from, to }) {
   const at = Date.parse(event.created_at)
   return (
@@ -44,8 +48,8 @@ export function newestFirst(a, b) {
 const AROUND_MS = 15 * 60_000
 
 /**
- * What happened, newest first: one by one, or what says the same together; and when, as `density` counts it.
- * @param {{api: Api, feed: Feed, router: any, groups: any, density: any, later?: (run: () => void, ms: number) => any}} with_
+ * Events, newest first: one by one, or grouped by text; `density` counts them over time.
+ * @param {{api: Api, feed: Feed, router: any, groups: any, density: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function events({ api, feed, router, groups, density, later = setTimeout }) {
   let filters = eventFilters(new URLSearchParams())
@@ -63,9 +67,9 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
     filters,
     here: false,
     grouped: false,
-    /** What the list was read for. */
+    /** The filters under which the list was read. */
     read: "",
-    /** The event that the address points at. */
+    /** The event in the address. */
     linkedId: "",
     linked: /** @type {OpsEvent | null} */ (null),
     linkedProblem: "",
@@ -89,7 +93,7 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
       density.exit()
     },
 
-    /** Everything anew: the feed could not say what was missed. */
+    /** Reload everything: the feed cannot tell which changes were missed. */
     reload() {
       if (this.grouped) groups.load()
       if (!this.grouped || this.phase === "ready") this.load()
@@ -117,7 +121,7 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
       }
     },
 
-    /** What happened shortly before and after the event that is pointed at. */
+    /** Show the events shortly before and after the linked event. */
     around() {
       if (!this.linked) return
       const at = Date.parse(this.linked.created_at)
@@ -135,7 +139,7 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
       return Boolean(this.filters.from || this.filters.to)
     },
 
-    /** The list in sight: of events, or of groups. */
+    /** The visible list: events or groups. */
     get list() {
       return this.grouped ? groups : this
     },
@@ -144,7 +148,7 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
       return t("events.new", { n: this.waiting.length })
     },
 
-    /** Choose a range of time, in seconds since 1970. @param {number} from @param {number} to */
+    /** Choose a time range, in seconds since 1970. @param {number} from @param {number} to */
     choose(from, to) {
       this.filter({ from: iso(Math.floor(from)), to: iso(Math.ceil(to)) })
     },

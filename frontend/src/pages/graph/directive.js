@@ -1,5 +1,5 @@
 /**
- * x-neighborhood: the drawing of what the expression says. Its code is loaded where a drawing is shown, nowhere else.
+ * x-neighborhood: draws the neighborhood that the expression returns. Its code is loaded only when a drawing is shown.
  * @param {any} Alpine
  */
 export function neighborhood(Alpine) {
@@ -29,7 +29,7 @@ export function neighborhood(Alpine) {
           drop: (id, into) => graph.drop(id, into),
         })
         effect(() =>
-          evaluate((/** @type {import("./store.js").Around | null} */ around) => around && view?.show(around)),
+          evaluate((/** @type {import("./store.js").Neighborhood | null} */ around) => around && view?.show(around)),
         )
         tools?.addEventListener("click", zoom)
       },

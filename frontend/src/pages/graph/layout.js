@@ -2,10 +2,10 @@ const APART = 90
 const RING = 150
 
 /**
- * Where each entity of a neighborhood stands: the center in the middle, the others on a ring for each step, those of
- * one neighbor beside each other. The same neighborhood always gets the same places.
+ * The position of each entity of a neighborhood: the center in the middle, the others on one ring for each step,
+ * neighbors of the same entity side by side. The same neighborhood always gets the same positions.
  * @param {{center: number, nodes: {id: number, kind: string, name: string, depth: number}[], edges: {source_id: number, target_id: number}[]}} around
- * @param {number} [stretch] how much wider than high the drawing is
+ * @param {number} [stretch] ratio of width to height of the drawing
  * @returns {Map<number, {x: number, y: number}>}
  */
 export function places({ center, nodes, edges }, stretch = 1) {
@@ -29,7 +29,12 @@ export function places({ center, nodes, edges }, stretch = 1) {
   return found
 }
 
-/** The angles of the neighbors that have a place already. @param {number} id @param {{source_id: number, target_id: number}[]} edges @param {Map<number, number>} angles */
+/**
+ * The angles of the neighbors that already have a position.
+ * @param {number} id
+ * @param {{source_id: number, target_id: number}[]} edges
+ * @param {Map<number, number>} angles
+ */
 function anglesNear(id, edges, angles) {
   const near = edges
     .filter(({ source_id, target_id }) => source_id === id || target_id === id)

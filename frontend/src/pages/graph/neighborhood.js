@@ -16,8 +16,8 @@ const SHAPES = /** @type {Record<string, string>} */ ({
 
 /**
  * The neighborhood of an entity, drawn in an element: a click on an entity opens it, a click on a relationship shows
- * its memories, an entity that is dropped on another is to be merged into it. The element has the id that Cytoscape looks
- * for before it adds a style sheet of its own, which the content security policy would refuse.
+ * its memories, and an entity dropped on another is merged into it. The element has the id that Cytoscape looks for
+ * before it adds a style sheet of its own, which the content security policy would refuse.
  * @param {HTMLElement} el
  * @param {{open: (id: number) => void, showEdge: (id: number) => void, drop: (id: number, into: number) => Promise<boolean>}} acts
  */
@@ -52,7 +52,7 @@ export function drawing(el, { open, showEdge, drop }) {
     await drop(Number(target.id()), Number(into.id()))
   })
 
-  /** The entity that another is held over. @param {any} node */
+  /** The entity under the one being dragged. @param {any} node */
   function under(node) {
     const { x, y } = node.position()
     return cy
@@ -67,7 +67,7 @@ export function drawing(el, { open, showEdge, drop }) {
   }
 
   return {
-    /** @param {import("./store.js").Around} around */
+    /** @param {import("./store.js").Neighborhood} around */
     show(around) {
       const at = places(around, Math.min(1.6, Math.max(0.8, cy.width() / cy.height())))
       const here = new Set(around.nodes.map(({ id }) => id))
@@ -111,7 +111,7 @@ export function drawing(el, { open, showEdge, drop }) {
   }
 }
 
-/** Colors and fonts of the page, as they are now. @param {HTMLElement} el @returns {any[]} */
+/** The current colors and fonts of the page. @param {HTMLElement} el @returns {any[]} */
 function styleOf(el) {
   const { fontFamily } = getComputedStyle(el)
   const color = (/** @type {string} */ name) => colorOf(el, name)
@@ -164,7 +164,11 @@ function styleOf(el) {
   ]
 }
 
-/** A color of the page as the drawing reads it: it knows no oklch(). @param {HTMLElement} el @param {string} name */
+/**
+ * A page color in a format that Cytoscape parses: it does not support oklch().
+ * @param {HTMLElement} el
+ * @param {string} name
+ */
 function colorOf(el, name) {
   const probe = document.createElement("span")
   probe.style.color = `var(${name})`

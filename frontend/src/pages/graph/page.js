@@ -34,7 +34,7 @@ export function graphPage(store) {
       return names.length ? t("graph.also", { names: names.join(", ") }) : ""
     },
 
-    /** What is merged into the entity, or the entity itself where it is merged. @returns {Entity[]} */
+    /** The entities merged into this one, or the entity that this one is merged into. @returns {Entity[]} */
     merged: () => [...(graph.chosen?.merged_into ? [graph.chosen] : []), ...(graph.chosen?.merged ?? [])],
     /** @param {Entity} entity */
     unmergeName: ({ name }) => t("graph.unmergeName", { name }),

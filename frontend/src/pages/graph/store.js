@@ -4,13 +4,13 @@ import { t } from "../../shared/texts/index.js"
 
 const MOST_DRAWN = 150
 
-/** @typedef {{center: number, nodes: (Entity & {depth: number})[], edges: Relationship[], more: boolean}} Around */
+/** @typedef {{center: number, nodes: (Entity & {depth: number})[], edges: Relationship[], more: boolean}} Neighborhood */
 /** @typedef {{relationship: Relationship, source: Entity, target: Entity}} Edge */
 
 /**
  * Entities of the knowledge graph, and one of them with its neighborhood and evidence.
- * @param {{api: Api, confirm: any, router: any, toasts: any, journal: any, drawn?: boolean, later?: any, now?: () => number}} with_
- *   `drawn`: the neighborhood is drawn unless a person hides the drawing
+ * @param {{api: Api, confirm: any, router: any, toasts: any, journal: any, drawn?: boolean, later?: any, now?: () => number}} dependencies
+ *   `drawn`: the neighborhood is drawn unless the operator hides the drawing
  */
 export function graph({ api, confirm, router, toasts, journal, drawn = true, later, now }) {
   let choice = 0
@@ -18,11 +18,11 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
   let proof = 0
   return extend(pagedList({ api, path: "/entities", later, now }), {
     id: /** @type {number | null} */ (null),
-    /** Another entity is read; the one before stays until then. */
+    /** Another entity is being loaded; the previous one stays visible. */
     reading: false,
     chosen: /** @type {EntityCase | null} */ (null),
-    around: /** @type {Around | null} */ (null),
-    /** How many steps from the entity the neighborhood goes. */
+    around: /** @type {Neighborhood | null} */ (null),
+    /** The radius of the neighborhood, in steps from the entity. */
     depth: 1,
     drawn,
     edge: /** @type {(Edge & {evidence: Memory[] | null}) | null} */ (null),
@@ -70,7 +70,7 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
       return this.chosen ? grouped(this.chosen) : []
     },
 
-    /** Relationships between neighbors: what the drawing shows besides those of the entity itself. */
+    /** Relationships between neighbors, which the drawing shows in addition to those of the entity itself. */
     get further() {
       const { around, id } = this
       if (!around) return []
@@ -96,7 +96,7 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
       this.drawn = !this.drawn
     },
 
-    /** The code of the drawing did not arrive; the list has the same content. */
+    /** The code of the drawing failed to load; the list has the same content. */
     notDrawn() {
       this.drawn = false
       toasts.show(t("graph.notDrawn"), { bad: true })
@@ -107,7 +107,7 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
       router.go(`/graph/${id}`)
     },
 
-    /** Show the memories that prove a relationship of the drawing. @param {number} id */
+    /** Show the memories that are evidence for a relationship in the drawing. @param {number} id */
     async showEdge(id) {
       const mine = ++proof
       const relationship = this.around?.edges.find((each) => each.id === id)
@@ -157,7 +157,12 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
       if (this.chosen) await this.merge(this.chosen, into)
     },
 
-    /** One entity of the drawing was dropped on another. @param {number} id @param {number} into @returns {Promise<boolean>} */
+    /**
+     * An entity in the drawing was dropped on another.
+     * @param {number} id
+     * @param {number} into
+     * @returns {Promise<boolean>}
+     */
     async drop(id, into) {
       const [from, target] = [id, into].map((each) => this.around?.nodes.find((node) => node.id === each))
       if (!from || !target) return false
@@ -166,7 +171,12 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
       return false
     },
 
-    /** The one way to merge, after a confirmation. @param {Entity} from @param {Entity} into @returns {Promise<boolean>} */
+    /**
+     * Merge two entities after a confirmation.
+     * @param {Entity} from
+     * @param {Entity} into
+     * @returns {Promise<boolean>}
+     */
     async merge(from, into) {
       if (this.busy) return false
       this.busy = true
@@ -194,7 +204,7 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
       }
     },
 
-    /** The opposite of a merge; the undo of what was done merges again. @param {Entity} entity */
+    /** Undo a merge; the undo of that act merges again. @param {Entity} entity */
     async unmerge(entity) {
       if (this.busy) return
       this.busy = true
@@ -218,7 +228,7 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
   }
 }
 
-/** Relationships by their type and direction. @param {EntityCase} chosen */
+/** Relationships grouped by type and direction. @param {EntityCase} chosen */
 function grouped({ id, neighbors }) {
   /** @type {Map<string, Neighbor[]>} */
   const groups = new Map()

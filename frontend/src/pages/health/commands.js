@@ -1,6 +1,6 @@
 import { t } from "../../shared/texts/index.js"
 
-/** What can be done about Lamplighter's own health. @param {Record<string, any>} stores */
+/** Commands of the health page. @param {Record<string, any>} stores */
 export function healthCommands({ health, router }) {
   const here = () => router.page === "health" && !health.busy
   return [

@@ -3,18 +3,18 @@ import { extend, liveList } from "../../shared/stores/list.js"
 
 const AT_FIRST = 5
 
-/** What monitors reported, the newest first. @param {{api: Api, feed: Feed}} with_ */
+/** Alerts received from monitors, newest first. @param {{api: Api, feed: Feed}} dependencies */
 export function alerts({ api, feed }) {
   return newest({ api, feed, path: "/alerts", entity: "alert" })
 }
 
 /**
- * What people were told outside of the app, and whether it got there.
- * @param {{api: Api, feed: Feed, toasts: any}} with_
+ * Notifications sent to people, with their delivery state.
+ * @param {{api: Api, feed: Feed, toasts: any}} dependencies
  */
 export function notices({ api, feed, toasts }) {
   return extend(newest({ api, feed, path: "/notices", entity: "notice" }), {
-    /** The message that somebody sent to try it. */
+    /** The test message. */
     tried: /** @type {number | null} */ (null),
     trying: false,
     refusal: "",
@@ -33,10 +33,10 @@ export function notices({ api, feed, toasts }) {
       }
     },
 
-    /** How far the message has got that was sent to try it. */
+    /** The delivery state of the test message. */
     get result() {
       const row = this.rows.find((/** @type {Notice} */ { id }) => id === this.tried)
-      return row ? becameWords(row) : this.refusal
+      return row ? deliveryText(row) : this.refusal
     },
 
     /** @param {Change} change */
@@ -48,15 +48,15 @@ export function notices({ api, feed, toasts }) {
   })
 }
 
-/** What became of a message. @param {Notice} notice */
-export function becameWords({ state, attempts, problem }) {
+/** A text for the delivery state of a message. @param {Notice} notice */
+export function deliveryText({ state, attempts, problem }) {
   if (state === "sent") return t("health.sent")
   if (state === "suppressed") return t("health.suppressed", { why: problem })
   if (state === "failed") return t("health.gaveUp", { n: attempts, why: problem })
   return problem ? t("health.retrying", { n: attempts, why: problem }) : t("health.sending")
 }
 
-/** @param {{api: Api, feed: Feed, path: string, entity: string}} with_ */
+/** @param {{api: Api, feed: Feed, path: string, entity: string}} dependencies */
 function newest({ api, feed, path, entity }) {
   return liveList({
     ...{ api, feed, path, entity, opens: AT_FIRST },

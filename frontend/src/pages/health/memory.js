@@ -24,8 +24,8 @@ const ACTIONS = {
 }
 
 /**
- * The health of the memory: the last measurement, its trend, and what to do about each figure.
- * @param {{api: Api, toasts: any, clock: {now: number}, wait?: (ms: number) => Promise<unknown>}} with_
+ * The health of the memory: the latest measurement, its trend, and an action for each figure.
+ * @param {{api: Api, toasts: any, clock: {now: number}, wait?: (ms: number) => Promise<unknown>}} dependencies
  */
 export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((done) => setTimeout(done, ms)) }) {
   return {
@@ -47,7 +47,7 @@ export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((d
       this.busy = ""
     },
 
-    /** Do what helps, and measure what it changed. @param {string} action */
+    /** Run an action, then measure again. @param {string} action */
     async act(action) {
       if (this.busy) return
       this.busy = action
@@ -61,7 +61,7 @@ export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((d
       }
     },
 
-    /** The supervisor runs the organizer; its result is waited for. @returns {Promise<string>} */
+    /** The supervisor runs the organizer; wait for its result. @returns {Promise<string>} */
     async organize() {
       const { id } = await api.post("/organizer/runs")
       for (let turn = 0; turn < POLLS; turn++) {
@@ -128,7 +128,7 @@ export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((d
       return this.measured ? t("health.measured", { when: timeAgo(this.measured.at, clock.now) }) : ""
     },
 
-    /** When duplicates were counted, where that was at another time. */
+    /** The time at which duplicates were counted, if that differs from the measurement. */
     get comparedWords() {
       const { measured } = this
       if (!measured?.compared_at || measured.compared_at === measured.at) return ""
@@ -153,7 +153,12 @@ function plotOf(trend, name) {
   }
 }
 
-/** The trend in words: what the first of the measurements was. @param {HealthPoint[]} trend @param {string} name @param {number} now */
+/**
+ * A text for the trend: the value of the first measurement.
+ * @param {HealthPoint[]} trend
+ * @param {string} name
+ * @param {number} now
+ */
 export function trendWords(trend, name, now) {
   if (trend.length < 2) return ""
   const [first, last] = [trend[0], trend[trend.length - 1]]

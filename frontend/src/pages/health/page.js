@@ -1,5 +1,5 @@
 import { timeAgo } from "../../shared/format/format.js"
-import { becameWords } from "./deliveries.js"
+import { deliveryText } from "./deliveries.js"
 import { t } from "../../shared/texts/index.js"
 
 const OLD_MS = 60_000
@@ -27,7 +27,7 @@ export function healthPage(store) {
             ? "warning"
             : "unknown",
 
-    /** Both answers are awaited: what is below the memory's figures does not move when they come. */
+    /** Wait for both responses, so that nothing below the figures of the memory moves. */
     ready: () => health.phase === "ready" && store("memoryHealth").phase !== "loading",
     loading() {
       return health.phase !== "failed" && !this.ready()
@@ -35,13 +35,13 @@ export function healthPage(store) {
 
     unmeasured: () => store("memoryHealth").phase === "ready" && store("memoryHealth").measured === null,
 
-    became: becameWords,
+    became: deliveryText,
     tryOut: () => store("notices").try(),
 
     again: () => health.load(),
     fullCheck: () => health.runFullCheck(),
 
-    /** When a check was looked at, where that is not just now. @param {VitalSign} sign */
+    /** The time of a check result, unless it is recent. @param {VitalSign} sign */
     when({ at }) {
       const now = Math.max(store("clock").now, health.at)
       return now - Date.parse(at) < OLD_MS ? "" : timeAgo(at, now)

@@ -58,12 +58,12 @@ const STATES = /** @type {const} */ ({
   unknown: "health.notKnown",
 })
 
-/** What a check is called. @param {{name: string}} sign */
+/** The display name of a check. @param {{name: string}} sign */
 export function signName({ name }) {
   return NAMES[name] ? t(NAMES[name]) : name.replaceAll("_", " ")
 }
 
-/** What was seen, without the name that stands beside it. @param {{name: string, words: string}} sign */
+/** The finding of a check, without the name shown beside it. @param {{name: string, words: string}} sign */
 export function signWords(sign) {
   const own = sign.name.replaceAll("_", " ")
   const names = [signName(sign), own[0].toUpperCase() + own.slice(1)]
@@ -71,12 +71,12 @@ export function signWords(sign) {
   return name ? sign.words.slice(name.length + 1) : sign.words
 }
 
-/** A sentence in its parts: what stands between back-ticks is typed. @param {string} text */
+/** Split a sentence at its back-ticks: the text between them is code. @param {string} text */
 export function parts(text) {
   return text.split("`").map((words, at) => ({ at, words, typed: at % 2 === 1 }))
 }
 
-/** The checks by what they look at; one that we do not know is of the installation. @param {VitalSign[]} checks */
+/** The checks by area; an unknown check belongs to the installation. @param {VitalSign[]} checks */
 export function grouped(checks) {
   const known = new Set(["memory", ...GROUPS.flatMap(([, names]) => names)]) // the memory has a section of its own
   return GROUPS.map(([group, names]) => {
@@ -87,7 +87,7 @@ export function grouped(checks) {
   }).filter(({ signs }) => signs.length)
 }
 
-/** How all of it is, in a sentence. @param {VitalSign[]} checks */
+/** The overall health, in one sentence. @param {VitalSign[]} checks */
 export function healthSentence(checks) {
   const named = (/** @type {string} */ state) => [
     ...new Set(checks.filter((each) => each.state === state).map(signName)),
@@ -101,8 +101,8 @@ export function healthSentence(checks) {
 }
 
 /**
- * Whether Lamplighter itself is well: asked on arrival, on a button, and when the supervisor comes or goes.
- * @param {{api: Api, toasts: any, clock: {now: number}, now?: () => number}} with_
+ * The health of Lamplighter itself: loaded on arrival, on request, and when the supervisor starts or stops.
+ * @param {{api: Api, toasts: any, clock: {now: number}, now?: () => number}} dependencies
  */
 export function health({ api, toasts, clock, now = Date.now }) {
   let turn = 0
@@ -131,7 +131,7 @@ export function health({ api, toasts, clock, now = Date.now }) {
       await this.ask(() => api.get("/health"))
     },
 
-    /** Every page of the database and every memory: for when somebody wants to know. */
+    /** Check every page of the database and every memory, on request. */
     async runFullCheck() {
       this.fullCheck = true
       const problem = await this.ask(() => api.post("/health/checks"))
@@ -140,7 +140,7 @@ export function health({ api, toasts, clock, now = Date.now }) {
       else toasts.announce(t("health.checked", { words: this.sentence }))
     },
 
-    /** @param {() => Promise<any>} asking @returns {Promise<any>} what went wrong */
+    /** @param {() => Promise<any>} asking @returns {Promise<any>} the error, if any */
     async ask(asking) {
       const mine = ++turn
       this.busy = true
@@ -172,7 +172,11 @@ export function health({ api, toasts, clock, now = Date.now }) {
       this.phase = this.checks.length ? this.phase : "failed"
     },
 
-    /** The supervisor or the feed came or went: what is known of them is old. @param {boolean} away @param {boolean} live */
+    /**
+     * The supervisor or the feed started or stopped: their results are out of date.
+     * @param {boolean} away
+     * @param {boolean} live
+     */
     follow(away, live) {
       const now = `${away} ${live}`
       const news = this.known !== "" && this.known !== now

@@ -13,7 +13,11 @@ const STATES = /** @type {Record<string, string>} */ ({
 })
 const LEVELS = /** @type {Record<string, string>} */ ({ critical: "bad", warning: "flame" })
 
-/** What the axis of an incident spans: some time before its first failure, and after its end. @param {Incident} one @param {number} now */
+/**
+ * The time span of an incident's axis: from shortly before its first failure until after its end.
+ * @param {Incident} one
+ * @param {number} now
+ */
 export function spanOf({ started_at: started, resolved_at: resolved }, now) {
   const [from, to] = [Date.parse(started), resolved ? Date.parse(resolved) : now]
   const room = Math.max(LEAST_MS, (to - from) / 5)
@@ -21,7 +25,7 @@ export function spanOf({ started_at: started, resolved_at: resolved }, now) {
 }
 
 /**
- * The results of a check as spans around their times: a line breaks where results are missing.
+ * The results of a check as spans around their times, with gaps where results are missing.
  * @param {{points: {at: string, state: string, latency_ms: number | null}[], aggregates: any[]}} check @returns {Span[]}
  */
 export function resultSpans({ points, aggregates }) {
@@ -44,7 +48,12 @@ export function resultSpans({ points, aggregates }) {
   return [...single, ...folded]
 }
 
-/** What happened, as lanes of the axis. @param {IncidentDetail} one @param {number} now @param {(name: string) => string} named */
+/**
+ * The events of an incident, as lanes of the axis.
+ * @param {IncidentDetail} one
+ * @param {number} now
+ * @param {(name: string) => string} named
+ */
 export function lanesOf(one, now, named) {
   const end = one.resolved_at ? Date.parse(one.resolved_at) : now
   const marks = (/** @type {string[]} */ kinds) =>
@@ -68,7 +77,12 @@ export function lanesOf(one, now, named) {
   ].filter(({ bars }) => bars.length > 0)
 }
 
-/** Each state until the next one. @param {IncidentDetail} one @param {number} end @param {(name: string) => string} named */
+/**
+ * Each state until the next one.
+ * @param {IncidentDetail} one
+ * @param {number} end
+ * @param {(name: string) => string} named
+ */
 function states({ timeline, detected_at: detected }, end, named) {
   const changes = [{ at: detected, text: "open" }, ...timeline.filter(({ kind }) => kind === "state")]
   return changes
@@ -93,7 +107,7 @@ function sessionWords({ id, tier, outcome, status }) {
   return t("incidents.sessionBar", { id: String(id), tier, outcome: outcome || status.replace("_", " ") })
 }
 
-/** Sessions below those that handed on to them, each with how deep it is. @param {Session[]} sessions */
+/** Each session below the one that escalated to it, with its depth. @param {Session[]} sessions */
 export function treeOf(sessions) {
   const ids = new Set(sessions.map(({ id }) => id))
   /** @type {(parent: number | null, depth: number) => {session: Session, depth: number}[]} */
@@ -104,7 +118,7 @@ export function treeOf(sessions) {
   return below(null, 0)
 }
 
-/** Sessions, their time and cost in words. @param {Session[]} sessions @param {number} now */
+/** A text for the number of sessions, their time and their cost. @param {Session[]} sessions @param {number} now */
 export function workWords(sessions, now) {
   if (!sessions.length) return ""
   const took = sessions.reduce(
@@ -123,7 +137,13 @@ function between(from, to) {
   return from && to ? duration(Math.max(0, Date.parse(to) - Date.parse(from))) : "–"
 }
 
-/** How two incidents of one cause went, by what matters. @param {IncidentDetail} one @param {IncidentDetail} before @param {number} now @param {(row: Incident) => string} outcome */
+/**
+ * Two incidents of the same cause, compared figure by figure.
+ * @param {IncidentDetail} one
+ * @param {IncidentDetail} before
+ * @param {number} now
+ * @param {(row: Incident) => string} outcome
+ */
 export function compared(one, before, now, outcome) {
   /** @type {(key: string, of: (each: IncidentDetail) => string) => {key: string, now: string, before: string}} */
   const row = (key, of) => ({ key, now: of(one), before: of(before) })

@@ -11,13 +11,13 @@ const KINDS = /** @type {Record<string, string>} */ ({
   waiting_for_approval: "needs_you",
 })
 
-/** A text of this page by a word of the API. @param {string} name */
+/** A text of this page by a term of the API. @param {string} name */
 const named = (name) => t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`incidents.${name}`))
 
 /** The time of day to the second. @param {string} at */
 const second = (at) => new Date(at).toTimeString().slice(0, 8)
 
-/** What it came to, or how far it is. @param {Incident} row @param {number} now */
+/** The outcome of an incident, or its current state. @param {Incident} row @param {number} now */
 export function outcomeWords(row, now) {
   const { started_at: from } = row
   const to = row.repaired_at ?? row.resolved_at
@@ -29,7 +29,7 @@ export function outcomeWords(row, now) {
   return t("incidents.after", { outcome: words, time })
 }
 
-/** Which sign it has. @param {Incident} row */
+/** The kind of the outcome, which selects the icon. @param {Incident} row */
 export function outcomeKind({ state, outcome }) {
   return state === "resolved" && outcome === "unresolved" ? "stopped" : (KINDS[state] ?? "failing")
 }
@@ -63,7 +63,7 @@ export function incidentsPage(store) {
       return n ? t("incidents.nOpen", { n }) : t("incidents.noneOpen")
     },
 
-    /** Latency of the check that failed, and what happened, on one axis. */
+    /** Latency of the check that failed, and the events, on one axis. */
     axis() {
       const { one, series } = incidents
       if (!one) return null
@@ -116,7 +116,7 @@ export function incidentsPage(store) {
 
     targetWords: (/** @type {Incident} */ { id, title }) => t("incidents.target", { id: String(id), title }),
 
-    /** What a merge changes, in words: a line each. */
+    /** The effects of a merge, one per line. */
     mergePreview() {
       const { one, targets, into } = incidents
       const target = targets?.find((/** @type {Incident} */ { id }) => String(id) === into)
@@ -157,12 +157,12 @@ export function incidentsPage(store) {
       return `${t("incidents.failures", { n: failures })}, ${well}`
     },
 
-    /** What became of a memory that was there before. @param {{change: string}} each */
+    /** The change to a memory from before the incident. @param {{change: string}} each */
     changeWords: ({ change }) => named(change),
 
     memoryWords: (/** @type {{id: number}} */ { id }) => t("incidents.memory", { id: String(id) }),
 
-    /** The times that there are, each with its name. @param {Record<string, string>} names */
+    /** The available durations, each with its name. @param {Record<string, string>} names */
     times(names) {
       const one = incidents.one
       return Object.entries(names).flatMap(([field, name]) =>

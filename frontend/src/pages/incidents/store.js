@@ -9,8 +9,8 @@ const RAW_MS = 47 * 3_600_000
 const MOST_RAW_MS = 6 * 3_600_000
 
 /**
- * Incidents: the list, or one with all that happened. Both are read again when the feed tells of a change.
- * @param {{api: Api, confirm: any, toasts: any, journal?: any, later?: any, now?: () => number}} with_
+ * Incidents: the list, or one with its details. Both are reloaded when the feed reports a change.
+ * @param {{api: Api, confirm: any, toasts: any, journal?: any, later?: any, now?: () => number}} dependencies
  */
 export function incidents({ api, confirm, toasts, journal, later, now = Date.now }) {
   let turn = 0
@@ -20,12 +20,12 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
     which: "",
     id: /** @type {number | null} */ (null),
     one: /** @type {IncidentDetail | null} */ (null),
-    /** The results of its root cause meanwhile, by check. */
+    /** The results of the root cause during the incident, by check. */
     series: /** @type {{checks: any[]} | null} */ (null),
-    /** The incident of the same cause before it; undefined until that is known. */
+    /** The previous incident of the same cause; undefined until it is loaded. */
     previous: /** @type {IncidentDetail | null | undefined} */ (undefined),
     draft: "",
-    /** The open incidents that this one can be merged into, while that is asked. */
+    /** The open incidents that this one can be merged into, while the form is open. */
     targets: /** @type {Incident[] | null} */ (null),
     into: "",
     phase: "loading",
@@ -51,7 +51,7 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
       this.here = false
     },
 
-    /** An incident, or something within one, changed. */
+    /** An incident, or a part of one, changed. */
     follow() {
       if (this.here) this.again()
     },
@@ -82,7 +82,7 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
       try {
         const one = await api.get(`/incidents/${id}`)
         if (mine !== turn) return
-        // all at once: what comes later would push the rest down
+        // all at once: a later response would push the rest down
         await Promise.all([this.loadSeries(one), this.loadPrevious(one)])
         if (mine !== turn) return
         if (!this.one) this.draft = one.note
@@ -92,7 +92,10 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
       }
     },
 
-    /** Single results are kept for two days; a chart of a longer time needs less of them. @param {IncidentDetail} one */
+    /**
+     * Single results are retained for two days; a chart of a longer period needs fewer of them.
+     * @param {IncidentDetail} one
+     */
     async loadSeries(one) {
       const { from, to } = spanOf(one, now())
       const query = {
@@ -117,7 +120,7 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
       if (this.id === id) this.previous = previous
     },
 
-    /** What was read before stays. @param {Problem} problem @param {boolean} held */
+    /** Earlier data remains visible. @param {Problem} problem @param {boolean} held */
     failed(problem, held) {
       this.problem = problem.message
       if (!held) this.phase = problem.status === 404 ? "missing" : "failed"
@@ -141,7 +144,7 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
       if (yes) await this.change({ outcome: "repaired_by_person" })
     },
 
-    /** Ask which open incident this one is part of. */
+    /** Open the form to merge this incident into another open one. */
     async startMerge() {
       const page = await api.get("/incidents", { state: "open", limit: PAGE })
       const targets = page.items.filter((/** @type {Incident} */ { id }) => id !== this.id)
@@ -152,7 +155,7 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
       this.targets = null
     },
 
-    /** @returns {Promise<number | null>} the incident that it is part of now */
+    /** @returns {Promise<number | null>} the incident that it was merged into */
     async merge() {
       const [id, into] = [this.id, Number(this.into)]
       this.busy = true
@@ -187,7 +190,7 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
       try {
         await api.patch(`/incidents/${this.id}`, body)
         await this.load()
-        toasts.show(t("incidents.saved"), { undo: journal.undoing(count) }) // what is so already is no act
+        toasts.show(t("incidents.saved"), { undo: journal.undoing(count) }) // a change without effect is not an act
       } catch (problem) {
         toasts.show(t("incidents.notSaved", { why: /** @type {Error} */ (problem).message }), { bad: true })
       } finally {

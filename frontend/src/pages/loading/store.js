@@ -23,8 +23,8 @@ const TITLES = {
 export const LATE = Object.keys(TITLES)
 
 /**
- * Pages that come when one of them is opened first.
- * @param {{api: Api, router: any, reload: () => void, fetch: () => Promise<Record<string, any>>}} with_ `fetch` brings the stores of
+ * Pages whose code is loaded when one of them is first opened.
+ * @param {{api: Api, router: any, reload: () => void, fetch: () => Promise<Record<string, any>>}} dependencies `fetch` brings the stores of
  *   the pages by name
  */
 export function late({ api, router, reload, fetch }) {
@@ -34,7 +34,7 @@ export function late({ api, router, reload, fetch }) {
     ready: false,
     problem: "",
 
-    /** Is one of them open whose code is not there yet? */
+    /** Whether the open page is still waiting for its code. */
     get comes() {
       return !this.ready && LATE.includes(router.page)
     },
@@ -47,7 +47,7 @@ export function late({ api, router, reload, fetch }) {
       return TITLES[/** @type {keyof typeof TITLES} */ (router.page)] ?? ""
     },
 
-    /** The stores of these pages by name, once they are there; nothing where they cannot be loaded. */
+    /** The stores of these pages by name, once loaded; nothing if they cannot be loaded. */
     async open() {
       coming ??= fetch()
       try {
@@ -62,7 +62,7 @@ export function late({ api, router, reload, fetch }) {
       }
     },
 
-    /** Once more. A server that answers, but not with what this page asks for, has a newer one. */
+    /** Try again. If the server responds but does not have the file, a newer version is deployed. */
     async again() {
       const answers = await api
         .get("/supervisor")

@@ -2,13 +2,13 @@ import { t } from "../../shared/texts/index.js"
 
 const STEP = 0.05
 
-/** What keys do to the row of the list that has the focus. @param {any} stores */
+/** Keys for the focused row of the list. @param {any} stores */
 export function memoriesCommands({ router, memory, memories, rowEdit, curate }) {
   const row = () => rowOf(memories, document.activeElement)
   const when = () => router.page === "memories" && !memories.historical && Boolean(row())
   const edit = (/** @type {string} */ field) => {
     rowEdit.start({ ...row() })
-    // before the next key is heard, or it would be taken for a command
+    // focus before the next key press, which would otherwise be taken for a command
     queueMicrotask(() => focusField(field) || setTimeout(() => focusField(field)))
   }
   return [
@@ -43,7 +43,7 @@ export function memoriesCommands({ router, memory, memories, rowEdit, curate }) 
   ]
 }
 
-/** The memory whose row holds an element. @param {any} memories @param {Element | null} el */
+/** The memory whose row contains an element. @param {any} memories @param {Element | null} el */
 export function rowOf(memories, el) {
   const id = Number(/** @type {HTMLElement | null} */ (el?.closest("tr[data-id]"))?.dataset.id)
   return memories.rows.find((/** @type {Memory} */ each) => each.id === id)

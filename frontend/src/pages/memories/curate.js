@@ -6,11 +6,11 @@ import { t } from "../../shared/texts/index.js"
 
 /** @typedef {{id: number, text: string, before: string, after: string, state: string}} Example */
 /** @typedef {{act: Act, value: number, body: Record<string, any>, then: () => void, changed: number, title: string, about: string, lines: string[], examples: Example[]}} Plan */
-/** The acts that take a number. */
+/** The acts that have a numeric value. */
 export const NUMBERED = new Set(["confidence", "raise", "lower"])
 
-/** What an act asks of the API. @param {Act} act @param {number} value */
-export function askOf(act, value) {
+/** The API fields of an act. @param {Act} act @param {number} value */
+export function fieldsOfAct(act, value) {
   if (!NUMBERED.has(act)) return { action: act }
   if (act === "confidence") return { action: act, value }
   return { action: "adjust", value: act === "raise" ? value : -value }
@@ -25,14 +25,20 @@ const WORDS = /** @type {const} */ ({
   confirm: "Correct",
 })
 
-/** What an act did, in a sentence. @param {Act} act @param {number} value @param {number} changed @param {number} [left] */
+/**
+ * A sentence about what an act did.
+ * @param {Act} act
+ * @param {number} value
+ * @param {number} changed
+ * @param {number} [left]
+ */
 export function doneWords(act, value, changed, left = 0) {
   const done = t(`memories.done${WORDS[act]}`, { n: changed, by: value.toFixed(2) })
   return left ? `${done} ${t("memories.remaining", { n: left })}` : done
 }
 
-/** What an act would do, line by line. @param {{changed: number, left: number, preview: BulkPreview}} answer */
-export function foreseenWords({ changed, left, preview: { matched, turn_inactive: falls, turn_active: rises } }) {
+/** The effects of an act, one per line. @param {{changed: number, left: number, preview: BulkPreview}} answer */
+export function previewLines({ changed, left, preview: { matched, turn_inactive: falls, turn_active: rises } }) {
   const lines = [
     changed ? t("memories.wouldChange", { n: changed }) : t("memories.wouldNothing"),
     falls ? t("memories.wouldDeactivate", { n: falls }) : "",
@@ -44,20 +50,20 @@ export function foreseenWords({ changed, left, preview: { matched, turn_inactive
 }
 
 /**
- * What an operator does to memories beyond editing one: delete with a way back, and many at a time.
- * @param {{api: Api, memories: any, shown: any, confirm: any, toasts: any, journal: any}} with_ `shown` is the memory in the side panel
+ * Acts on memories beyond editing one: delete with undo, and bulk changes.
+ * @param {{api: Api, memories: any, shown: any, confirm: any, toasts: any, journal: any}} dependencies `shown` is the memory in the side panel
  */
 export function curate({ api, memories, shown, confirm, toasts, journal }) {
   return {
-    /** What an act would do, before it is done. */
+    /** The preview of an act. */
     plan: /** @type {Plan | null} */ (null),
     busy: false,
 
-    /** A person says that a memory is correct. @param {Memory} memory @returns {Promise<boolean>} */
+    /** Confirm that a memory is correct. @param {Memory} memory @returns {Promise<boolean>} */
     confirm(memory) {
       const { id, version, trust } = memory
-      if (trust === "trusted") return tell(async () => toasts.show(t("memories.isConfirmed", { id: String(id) })))
-      return tell(async () => {
+      if (trust === "trusted") return attempt(async () => toasts.show(t("memories.isConfirmed", { id: String(id) })))
+      return attempt(async () => {
         const row = await api.post(`/memories/${id}/confirm`, undefined, `${id}-${version}`)
         await shown.accept(row)
         toasts.show(t("memories.doneConfirm", { id: String(id) }), { undo: journal.undoing() })
@@ -72,14 +78,14 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
         note: t("memories.deleteOneNote"),
         verb: t("memories.deleteVerb"),
       })
-      return yes && tell(() => removed([memory], () => api.remove(`/memories/${memory.id}`)))
+      return yes && attempt(() => removed([memory], () => api.remove(`/memories/${memory.id}`)))
     },
 
-    /** Those that are ticked, or all that match. @param {Memory[]} ticked @returns {Promise<boolean>} */
+    /** Delete the ticked memories, or all that match. @param {Memory[]} ticked @returns {Promise<boolean>} */
     async removeMany(ticked) {
       const n = memories.everything ? memories.chosenCount : ticked.length
       const many = n > BULK_LIMIT
-      if (many && !memories.everything) return tell(async () => void those(ticked))
+      if (many && !memories.everything) return attempt(async () => void those(ticked))
       const yes = await confirm.ask({
         title: t("memories.confirmDelete", { n }),
         text: memories.everything ? filterWords(memories.wanted) : "",
@@ -87,37 +93,43 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
         verb: t("memories.deleteVerb"),
       })
       if (!yes) return false
-      if (many) return tell(() => removed([], () => erase(those(ticked)), n))
-      return tell(async () => {
+      if (many) return attempt(() => removed([], () => erase(those(ticked)), n))
+      return attempt(async () => {
         const rows = memories.everything ? (await api.all("/memories", memories.wanted)).items : ticked
         await removed(rows, () => erase({ ids: idsOf(rows) }))
       })
     },
 
-    /** Say what an act would do to those that are ticked, or to all that match. @param {Memory[]} rows @param {Act} act @param {number} value @param {() => void} [then] once it is done */
+    /**
+     * Preview an act on the ticked memories, or on all that match.
+     * @param {Memory[]} rows
+     * @param {Act} act
+     * @param {number} value
+     * @param {() => void} [then] called when the act is done
+     */
     async change(rows, act, value, then = () => {}) {
       const n = memories.everything ? memories.chosenCount : rows.length
       this.busy = true
-      await tell(async () => {
-        const body = { ...those(rows), ...askOf(act, value) }
+      await attempt(async () => {
+        const body = { ...those(rows), ...fieldsOfAct(act, value) }
         const answer = await api.post("/memories/bulk", { ...body, preview: true })
         const { matched, examples } = answer.preview
         this.plan = {
           ...{ act, value, body, then, changed: answer.changed },
           title: t(`memories.confirm${WORDS[act]}`, { n: matched || n, by: value.toFixed(2) }),
           about: memories.everything ? filterWords(memories.wanted) : "",
-          lines: foreseenWords(answer),
+          lines: previewLines(answer),
           examples: examples.map(exampleWords),
         }
       })
       this.busy = false
     },
 
-    /** Do what was foreseen, with one way back. @returns {Promise<boolean>} */
+    /** Carry out the previewed act, with one undo. @returns {Promise<boolean>} */
     async carryOut() {
       const { plan } = this
       this.plan = null
-      if (plan === null || !(await tell(() => changed(plan)))) return false
+      if (plan === null || !(await attempt(() => changed(plan)))) return false
       plan.then()
       return true
     },
@@ -127,12 +139,12 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
     },
   }
 
-  /** Where nothing narrows the list it has to be said that every memory is meant. */
+  /** Without a filter the request must state that every memory is meant. */
   function allThatMatch() {
     return Object.keys(memories.wanted).length > 0 ? { filter: memories.wanted } : { filter: {}, all: true }
   }
 
-  /** All that match, or those that are ticked: of these the API takes no more than a thousand. @param {Memory[]} ticked */
+  /** All that match, or the ticked ones: the API accepts at most 1,000 ids. @param {Memory[]} ticked */
   function those(ticked) {
     if (memories.everything) return allThatMatch()
     if (ticked.length > BULK_LIMIT) throw new Error(t("memories.tooMany"))
@@ -146,12 +158,12 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
     toasts.show(doneWords(act, value, answer.changed, answer.left), { undo: journal.undoing() })
   }
 
-  /** @param {Record<string, unknown>} whom */
-  function erase(whom) {
-    return api.post("/memories/bulk", { ...whom, action: "delete" })
+  /** @param {Record<string, unknown>} selection */
+  function erase(selection) {
+    return api.post("/memories/bulk", { ...selection, action: "delete" })
   }
 
-  /** @param {Memory[]} rows @param {() => Promise<unknown>} send @param {number} [n] how many went, when not all are known here */
+  /** @param {Memory[]} rows @param {() => Promise<unknown>} send @param {number} [n] the number deleted, if not all rows are loaded */
   async function removed(rows, send, n = rows.length) {
     await send()
     rows.forEach(({ id }) => memories.drop(id, { own: true }))
@@ -161,7 +173,7 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
   }
 
   /** @param {() => Promise<unknown>} act */
-  async function tell(act) {
+  async function attempt(act) {
     try {
       await act()
       return true
@@ -177,14 +189,14 @@ function idsOf(rows) {
   return rows.map(({ id }) => id)
 }
 
-/** Which ones a question is about. @param {Record<string, string>} wanted */
+/** A description of the filters, for a confirmation. @param {Record<string, string>} wanted */
 function filterWords({ section, q, service, category, state, view }) {
   const named = view ? t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`memories.${view}`)) : ""
   const words = [section, service, category, state, named, q ? `“${q}”` : ""].filter(Boolean)
   return words.length ? t("memories.allMatches", { words: words.join(", ") }) : t("memories.allMemories")
 }
 
-/** A memory before and after. @param {{before: Memory, after: Memory | null}} example */
+/** A memory before and after the act. @param {{before: Memory, after: Memory | null}} example */
 function exampleWords({ before, after }) {
   const then = after ?? before
   return {

@@ -59,7 +59,7 @@ export function memoriesPage(store) {
       }
     },
 
-    /** What the cells of a row say. @param {Memory} row */
+    /** The contents of a row's cells. @param {Memory} row */
     cells(row) {
       const { id, session_id: session, updated_at: at } = row
       return {
@@ -97,7 +97,11 @@ export function memoriesPage(store) {
       }
     },
 
-    /** One click opens it, a moment later: two edit it where it stands. @param {Memory} row @param {MouseEvent} click */
+    /**
+     * One click opens the memory, after a short delay: a double click edits it in place.
+     * @param {Memory} row
+     * @param {MouseEvent} click
+     */
     openRow(row, click) {
       const link = /** @type {Element} */ (click.target).closest("a[data-row]")
       if (click.ctrlKey || click.metaKey || click.shiftKey || (!link && onControl(click))) return
@@ -132,7 +136,7 @@ export function memoriesPage(store) {
     chosenWords: () => t("memories.selected", { n: memories.chosenCount }),
     toggleWords: () => t(memories.chosenCount > 0 ? "memories.selectNone" : "memories.select"),
 
-    /** One more row, or with Shift all up to it. @param {Memory} row @param {MouseEvent} click */
+    /** Tick one more row, or with Shift all rows up to it. @param {Memory} row @param {MouseEvent} click */
     tick({ id }, click) {
       if (click.shiftKey) memories.chooseTo(id)
       else memories.choose(id, /** @type {HTMLInputElement} */ (click.target).checked)
@@ -187,7 +191,7 @@ export function memoriesPage(store) {
       if (await curate.removeMany(chosen())) focusList()
     },
 
-    /** A number outside 0 to 1 is clamped, and a note says so. */
+    /** Clamp a number outside 0 to 1, with a note. */
     clampValue() {
       const form = { draft: /** @type {any} */ ({ confidence: this.value }), clamped: UNCLAMPED }
       clampConfidence(form)
@@ -205,13 +209,13 @@ export function memoriesPage(store) {
       return NUMBERED.has(this.act)
     },
 
-    /** Ask which moment, and let it be typed at once. */
+    /** Open the field for a point in time, and focus it. */
     pick() {
       this.picking = true
       focusOn("input[type=datetime-local]")
     },
 
-    /** Show everything as it stood then; nothing means now. @param {string} local */
+    /** Show the list as of this time; an empty text means now. @param {string} local */
     goTo(local) {
       this.picking = false
       router.go(router.with({ as_of: local ? new Date(local).toISOString() : "" }))
@@ -227,12 +231,12 @@ export function memoriesPage(store) {
   }
 }
 
-/** Of the past some counts are not known; they are not shown then. @param {number | undefined} n */
+/** Some counts are unknown for a time in the past; they are hidden then. @param {number | undefined} n */
 function inNumber(n) {
   return n === undefined ? "" : n.toLocaleString("en")
 }
 
-/** A moment as a field for date and time takes it. @param {Date} time */
+/** A time in the format of a datetime-local field. @param {Date} time */
 function localTime(time) {
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
 }

@@ -17,23 +17,23 @@ const PAUSE_MS = 900
 const SHOWN = ["observation", "service"]
 
 /**
- * One memory edited where it stands in the list. What is saved shows at once, on top of what others changed meanwhile;
- * where they changed the same a person is asked in the panel. A refusal opens the row again with what was typed; what
- * was typed and left is there when the row is opened again, here or in the panel.
- * @param {{memories: any, memory: any, router: any, toasts: any, journal: any, drafts: ReturnType<typeof import("../../shared/memory-form/drafts.js").drafts>, timers?: any}} with_
+ * Edits one memory in its row of the list. A saved edit shows at once, on top of what others changed meanwhile; if they
+ * changed the same field, the panel asks which value to use. A refused edit opens the row again with the typed text;
+ * unsaved text is restored when the row is opened again, here or in the panel.
+ * @param {{memories: any, memory: any, router: any, toasts: any, journal: any, drafts: ReturnType<typeof import("../../shared/memory-form/drafts.js").drafts>, timers?: any}} dependencies
  */
 export function rowEdit({ memories, memory, router, toasts, drafts, journal, timers = globalThis }) {
-  /** @type {Map<number, Promise<Memory | null>>} what is on its way: it is not typed anew, and the next edit follows it */
+  /** @type {Map<number, Promise<Memory | null>>} edits in flight: they are not restored as drafts, and the next edit waits for them */
   const onWay = new Map()
-  /** @type {Map<number, Memory>} what the last edit here made of it, which the list may not show yet */
+  /** @type {Map<number, Memory>} results of the last edits here, which the list may not show yet */
   const became = new Map()
-  /** @type {{base: Memory, to: number, timer: any} | null} the steps of a confidence that are not sent yet */
+  /** @type {{base: Memory, to: number, timer: any} | null} the confidence steps that are not sent yet */
   let stepped = null
   const editor = {
     id: /** @type {number | null} */ (null),
     base: /** @type {Memory | null} */ (null),
     draft: /** @type {import("../../shared/memory-form/draft.js").MemoryDraft} */ ({ ...BLANK }),
-    /** When what stands there was typed, where it was not typed just now. */
+    /** The time the draft was typed, if it was restored. */
     typedAt: /** @type {number | null} */ (null),
     errors: /** @type {Record<string, string>} */ ({}),
     problem: "",
@@ -65,7 +65,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       const to = moved(stepped?.to ?? row.confidence, by)
       timers.clearTimeout(stepped?.timer)
       stepped = { base, to, timer: timers.setTimeout(() => this.sendSteps(), PAUSE_MS) }
-      memories.foresee(foreseen(base, { confidence: to }))
+      memories.showPredicted(predicted(base, { confidence: to }))
       toasts.announce(t("memories.stepped", { confidence: confidence(to) }), "confidence")
     },
 
@@ -80,18 +80,18 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       await send({ base, draft: { ...draftOf(base), confidence: to }, changes, note: "" }, this)
     },
 
-    /** Steps not sent yet are undone here; edits under way become acts first. */
+    /** Undo steps not sent yet; wait for edits in flight to become acts. */
     async withdraw() {
       if (!stepped) return Promise.all(onWay.values()).then(() => false)
       const { base, timer } = stepped
       timers.clearTimeout(timer)
       stepped = null
-      memories.foresee(base)
+      memories.showPredicted(base)
       toasts.show(t("memories.reverted", { confidence: confidence(base.confidence) }))
       return true
     },
 
-    /** Something was typed: it outlives a reload, and another row. */
+    /** Store the typed text: it survives a reload and a change of rows. */
     keep() {
       const { base, draft } = this
       if (!base) return
@@ -105,7 +105,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       this.base = null
     },
 
-    /** Leave the row as it is, and forget what was typed. */
+    /** Close the row unchanged, and discard the draft. */
     giveUp() {
       if (this.base) drafts.drop(this.base.id, this.base.version)
       this.exit()
@@ -122,7 +122,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       this.keep()
     },
 
-    /** What saving does to whether sessions read it. */
+    /** Whether saving changes if sessions read the memory. */
     get outlook() {
       return [clampNote(this), this.effect()].filter(Boolean).join(" ")
     },
@@ -153,7 +153,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       return Object.keys(changes).length === 0 || send({ base, draft: { ...draft }, changes, note }, this)
     },
 
-    /** Say what is wrong: beside its field, or below all of them. @param {Record<string, string>} errors */
+    /** Show errors beside their fields, or below all fields. @param {Record<string, string>} errors */
     refuse(errors) {
       this.errors = errors
       const others = Object.keys(errors).filter((name) => !SHOWN.includes(name))
@@ -165,7 +165,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
 
   /** @param {{base: Memory, draft: import("../../shared/memory-form/draft.js").MemoryDraft, changes: Record<string, any>, note: string}} edit @param {any} editor */
   async function send({ base, draft, changes, note }, editor) {
-    memories.foresee(foreseen(base, changes))
+    memories.showPredicted(predicted(base, changes))
     try {
       memory.merged = ""
       const row = await pushed(base, changes)
@@ -175,9 +175,9 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       return true
     } catch (error) {
       const problem = /** @type {any} */ (error)
-      memories.foresee(base)
+      memories.showPredicted(base)
       const late = editor.id !== null
-      if (problem.status === 412 && problem.current) overtaken(base, draft, changes, problem)
+      if (problem.status === 412 && problem.current) openConflict(base, draft, changes, problem)
       else if (late) toasts.show(t("memories.notSavedLate", { why: problem.message }), { bad: true })
       if (late || problem.status === 412) return true
       editor.open(base, draft)
@@ -206,10 +206,10 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
   }
 
   /**
-   * The panel knows how to show mine beside theirs.
+   * The panel shows both versions side by side.
    * @param {Memory} base @param {import("../../shared/memory-form/draft.js").MemoryDraft} draft @param {Record<string, any>} changes @param {any} problem
    */
-  function overtaken(base, draft, changes, problem) {
+  function openConflict(base, draft, changes, problem) {
     router.go(router.keeping(`/memories/${base.id}`))
     memory.base = base
     memory.draft = draft
@@ -222,8 +222,8 @@ function moved(value, by) {
   return Math.round(100 * Math.min(1, Math.max(0, value + by))) / 100
 }
 
-/** The row as the server will have it. @param {Memory} row @param {Record<string, any>} changes @returns {Memory} */
-function foreseen(row, changes) {
+/** The row as the server will return it. @param {Memory} row @param {Record<string, any>} changes @returns {Memory} */
+function predicted(row, changes) {
   const next = { ...row, ...changes }
   if (changes.confidence === undefined) return next
   const on =

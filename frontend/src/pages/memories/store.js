@@ -6,10 +6,10 @@ import { selection } from "../../shared/stores/selection.js"
 
 export const SECTIONS = ["knowledge", "all"]
 const STATES = ["active", "inactive", "review"]
-const OPENS = 25 // what fills a screen comes first, the rest right after
+const OPENS = 25 // enough rows for a screen first, the rest right after
 const COUNT_AGAIN_MS = 400
 
-/** What the address says about the list. @param {URLSearchParams} params */
+/** The filters of the list in the address. @param {URLSearchParams} params */
 export function memoryFilters(params) {
   const one = (/** @type {string} */ name, /** @type {readonly string[]} */ of) => {
     const value = params.get(name) ?? ""
@@ -33,7 +33,7 @@ export function memoryFilters(params) {
   }
 }
 
-/** A moment as the API takes it; what is none is left out. @param {string | null} text */
+/** A time as the API accepts it; an invalid text is left out. @param {string | null} text */
 function moment(text) {
   const time = Date.parse(text ?? "")
   return Number.isNaN(time) ? "" : new Date(time).toISOString()
@@ -50,7 +50,11 @@ export function sectionOf({ section, category, project, session }) {
   return category || project || session ? "" : "operational"
 }
 
-/** Would the server list this memory under these filters? Of views and reviews only the server can say. @param {Memory} memory @param {MemoryFilters} filters */
+/**
+ * Whether the server would list this memory under these filters. Views and reviews are known to the server only.
+ * @param {Memory} memory
+ * @param {MemoryFilters} filters
+ */
 export function memoryMatches(memory, filters) {
   const { q, service, category, project, session, state, view } = filters
   const section = sectionOf(filters)
@@ -70,7 +74,7 @@ export function memoryMatches(memory, filters) {
 /** @typedef {(a: Memory, b: Memory) => number} Order */
 const byService = byColumn("service", false)
 
-/** The order of the server. @param {{sort?: string, order?: string, group?: string}} asked @returns {Order} */
+/** The sort order of the server. @param {{sort?: string, order?: string, group?: string}} asked @returns {Order} */
 export function memoryOrder({ sort: asked = "", order = "", group = "" }) {
   const sort = /** @type {keyof typeof MEMORY_ORDERS} */ (asked || "confidence")
   const turned = order !== "" && order !== natural(sort)
@@ -80,12 +84,17 @@ export function memoryOrder({ sort: asked = "", order = "", group = "" }) {
   return (a, b) => keys.reduce((found, key) => found || key(a, b), 0)
 }
 
-/** Which way a column runs unless it is asked otherwise. @param {string} sort */
+/** The default direction of a column. @param {string} sort */
 function natural(sort) {
   return FALLING.includes(sort) ? "desc" : "asc"
 }
 
-/** By one column: general has no name, and a memory of a person no session. @param {keyof Memory} name @param {boolean} falls @returns {Order} */
+/**
+ * Order by one column: general memories have no service, and memories written by a person have no session.
+ * @param {keyof Memory} name
+ * @param {boolean} falls
+ * @returns {Order}
+ */
 function byColumn(name, falls) {
   const value = (/** @type {Memory} */ row) => row[name] ?? (name === "service" ? NAMELESS : 0)
   const compared = (/** @type {any} */ a, /** @type {any} */ b) => (a < b ? -1 : a > b ? 1 : 0)
@@ -94,7 +103,7 @@ function byColumn(name, falls) {
 
 /**
  * The memories the operator sees.
- * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function memories({ api, feed, router, later = setTimeout }) {
   let filters = memoryFilters(new URLSearchParams())
@@ -122,12 +131,15 @@ export function memories({ api, feed, router, later = setTimeout }) {
     views: /** @type {Record<string, number>} */ ({}),
     active: 0,
     loaded: false,
-    /** A list that only the server can judge is not what it was. */
-    drifted: false,
-    /** Were many changed at once, since it was read? Which of them match only the server knows. */
+    /** The list is out of date, because its filter can be evaluated by the server only. */
+    outdated: false,
+    /** Whether a bulk change happened since the list was read: only the server knows which of its memories match. */
     many: false,
 
-    /** Follow the address: other filters are another list, the same ones are left as they are. @param {URLSearchParams} params */
+    /**
+     * Follow the address: other filters load another list, the same filters change nothing.
+     * @param {URLSearchParams} params
+     */
     visit(params) {
       filters = memoryFilters(params)
       const same = this.phase === "ready" && JSON.stringify(filters) === JSON.stringify(this.filters)
@@ -137,9 +149,9 @@ export function memories({ api, feed, router, later = setTimeout }) {
       this.reload()
     },
 
-    /** The rows first; the counts may come behind them. */
+    /** Load the rows first; the counts may follow. */
     async reload() {
-      this.drifted = this.many = false
+      this.outdated = this.many = false
       await this.load()
       await this.tally()
     },
@@ -152,7 +164,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
       this.tallySoon()
     },
 
-    /** The counts beside the filters, and the one in the sidebar, which no filter changes. */
+    /** The counts beside the filters, and the one in the sidebar, which ignores filters. */
     async tally() {
       const mine = filters
       const { sort: _, order: __, group: ___, ...rest } = mine
@@ -180,15 +192,15 @@ export function memories({ api, feed, router, later = setTimeout }) {
       const ours = view === "" && state !== "review"
       const judged = ours && !this.many ? this.total : view ? views[view] : all
       const stray = ours && this.rows.some((/** @type {Memory} */ row) => !memoryMatches(row, mine))
-      this.drifted = this.phase === "ready" && (stray || judged !== this.total)
+      this.outdated = this.phase === "ready" && (stray || judged !== this.total)
     },
 
-    /** Does the page itself show? Its counts are asked for nowhere else. */
+    /** Whether the page itself is open: the counts are needed only there. */
     get here() {
       return router.page === "memories"
     },
 
-    /** Counts follow a burst of changes once, not each of them. */
+    /** Reload the counts once after a burst of changes. */
     tallySoon() {
       if (counting) return
       counting = true
@@ -203,19 +215,19 @@ export function memories({ api, feed, router, later = setTimeout }) {
       return this.filters.section !== "" || Object.keys(rest).length > 0
     },
 
-    /** What narrows the list, as the API takes it: neither an order nor a moment. */
+    /** The filters as the API accepts them, without the order and the point in time. */
     get wanted() {
       const { sort: _, order: __, group: ___, as_of: ____, ...rest } = this.filters
       const wanted = { ...rest, section: sectionOf(this.filters) }
       return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== ""))
     },
 
-    /** Is it shown as it once was? Nothing can be changed then. */
+    /** Whether the list shows a point in the past, which cannot be changed. */
     get historical() {
       return this.filters.as_of !== ""
     },
 
-    /** The rows under their services where they are asked for; else all of them under no name. */
+    /** The rows grouped by service if requested; otherwise one group without a name. */
     get groups() {
       if (this.filters.group === "") return [{ key: "", name: "", n: null, rows: this.shown }]
       return grouped(this.shown).map(({ service, rows }) => ({
@@ -252,7 +264,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
       return this.order === "asc" ? "ascending" : "descending"
     },
 
-    /** By a column, and by the same one once more the other way round. @param {string} sort */
+    /** Sort by a column; by the same column again, in the opposite direction. @param {string} sort */
     sortBy(sort) {
       if (sort === this.sort) return this.turnOrder()
       this.filter({ sort: sort === "confidence" ? "" : sort, order: "" })
@@ -268,7 +280,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
       router.go(router.with(changes), how)
     },
 
-    /** Typing narrows the list at once, without a step in the history for each letter. @param {string} q */
+    /** Typing filters the list at once, without a history entry for each letter. @param {string} q */
     type(q) {
       this.filter({ q: q.trim() }, { replace: true })
     },
@@ -279,8 +291,8 @@ export function memories({ api, feed, router, later = setTimeout }) {
       )
     },
 
-    /** A row as it will be once the server has said so; nothing newer is overwritten. @param {Memory} row */
-    foresee(row) {
+    /** Show a row with the expected result of an edit; never overwrite a newer version. @param {Memory} row */
+    showPredicted(row) {
       const same = (/** @type {Memory} */ each) => each.id === row.id && each.version === row.version
       const at = this.rows.findIndex(same)
       if (at >= 0) this.rows[at] = row

@@ -6,9 +6,9 @@ const TEXTS = ["observation", "title", "tags", "topic_key"]
 
 /** @typedef {"mine" | "theirs" | "merged"} Choice */
 /** @typedef {{name: string, label: string, mine: unknown, was: string, mineParts: import("../../shared/format/diff.js").Part[], theirParts: import("../../shared/format/diff.js").Part[], editable: boolean, choice: Choice, text: string}} Clash */
-/** @typedef {{clashes: string[], body: Record<string, unknown>, base: Memory, theirs: Memory}} Overtaken */
+/** @typedef {{clashes: string[], body: Record<string, unknown>, base: Memory, theirs: Memory}} EditConflict */
 
-/** Two people changed the same field of a memory: what it was, what each made of it, and which of them stands. */
+/** Two people changed the same field of a memory: the original value, both new values, and the choice between them. */
 export function conflict() {
   /** @type {(body: Record<string, unknown>) => Promise<unknown>} */
   let settle = async () => {}
@@ -18,7 +18,7 @@ export function conflict() {
     open: false,
     fields: /** @type {Clash[]} */ ([]),
 
-    /** @param {Overtaken} overtaken @param {(body: Record<string, unknown>) => Promise<unknown>} then what to do with what stands */
+    /** @param {EditConflict} conflict @param {(body: Record<string, unknown>) => Promise<unknown>} then called with the chosen values */
     ask({ clashes, body, base, theirs }, then) {
       const [was, is] = [fieldsOf(base), fieldsOf(theirs)]
       settle = then
@@ -27,7 +27,7 @@ export function conflict() {
       this.open = true
     },
 
-    /** Each of them for one side. @param {Choice} choice */
+    /** Choose one side for all fields. @param {Choice} choice */
     all(choice) {
       for (const field of this.fields) field.choice = choice
     },
@@ -39,7 +39,7 @@ export function conflict() {
       await settle({ ...rest, ...Object.fromEntries(chosen) })
     },
 
-    /** Closed and nothing decided: what was typed stays where it was typed. */
+    /** Close without a decision: typed text stays in its form. */
     hide() {
       this.open = false
     },
@@ -68,7 +68,7 @@ function valueOf({ name, text }) {
   return name === "topic_key" ? text.trim() || null : text.trim()
 }
 
-/** A value of a field as people read it. @param {unknown} value */
+/** A display text of a field's value. @param {unknown} value */
 export function wordsOf(value) {
   if (typeof value === "boolean") return t(value ? "memory.yes" : "memory.no")
   if (typeof value === "number") return value.toFixed(2)

@@ -10,8 +10,8 @@ const NOTHING = {
 }
 
 /**
- * What a memory rests on: who said it, who was told it, what contradicts it.
- * @param {{api: Api}} with_
+ * The evidence of a memory: its reports, the sessions that included it, and its contradictions.
+ * @param {{api: Api}} dependencies
  */
 export function evidence({ api }) {
   return {
@@ -24,8 +24,8 @@ export function evidence({ api }) {
     },
 
     /**
-     * It is beside the point when it cannot be had: the memory is there all the same.
-     * @param {number} id @param {() => boolean} still whether it is still asked for @param {number} [limit]
+     * Optional: if the evidence cannot be loaded, the memory is shown without it.
+     * @param {number} id @param {() => boolean} still whether the memory is still shown @param {number} [limit]
      */
     async load(id, still, limit) {
       const found = await api.get(`/memories/${id}/evidence`, { limit }).catch(() => null)
@@ -34,7 +34,7 @@ export function evidence({ api }) {
       this.phase = found ? "ready" : "failed"
     },
 
-    /** The earlier ones too. @param {number} id @param {() => boolean} still */
+    /** Load the earlier entries as well. @param {number} id @param {() => boolean} still */
     more(id, still) {
       return this.load(id, still, PAGE_LIMIT)
     },

@@ -1,9 +1,9 @@
 import { fieldsOf, same } from "../../shared/memory-form/draft.js"
 
 /**
- * An edit that somebody else overtook: what only we changed goes on top of what they made of it (`rest`), where both
- * changed the same field a person has to say which stands (`clashes`). `also` are the fields that only they changed.
- * @param {Record<string, unknown>} body @param {Memory} base what we began on @param {Memory} theirs what stands now
+ * An edit that conflicts with a newer version: fields that only this edit changed are applied on top (`rest`), and a
+ * person decides about fields that both changed (`clashes`). `also` are the fields that only the other edit changed.
+ * @param {Record<string, unknown>} body @param {Memory} base the version that was edited @param {Memory} theirs the current version
  */
 export function rebase(body, base, theirs) {
   const [was, is] = [fieldsOf(base), fieldsOf(theirs)]

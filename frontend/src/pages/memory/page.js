@@ -8,7 +8,7 @@ import { historyWords, pairs } from "../../shared/format/history.js"
 import { focusList } from "../../shared/directives/rows.js"
 import { steps, trend } from "./trend.js"
 
-/** What a click in the panel of one memory means, and what stands there in words. @param {(name: string) => any} store */
+/** The actions and texts of the memory panel. @param {(name: string) => any} store */
 export function memoryPanel(store) {
   const [memory, curate, router, toasts] = ["memory", "curate", "router", "toasts"].map(store)
   const journal = store("journal")
@@ -30,7 +30,7 @@ export function memoryPanel(store) {
       toasts.show(`${memory.merged || savedWords(active, memory.row)} ${note}`.trim(), { undo: journal.undoing() })
     },
 
-    /** Could sessions read it again just like that? */
+    /** Whether the memory can be reactivated without an edit. */
     mayReturn: () => !memory.historical && !memory.row.active && memory.row.confidence >= THRESHOLD,
 
     async bringBack() {
@@ -58,36 +58,36 @@ export function memoryPanel(store) {
 
     whatIf: () => store("whatIf").id !== null && store("whatIf").id === memory.id,
 
-    /** Knowledge has a title of its own; else what is observed is the title. */
+    /** Knowledge has a title of its own; other memories are titled by their observation. */
     title: () => memory.row.title || memory.row.observation,
     knowledge: () => !isOperational(memory.row.category),
     titled: () => Boolean(memory.row.title),
     topic: () => memory.row.topic_key ?? "",
     metadata: () => pairs(memory.row.metadata) ?? "",
 
-    /** Who wrote it: a tier, a person, or the door that a client came in by. */
+    /** The author: a tier, a person, or the interface that a client used. */
     source() {
       const { tier, source, session_id: session } = memory.row
       if (source === "owner") return t("memory.source_owner")
       return tier || (!session && source === "operator") ? tierWords(tier) : source
     },
 
-    /** Whose it is: what concerns everybody is told everywhere. */
+    /** The project; a memory of global scope is included in every project. */
     project() {
       const { project, scope, category } = memory.row
       if (scope === "global") return t("memory.everywhere", { project })
       return isOperational(category) && project === NEW_MEMORY.project ? "" : project
     },
 
-    /** How often it was said, as clients say it: once more in the same words, or in newer ones of its topic key. */
-    saidTimes() {
+    /** How often clients reported the memory: in the same words, or revised under its topic key. */
+    reportCount() {
       const { duplicate_count: n, revision_count: revisions, last_seen_at: seen, created_at: made } = memory.row
       const times = t("memory.times", { n })
       const last = t("memory.last", { when: timeAgo(seen ?? made, store("clock").now) })
       return [times, revisions > 1 ? t("memory.revised", { n: revisions - 1 }) : "", last].filter(Boolean).join(" · ")
     },
 
-    readTimes() {
+    readCount() {
       const { access_count: n, accessed_at: at } = memory.row
       if (!n) return ""
       const last = at ? t("memory.last", { when: timeAgo(at, store("clock").now) }) : ""
@@ -103,7 +103,7 @@ export function memoryPanel(store) {
     includedIn: () =>
       evidence.told.total ? t("memory.included_in", { n: evidence.told.total }) : t("memory.included_none"),
 
-    /** Its line; until that is known what is likely to stand there keeps its place. */
+    /** Its line in the prompt; until it is loaded, the expected line reserves its space. */
     line() {
       const { category, observation, confidence: sure, active } = memory.row
       if (!memory.unread) return memory.line
@@ -143,7 +143,7 @@ export function memoryPanel(store) {
     chart: () => trend(memory.row, memory.history, Date.now()),
     chartWords: () => steps(memory.row, memory.history, store("clock").now),
 
-    /** How somebody came to say it, and what that did. @param {Saying} each */
+    /** How a memory came to be reported, and the effect on its confidence. @param {MemoryReport} each */
     reportWords(each) {
       const { before, after } = each
       const words = reportWords(each)
@@ -152,13 +152,13 @@ export function memoryPanel(store) {
       return t("memory.reported", { what, was: confidence(before), is: confidence(after) })
     },
 
-    /** What happened; which session it was stands beside it as a link. @param {HistoryEntry} entry */
+    /** A step of the history, without the session, which has a link beside the step. @param {HistoryEntry} entry */
     step: (entry) => historyWords({ ...entry, session_id: null }, { unnamed: true }),
 
-    /** What contradicts it; a source that refutes it is shown with its verification. */
+    /** Contradicting memories; a source that refutes the memory is shown with its verification. */
     partners: () => evidence.partners.filter((/** @type {Partner} */ each) => each.memory_id !== memory.id),
 
-    /** The two claims beside each other, what is only in one of them marked. @param {Partner} partner */
+    /** Both claims side by side, with the differences marked. @param {Partner} partner */
     claims({ memory: other }) {
       const parts = other ? wordDiff(memory.row.observation, other.observation) : []
       return other ? [claim(memory.row, oldSide(parts)), claim(other, newSide(parts))] : []
@@ -185,7 +185,7 @@ function claim({ id, confidence, active }, parts) {
   return { id, parts, confidence, active }
 }
 
-/** Is it still the one that was asked about? @param {any} memory @param {number} id */
+/** Whether the panel still shows the requested memory. @param {any} memory @param {number} id */
 function sameAs(memory, id) {
   return () => memory.id === id
 }
@@ -203,7 +203,7 @@ function savedWords(before, row) {
 
 const TOPIC_CHARS = 60
 
-/** What an audit of a memory is about: its service, or what its text begins with. @param {Memory} memory */
+/** The topic of an audit of a memory: its service, or the start of its text. @param {Memory} memory */
 function topicOf({ service, title, observation }) {
   return service ?? (title || observation).slice(0, TOPIC_CHARS).trim()
 }

@@ -19,54 +19,54 @@ import { similar } from "../../shared/memory-form/similar.js"
 
 export { draftOf, edits, payload }
 
-/** How often an edit is put on top of somebody else's before a person is asked. */
-const REBASES = 5
+/** How often an edit is rebased on a newer version before a person decides. */
+const MAX_REBASES = 5
 
-/** Nothing is remembered. */
-const NOWHERE = { getItem: () => null, setItem() {}, removeItem() {} }
+/** A storage that stores nothing. */
+const NO_STORAGE = { getItem: () => null, setItem() {}, removeItem() {} }
 
 /**
- * The memory in the side panel: its fields to edit, its history, how the next session reads it.
+ * The memory in the side panel: its fields to edit, its history, and its line in the next prompt.
  * @param {{api: Api, memories: any, beside?: ReturnType<typeof similar>, drafts?: ReturnType<typeof draftsIn>,
- *   conflict?: ReturnType<typeof conflictOf>, toasts?: {show: (text: string) => void}}} with_
+ *   conflict?: ReturnType<typeof conflictOf>, toasts?: {show: (text: string) => void}}} dependencies
  */
 export function memory({
   api,
   memories,
   beside = similar({ api }),
-  drafts = draftsIn({ storage: NOWHERE }),
+  drafts = draftsIn({ storage: NO_STORAGE }),
   conflict = conflictOf(),
   toasts = { show() {} },
 }) {
   let asked = 0
   return {
     id: /** @type {number | null} */ (null),
-    /** The moment it is shown as of; nothing for now. */
+    /** The point in time that the panel shows; empty for now. */
     as_of: "",
     row: /** @type {Memory | null} */ (null),
     base: /** @type {Memory | null} */ (null),
     draft: /** @type {import("../../shared/memory-form/draft.js").MemoryDraft} */ ({ ...BLANK }),
-    /** When what stands in the form was typed, where it was not typed just now. */
+    /** The time the draft was typed, if it was restored. */
     typedAt: /** @type {number | null} */ (null),
     history: /** @type {HistoryEntry[]} */ ([]),
-    /** Where the history goes on, when it is longer than what was read. */
+    /** The cursor of the next page of the history, if there is one. */
     earlier: /** @type {string | null} */ (null),
     line: "",
     lineNote: "",
-    /** What would include it in the next prompt, each enough by itself. */
+    /** Changes that would include the memory in the next prompt, each sufficient by itself. */
     ways: /** @type {string[]} */ ([]),
-    /** Is it still unknown whether and how it is told? */
+    /** Whether the line in the next prompt is not loaded yet. */
     unread: true,
     phase: "closed",
     problem: "",
     errors: /** @type {Record<string, string>} */ ({}),
     clamped: UNCLAMPED,
     saving: false,
-    /** What somebody else had changed meanwhile, when the last edit was put on top of it. */
+    /** The changes of somebody else that the last edit was rebased on. */
     merged: "",
-    /** What we hold already of what is typed. */
+    /** Similar memories to the typed text. */
     beside,
-    /** What it rests on. */
+    /** The evidence of the memory. */
     evidence: evidence({ api }),
 
     get open() {
@@ -121,7 +121,7 @@ export function memory({
       this.problem = problem.message
     },
 
-    /** The row as it is now; what the operator has typed but not saved stays. @param {Memory} row */
+    /** Show the current row; unsaved typed text stays. @param {Memory} row */
     take(row) {
       if (this.row?.id === row.id && this.row.version > row.version) return
       this.row = row
@@ -130,14 +130,18 @@ export function memory({
       this.phase = "ready"
     },
 
-    /** What was typed here before is still there, on the version that it was begun on. @param {Memory} row */
+    /** Restore an earlier draft, on the version that it was begun on. @param {Memory} row */
     resume(row) {
       const before = resumed(drafts, row)
       this.start(before?.base ?? row, before?.draft)
       this.typedAt = before?.at ?? null
     },
 
-    /** An edit begins on this version; a newer one that arrives meanwhile is a conflict, not a new beginning. @param {Memory} row @param {import("../../shared/memory-form/draft.js").MemoryDraft} [draft] */
+    /**
+     * An edit begins on this version; a newer version that arrives meanwhile is a conflict.
+     * @param {Memory} row
+     * @param {import("../../shared/memory-form/draft.js").MemoryDraft} [draft]
+     */
     start(row, draft = draftOf(row)) {
       this.base = row
       this.draft = draft
@@ -150,7 +154,7 @@ export function memory({
       this.remember()
     },
 
-    /** Other memories matter when the text, its category or its service is another than the one we hold. */
+    /** Look for similar memories if the text, category or service differs from the stored memory. */
     compare() {
       const { base, draft } = this
       this.remember()
@@ -160,7 +164,7 @@ export function memory({
       else this.beside.clear()
     },
 
-    /** Unsaved text outlives a reload; without any there is nothing to remember. */
+    /** Store unsaved text, so that it survives a reload; drop the draft if there are no changes. */
     remember() {
       const { base, draft } = this
       if (!base || this.historical) return
@@ -181,7 +185,7 @@ export function memory({
       this.earlier = history.next
     },
 
-    /** What had happened by then. @param {HistoryEntry[]} entries */
+    /** The entries up to the point in time shown. @param {HistoryEntry[]} entries */
     until(entries) {
       return this.historical ? entries.filter(({ at }) => Date.parse(at) <= Date.parse(this.as_of)) : entries
     },
@@ -194,7 +198,10 @@ export function memory({
       this.earlier = page.next
     },
 
-    /** Its line in the next prompt, or why it has none and what would include it. What was read before stands until then. */
+    /**
+     * Load its line in the next prompt, or the reason it has none and what would include it. The previous content
+     * remains until then.
+     */
     async read() {
       const { row, as_of } = this
       if (!row) return
@@ -229,7 +236,7 @@ export function memory({
       }
     },
 
-    /** What it is now after something was done to it here; what was typed stays. @param {Memory} row */
+    /** Show the result of an act performed here; unsaved typed text stays. @param {Memory} row */
     accept(row) {
       memories.put(row, { own: true })
       if (this.id !== row.id) return
@@ -245,7 +252,7 @@ export function memory({
       this.problem = ""
     },
 
-    /** Save what differs, on the version it was made on. @returns {Promise<boolean>} */
+    /** Save the changed fields, on the version they were edited on. @returns {Promise<boolean>} */
     async save() {
       if (!this.base || !this.dirty || this.saving) return false
       this.errors = wrongIn(this.draft)
@@ -255,21 +262,21 @@ export function memory({
     },
 
     /**
-     * The one way an edit is made. Where somebody else was first it goes on top of theirs, unless both changed the same:
-     * then a person is asked. `base` is the row that the edit was made on.
+     * Send an edit. If a newer version exists, the edit is rebased on it, unless both changed the same field: then a
+     * person decides. `base` is the row that was edited.
      * @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} [base]
      */
     send(id, version, body, base = null) {
       return this.attempt(id, version, body, base ?? this.known(id, version), Object.keys(body))
     },
 
-    /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @param {string[]} names of the fields that are settled by it @returns {Promise<boolean>} */
+    /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @param {string[]} names the fields that the edit saves @returns {Promise<boolean>} */
     async attempt(id, version, body, base, names) {
       this.saving = true
       this.errors = {}
       this.problem = this.merged = ""
       try {
-        this.settle(await this.push(id, version, body, base), names)
+        this.showSaved(await this.push(id, version, body, base), names)
         if (this.merged) toasts.show(this.merged)
         return true
       } catch (problem) {
@@ -281,7 +288,7 @@ export function memory({
     },
 
     /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @returns {Promise<Memory>} */
-    async push(id, version, body, base, tries = REBASES) {
+    async push(id, version, body, base, tries = MAX_REBASES) {
       try {
         return await api.patch(`/memories/${id}`, body, `${id}-${version}`)
       } catch (problem) {
@@ -294,16 +301,20 @@ export function memory({
       }
     },
 
-    /** The row of a version, if we have it. @param {number} id @param {number} version @returns {Memory | null} */
+    /** The row of a version, if it is loaded. @param {number} id @param {number} version @returns {Memory | null} */
     known(id, version) {
       const rows = [this.base, this.row, ...memories.rows]
       return rows.find((/** @type {Memory | null} */ row) => row?.id === id && row.version === version) ?? null
     },
 
-    /** What is saved stands; what else was typed stays typed. @param {Memory} row @param {string[]} [names] of the fields that were saved */
-    settle(row, names = Object.keys(fieldsOf(row))) {
+    /**
+     * Show the saved row; other typed text remains.
+     * @param {Memory} row
+     * @param {string[]} [names] the saved fields
+     */
+    showSaved(row, names = Object.keys(fieldsOf(row))) {
       memories.put(row, { own: true })
-      // the feed may have told of a later change before our own answer came
+      // the feed may have delivered a later change before the response to this edit
       if (this.row?.id === row.id && this.row.version > row.version) row = this.row
       if (this.id !== row.id || !this.base) return
       const { base, draft } = this
@@ -328,11 +339,16 @@ export function memory({
       this.problem = errors.length ? "" : t("memory.not_saved", { why: problem.message })
     },
 
-    /** A person has said what stands: it is saved on their version, or theirs is left as it is. @param {Record<string, unknown>} kept @param {Record<string, unknown>} body @param {Memory} theirs */
+    /**
+     * The operator resolved a conflict: save the chosen values on the other version, or leave that version unchanged.
+     * @param {Record<string, unknown>} kept
+     * @param {Record<string, unknown>} body
+     * @param {Memory} theirs
+     */
     async decide(kept, body, theirs) {
       const mine = Object.entries(kept).filter(([name, value]) => !same(value, fieldsOf(theirs)[name]))
       const names = Object.keys(body)
-      if (!mine.length) return this.settle(theirs, names)
+      if (!mine.length) return this.showSaved(theirs, names)
       return this.attempt(theirs.id, theirs.version, Object.fromEntries(mine), theirs, names)
     },
   }
@@ -343,7 +359,7 @@ function valueIn(draft, name) {
   return draft[/** @type {keyof import("../../shared/memory-form/draft.js").MemoryDraft} */ (name)]
 }
 
-/** What somebody else changed, in words. @param {string[]} names @param {Memory} base @param {Memory} theirs */
+/** A text for the changes made by somebody else. @param {string[]} names @param {Memory} base @param {Memory} theirs */
 function changesOf(names, base, theirs) {
   const [was, is] = [fieldsOf(base), fieldsOf(theirs)]
   const said = names.includes("confidence") ? names.filter((name) => name !== "active") : names

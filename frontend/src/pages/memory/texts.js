@@ -1,6 +1,6 @@
 /** Texts of the memory panel by key. */
 export const memory = {
-  // whether and how it is told
+  // whether and how the memory is included
   line: "In the next prompt: line {place} of {all}, {tokens} tokens.",
   line_place_then: "In the prompt then: line {place} of {all}, {tokens} tokens.",
   line_unread: "The next prompt could not be loaded.",
@@ -55,7 +55,7 @@ export const memory = {
   below_threshold: "Below 0.30 it is not included in prompts.",
   // drafts
   draft_restored: "Your unsaved draft from {at} is here.",
-  // the fields, as one names them in a sentence
+  // names of the fields within a sentence
   the_observation: "the observation",
   the_category: "the category ({was} → {is})",
   the_service: "the service ({was} → {is})",
@@ -88,7 +88,7 @@ export const memory = {
   // its confidence over time
   trend_step: "{day}: {what}, {confidence}",
   trend_next: "{day}: below 0.30 unless it is reinforced",
-  // steps of its history: what happened, by whom, how far, and why
+  // steps of its history: the change, the actor, the confidence and the reason
   did_learned: "learned",
   did_created: "created",
   did_reinforced: "reinforced",
@@ -136,7 +136,7 @@ export const memory = {
   reverted_done: "Change reverted.",
   not_reverted: "Not reverted. {why}",
   revert_step: "Revert: {step}",
-  // who said it, and what speaks against it
+  // reports and contradictions
   reported: "{what}, {was} → {is}",
   case_open: "One of the two may be wrong. Review {id} is open.",
   case_possible: "They may contradict each other. Review {id} is open.",

@@ -3,7 +3,7 @@ import { causeWords, confidence, fadesOut, onDay, weeksLeft } from "../../shared
 import { t } from "../../shared/texts/index.js"
 
 const WEEK_MS = 7 * 86_400_000
-/** As tall as its place, on which the words beside the floor count. */
+/** As tall as its element; the text beside the floor depends on this height. */
 const HEIGHT = 88
 const HOUR_MS = 3_600_000
 const ROLES = new Map([
@@ -19,7 +19,7 @@ const ROLES = new Map([
 /** @typedef {{at: number, value: number, cause: string}} Point */
 
 /**
- * The confidence over time as steps, and dotted where fading will take it.
+ * The confidence over time as steps, with a dotted forecast of its decay.
  * @param {Memory} memory @param {HistoryEntry[]} history newest first @param {number} now
  * @returns {import("../../charts/plot.js").Spec}
  */
@@ -46,7 +46,12 @@ export function trend(memory, history, now) {
   }
 }
 
-/** The same in words, what is to come last. @param {Memory} memory @param {HistoryEntry[]} history newest first @param {number} now */
+/**
+ * A text version of the same steps, the forecast last.
+ * @param {Memory} memory
+ * @param {HistoryEntry[]} history newest first
+ * @param {number} now
+ */
 export function steps(memory, history, now) {
   const words = pointsOf(memory, history, now)
     .filter(({ cause }) => cause !== "")
@@ -63,7 +68,13 @@ export function steps(memory, history, now) {
   return words.map(({ at, text }, n) => ({ key: `${at} ${n}`, text }))
 }
 
-/** Each change of the confidence, or what it began with. @param {Memory} memory @param {HistoryEntry[]} history @param {number} now @returns {Point[]} */
+/**
+ * Each change of the confidence, or its initial value.
+ * @param {Memory} memory
+ * @param {HistoryEntry[]} history
+ * @param {number} now
+ * @returns {Point[]}
+ */
 function pointsOf(memory, history, now) {
   const points = history
     .filter(({ after }) => after)

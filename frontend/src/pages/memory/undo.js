@@ -1,22 +1,22 @@
 import { t } from "../../shared/texts/index.js"
 
 /**
- * One step of a memory's history taken back.
- * @param {{api: Api, memory: any, toasts: any, journal: any}} with_
+ * Reverts one step of a memory's history.
+ * @param {{api: Api, memory: any, toasts: any, journal: any}} dependencies
  */
 export function steps({ api, memory, toasts, journal }) {
   return {
     busy: false,
-    /** The step that could not be undone, and why. */
+    /** The step that could not be undone, and the reason. */
     refused: /** @type {number | null} */ (null),
     problem: "",
 
-    /** @param {HistoryEntry} entry @param {number} [id] of which memory */
+    /** @param {HistoryEntry} entry @param {number} [id] the memory */
     async undo(entry, id = memory.id) {
       this.busy = true
       this.clear()
       try {
-        await takeBack(id, entry.id)
+        await revert(id, entry.id)
         toasts.show(t("memory.reverted_done"), { undo: journal.undoing() })
       } catch (problem) {
         this.refused = entry.id
@@ -33,7 +33,7 @@ export function steps({ api, memory, toasts, journal }) {
   }
 
   /** @param {number} id @param {number} entry */
-  async function takeBack(id, entry) {
+  async function revert(id, entry) {
     await memory.accept(await api.post(`/memories/${id}/history/${entry}/undo`))
   }
 }

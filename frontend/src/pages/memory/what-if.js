@@ -1,8 +1,8 @@
 import { t } from "../../shared/texts/index.js"
 
 /**
- * What the next session would be told, were a memory not there or the budget another one.
- * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
+ * The next prompt without a memory or with another budget.
+ * @param {{api: Api, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function whatIf({ api, later = setTimeout }) {
   let turn = 0
@@ -30,7 +30,7 @@ export function whatIf({ api, later = setTimeout }) {
       this.phase = "closed"
     },
 
-    /** While a slider moves, the last place counts. */
+    /** While a slider moves, only the last position counts. */
     move() {
       const mine = ++turn
       later(() => mine === turn && this.load(), 150)
@@ -40,14 +40,14 @@ export function whatIf({ api, later = setTimeout }) {
       const mine = ++turn
       const { id } = this
       try {
-        const told = await this.ask({
+        const variant = await this.ask({
           tier: 1,
           sections: "operational",
           budget: this.budget,
           exclude: this.without ? id : "",
           compare_to: "now",
         })
-        if (mine === turn && this.id === id) this.take(told)
+        if (mine === turn && this.id === id) this.take(variant)
       } catch (problem) {
         if (mine === turn && this.id === id) this.fail(/** @type {Error} */ (problem))
       }
@@ -58,7 +58,7 @@ export function whatIf({ api, later = setTimeout }) {
       return api.get("/context", query)
     },
 
-    /** @param {any} told */
+    /** @param {any} variant */
     take({ diff, text, tokens, budget, included, excluded }) {
       this.diff = diff
       this.text = text
@@ -74,7 +74,7 @@ export function whatIf({ api, later = setTimeout }) {
       this.problem = problem.message
     },
 
-    /** The lines that go and the lines that come, against the prompt as it is. */
+    /** Removed and added lines, compared with the current prompt. */
     get lines() {
       const of = (/** @type {"gone" | "new"} */ kind, /** @type {string[]} */ texts) =>
         texts.map((text, at) => ({ key: `${kind}${at}`, part: [{ kind, text }] }))

@@ -5,24 +5,25 @@ import { listDiff } from "../../shared/format/diff.js"
 const NOTES = /^## Notes[ \t]*$/m
 const NUMBER = /[ \t]+\^m(\d+)[ \t]*$/
 
-/** A text as its lines, each with its end. @param {string} text */
+/** A text as its lines, each with its line ending. @param {string} text */
 function linesOf(text) {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 }
 
-/** What became of a text, line by line. @param {string} before @param {string} after @returns {Part[]} */
+/** The changes of a text, line by line. @param {string} before @param {string} after @returns {Part[]} */
 export function lineDiff(before, after) {
   return listDiff(linesOf(before), linesOf(after))
 }
 
-/** Is there a line of a diff that is not the same? @param {Part[]} parts */
+/** Whether a diff contains a change. @param {Part[]} parts */
 export function differs(parts) {
   return parts.some(({ kind }) => kind !== "same")
 }
 
 /**
- * Both edits of a text. A line that both changed is there twice, first as on disk: nobody's line is lost. Of two lines of
- * one memory only that on disk keeps its number. @param {string} base @param {string} mine @param {string} disk
+ * Both edits of a text. A line that both changed appears twice, the version on disk first, so that no line is lost. Of
+ * two lines of one memory only the one on disk retains its number.
+ * @param {string} base @param {string} mine @param {string} disk
  */
 export function combined(base, mine, disk) {
   const lines = linesOf(base)
@@ -45,7 +46,11 @@ function numberOf(line) {
   return NUMBER.exec(line.trimEnd())?.[1] ?? ""
 }
 
-/** What an edit took from a text, and what it put before which line. @param {string} base @param {string} text */
+/**
+ * The lines that an edit removed from a text, and those it inserted before each line.
+ * @param {string} base
+ * @param {string} text
+ */
 function edits(base, text) {
   /** @type {Record<number, string[]>} */
   const added = {}
@@ -60,7 +65,7 @@ function edits(base, text) {
   return { added, gone }
 }
 
-/** The index as Lamplighter writes it, and what a person noted below. @param {string} text */
+/** The generated index, and the notes of the operator below it. @param {string} text */
 export function split(text) {
   const at = text.search(NOTES)
   return at < 0

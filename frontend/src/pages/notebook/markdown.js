@@ -5,8 +5,9 @@ const INLINE =
 const BULLET = /^(\s*)(?:[-*+]|\d+[.)])\s+(.*)$/
 
 /**
- * What a page says, as nodes: headings, lists, quotes, code and paragraphs. All else stays text, HTML too: nothing of a
- * page becomes markup. @param {string} text @returns {Node[]}
+ * A page as nodes: headings, lists, quotes, code and paragraphs. Everything else stays text, including HTML: no part of
+ * a page becomes markup.
+ * @param {string} text @returns {Node[]}
  */
 export function blocks(text) {
   const lines = text.replace(/^---\n[\s\S]*?\n---\n/, "").split("\n")
@@ -16,7 +17,7 @@ export function blocks(text) {
   return found
 }
 
-/** @param {string[]} lines @param {number} at @param {Node[]} found @returns {number} the line after the block */
+/** @param {string[]} lines @param {number} at @param {Node[]} found @returns {number} index of the line after the block */
 function block(lines, at, found) {
   const line = lines[at]
   if (!line.trim()) return at + 1
@@ -53,7 +54,12 @@ function fence(lines, at, found) {
   return until + 1
 }
 
-/** Bullets of one depth; what is indented below one belongs to it. @param {string[]} lines @param {number} at @param {Node[]} found */
+/**
+ * Bullets of one depth; lines indented below a bullet belong to it.
+ * @param {string[]} lines
+ * @param {number} at
+ * @param {Node[]} found
+ */
 function list(lines, at, found) {
   /** @type {Node[]} */
   const items = []
@@ -81,7 +87,11 @@ function indent(line) {
   return line.length - line.trimStart().length
 }
 
-/** The category at the start of a memory's line is a sign, its number at the end a link. @param {string} text @returns {Node[]} */
+/**
+ * The category at the start of a memory's line becomes a badge, the number at its end a link.
+ * @param {string} text
+ * @returns {Node[]}
+ */
 function tagged(text) {
   const tag = /^\[([a-z_]+)\]\s+/.exec(text)
   if (!tag) return inline(text)
@@ -114,7 +124,7 @@ function piece([, escaped, code, strong, em, page, label, words, address, memory
   return { tag: "a", kind: "md-memory", href: `/memories/${memory}`, text: `#${memory}` }
 }
 
-/** Show the Markdown of an expression. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+/** Render the Markdown of an expression. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
 export function markdown(el, { expression }, { evaluateLater, effect }) {
   const evaluate = evaluateLater(expression)
   effect(() => evaluate((/** @type {string} */ text) => el.replaceChildren(...blocks(text ?? "").map(made))))

@@ -20,7 +20,7 @@ export function notebookPage(store) {
     back: () => router.go("/notebook"),
 
     sections: SECTIONS.map((name) => ({ name, title: t(`notebook.${name}`) })),
-    /** The form of a new page. */
+    /** Whether the form for a new page is open. */
     adding: false,
     section: "services",
     fresh: "",
@@ -30,7 +30,7 @@ export function notebookPage(store) {
       Object.assign(this, { adding: false, fresh: "" })
     },
 
-    /** The pages by their sections, the index first. */
+    /** The pages by section, the index first. */
     groups() {
       const of = (/** @type {string} */ start) =>
         (notebook.found ?? notebook.pages).filter((/** @type {NotebookPage} */ { path }) =>
@@ -61,7 +61,7 @@ export function notebookPage(store) {
     is: (/** @type {string} */ view) => (notebook.view === view ? "true" : "false"),
     mayEdit: () => notebook.limit !== null,
 
-    /** How many bytes the index has, as it is or as it is typed. */
+    /** The size of the index in bytes, as stored or as typed. */
     size: () => bytes.encode(notebook.view === "edit" ? notebook.edited : (notebook.page?.text ?? "")).length,
     share() {
       return notebook.limit ? this.size() / notebook.limit : 0
@@ -69,7 +69,7 @@ export function notebookPage(store) {
     over() {
       return this.share() > 1
     },
-    /** The size has its place before the limit is known: the text below does not move. */
+    /** Reserve the space of the size before the limit is loaded, so that the text below does not move. */
     measured: () => notebook.isIndex && (notebook.limit !== null || notebook.phase === "loading"),
     sizeWords() {
       if (notebook.limit === null) return ""
@@ -80,6 +80,6 @@ export function notebookPage(store) {
     same: () => !differs(notebook.changes),
     fileSide: () => notebook.changes.filter((/** @type {{kind: string}} */ { kind }) => kind !== "gone"),
     storedSide: () => notebook.changes.filter((/** @type {{kind: string}} */ { kind }) => kind !== "new"),
-    note: () => (notebook.overtaken ? t("notebook.changed_since") : notebook.draftNote),
+    note: () => (notebook.changedOnDisk ? t("notebook.changed_since") : notebook.draftNote),
   }
 }

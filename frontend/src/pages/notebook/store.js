@@ -5,11 +5,11 @@ import { combined, joined, lineDiff, split } from "./lines.js"
 
 export const INDEX = "MEMORY"
 
-/** @typedef {{text: string, digest: string}} Version a text, and the state of the file that it is of */
+/** @typedef {{text: string, digest: string}} Version a text, and the digest of its file */
 
 /**
- * The pages of the notebook, one of them to read and to edit, and what changed on it.
- * @param {{api: Api, confirm: any, toasts: any, drafts: any, later?: any, now?: () => number}} with_
+ * The pages of the notebook, one of them to read and edit, and its changes.
+ * @param {{api: Api, confirm: any, toasts: any, drafts: any, later?: any, now?: () => number}} dependencies
  */
 export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }) {
   let turn = 0
@@ -21,21 +21,21 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     problem: "",
     pages: /** @type {NotebookPage[]} */ ([]),
     q: "",
-    /** The pages that hold all words of the query; nothing without a query. */
+    /** The pages that contain all words of the query; null without a query. */
     found: /** @type {NotebookPage[] | null} */ (null),
-    /** The most bytes of the index; nothing where the notebook is turned off. */
+    /** The maximum size of the index in bytes; null if the notebook is turned off. */
     limit: /** @type {number | null} */ (null),
     path: INDEX,
-    /** The page that a person begins; it has no file until it is saved. */
+    /** A new page, which has no file until it is saved. */
     begun: "",
     page: /** @type {NotebookText | null} */ (null),
     pageProblem: "",
     view: "read",
-    /** What is typed, and the version that it was begun on. */
+    /** The typed text, and the version that it was begun on. */
     draft: "",
     base: /** @type {Version | null} */ (null),
     draftNote: "",
-    /** The version on disk, where it is another one than that which was edited. */
+    /** The version on disk, if it differs from the edited one. */
     conflict: /** @type {Version | null} */ (null),
     busy: false,
 
@@ -93,14 +93,14 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       const mine = ++turn
       try {
         const page = await api.get(addressOf(this.path))
-        if (this.phase === "loading") await listed // it says why the page needs a review
+        if (this.phase === "loading") await listed // the list holds the reason that the page needs a review
         if (mine === turn) Object.assign(this, { page, pageProblem: "" })
       } catch (problem) {
         if (mine === turn) this.pageProblem = /** @type {Error} */ (problem).message
       }
     },
 
-    /** Begin a page, or open it where there is one. @param {string} section @param {string} name */
+    /** Begin a page, or open the existing one. @param {string} section @param {string} name */
     create(section, name) {
       const title = name.trim().replace(/\.md$/u, "")
       const path = `${section}/${title}`
@@ -112,12 +112,12 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       return path
     },
 
-    /** The pages that need a person. */
+    /** The pages that need a review. */
     get waiting() {
       return this.pages.filter(({ reasons }) => reasons.length > 0)
     },
 
-    /** Why this page needs a review. */
+    /** The reasons that this page needs a review. */
     get reasons() {
       return this.pages.find(({ path }) => path === this.path)?.reasons ?? []
     },
@@ -126,13 +126,13 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       return this.path === INDEX
     },
 
-    /** What the editor has would make of the page. */
+    /** The page with the text in the editor. */
     get edited() {
       return this.isIndex && this.base ? joined(split(this.base.text).head, this.draft) : this.draft
     },
 
-    /** Did the file change while it is edited? */
-    get overtaken() {
+    /** Whether the file changed during the edit. */
+    get changedOnDisk() {
       return this.base !== null && this.page !== null && this.page.digest !== this.base.digest
     },
 
@@ -187,7 +187,10 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       }
     },
 
-    /** The file is another one by now: both versions are shown. Of the index only the notes are edited. @param {import("../../shared/api.js").Problem} problem */
+    /**
+     * The file has changed: show both versions. Only the notes of the index can be edited.
+     * @param {import("../../shared/api.js").Problem} problem
+     */
     async refuse({ status, message, current }) {
       if (status !== 412 || !current) return toasts.show(t("notebook.not_saved", { why: message }), { bad: true })
       const theirs = { text: current.text, digest: current.digest }
@@ -232,7 +235,7 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       return this.reload()
     },
 
-    /** What is different: the file that waits for a review, or what the last write changed. */
+    /** The differences: of the file under review, or of the last write. */
     get changes() {
       const { page } = this
       if (!page) return []

@@ -13,14 +13,14 @@ const COUNTED = /** @type {const} */ ([
 ])
 const listed = new Intl.ListFormat("en")
 
-/** What a run did, as a sentence. @param {Record<string, number>} counts */
+/** A sentence about what a run did. @param {Record<string, number>} counts */
 export function outcome(counts) {
   const asked = counts.model_requests ? [t("organizer.model_requests", { n: counts.model_requests })] : []
   const words = listed.format([...named(counts, ""), ...asked])
   return words ? `${words[0].toUpperCase()}${words.slice(1)}.` : t("organizer.nothing")
 }
 
-/** What a run would do now. @param {Record<string, number>} counts */
+/** A sentence about what a run would do now. @param {Record<string, number>} counts */
 export function would(counts) {
   const { model_requests: n } = counts
   const asked = n ? [t("organizer.would_model_requests", { n })] : []

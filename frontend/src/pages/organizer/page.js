@@ -3,7 +3,7 @@ import { newSide, oldSide, wordDiff } from "../../shared/format/diff.js"
 import { t } from "../../shared/texts/index.js"
 import { outcome, would } from "./outcome.js"
 
-/** So many of a kind are shown at first. */
+/** The number of items of each kind shown at first. */
 const SHOWN = 20
 const EXAMPLES = /** @type {const} */ (["duplicates", "digests", "facts", "known_facts", "conflicts"])
 
@@ -29,7 +29,7 @@ export function organizerPage(store) {
     /** @param {OrganizerRun} run */
     barName: ({ id }) => t("organizer.progress", { id: String(id) }),
     stage,
-    /** Without a value the bar says that nobody knows how far the run is. @param {OrganizerRun} run */
+    /** Without a value the bar is indeterminate. @param {OrganizerRun} run */
     done: ({ stage_done: done, stage_total: total }) => (total ? done : null),
     /** @param {OrganizerRun} run */
     total: ({ stage_total: total }) => total || null,
@@ -100,7 +100,7 @@ export function organizerPage(store) {
     memoryAddress: ({ memory, id }) => (memory ? `/memories/${id}` : null),
     /** @param {number} id */
     memoryName: (id) => t("organizer.memory", { id: String(id) }),
-    /** What the older text said otherwise. @param {Substitute} each @param {{observation: string}} sample */
+    /** The differences of the older text. @param {Substitute} each @param {{observation: string}} sample */
     parts: ({ memory }, { observation }) => oldSide(wordDiff(observation, memory?.observation ?? "")),
     /** @param {Substitute} each */
     sources: ({ replaced }) => t("organizer.sources", { n: replaced.length }),
@@ -112,7 +112,7 @@ export function organizerPage(store) {
   }
 }
 
-/** How far a run is that has not ended. @param {OrganizerRun} run @param {boolean} away */
+/** The progress of a run that has not ended. @param {OrganizerRun} run @param {boolean} away */
 function progress(run, away) {
   const { state } = run
   if (state === "completed") return ""
@@ -120,7 +120,7 @@ function progress(run, away) {
   return stage(run)
 }
 
-/** The stage of a run that works, and how much of it is done. @param {OrganizerRun} run */
+/** The current stage of a run, and its progress. @param {OrganizerRun} run */
 function stage({ stage: name, stage_done: done, stage_total: total }) {
   if (!name) return t("organizer.working")
   const what = t(`organizer.stage_${/** @type {"compare"} */ (name)}`)

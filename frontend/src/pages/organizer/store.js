@@ -4,8 +4,8 @@ import { t } from "../../shared/texts/index.js"
 import { outcome } from "./outcome.js"
 
 /**
- * The runs of the organizer, one of them with what it changed, and what a run would do now.
- * @param {{api: Api, confirm: any, toasts: any, journal: any, later?: any, now?: () => number}} with_
+ * The runs of the organizer, one of them with its changes, and a preview of a run.
+ * @param {{api: Api, confirm: any, toasts: any, journal: any, later?: any, now?: () => number}} dependencies
  */
 export function organizer({ api, confirm, toasts, journal, later = setTimeout, now }) {
   let turn = 0
@@ -45,7 +45,10 @@ export function organizer({ api, confirm, toasts, journal, later = setTimeout, n
       return this.rows.find(({ state }) => state !== "completed")
     },
 
-    /** How far a run is, also one that began elsewhere; what it changed is read when it has ended. @param {Change} change */
+    /**
+     * Follow the progress of a run, also of one started elsewhere; load its changes when it has ended.
+     * @param {Change} change
+     */
     followRun({ row }) {
       if (!this.here || !row) return
       const { chosen } = this

@@ -2,7 +2,7 @@ import { dollars } from "../../shared/format/spending.js"
 import { t } from "../../shared/texts/index.js"
 
 /**
- * What happened to a memory more than once is told once: what it began with and where it stands now.
+ * Several changes of one memory become one item, from its first value to its current value.
  * @param {Learned[]} items newest first @returns {(Learned & {times: number})[]}
  */
 export function gathered(items) {
@@ -26,7 +26,7 @@ const COUNTED = /** @type {const} */ ({
   faded: "faded",
 })
 
-/** What was learned, by what happened: how often, and the texts of the last ones. @param {OverviewState["learned"]} learned */
+/** Recently learned memories by cause: their number and the latest texts. @param {OverviewState["learned"]} learned */
 export function learnedGroups(learned) {
   return CAUSES.map((cause) => ({
     cause,
@@ -35,7 +35,7 @@ export function learnedGroups(learned) {
   })).filter(({ n, items }) => n > 0 || items.length > 0)
 }
 
-/** The figures of the last day, each with the address of its rows. @param {OverviewState} state */
+/** The figures of the last day, each with a link to its rows. @param {OverviewState} state */
 export function figuresOf({ sessions, events }) {
   const tiers = Object.entries(sessions.by_tier).filter(([, n]) => n > 0)
   return [
@@ -55,14 +55,17 @@ function happened(level, { since }) {
   return `/events?level=${level}&from=${since}`
 }
 
-/** What the engines say that it cost; what none of them says is no zero. @param {OverviewState["run"]} run */
+/** The cost reported by the engines; a cost that none of them reports is not zero. @param {OverviewState["run"]} run */
 export function costWords({ today, month }) {
   if (month.cost_usd === null) return t("overview.noCost")
   const rounded = (/** @type {number | null} */ cost) => (cost ?? 0).toFixed(2)
   return t("overview.cost", { today: rounded(today.cost_usd), month: rounded(month.cost_usd) })
 }
 
-/** What models may still cost within 24 hours; nothing where none worked, or there is no limit. @param {Spending | undefined} spending */
+/**
+ * The remaining budget for models within 24 hours; empty if no model ran or there is no limit.
+ * @param {Spending | undefined} spending
+ */
 export function dayWords(spending) {
   const { day = null, day_spent: spent = 0 } = spending ?? {}
   return day === null || !spent ? "" : t("overview.daily", { spent: dollars(spent), day: dollars(day) })
@@ -74,12 +77,12 @@ export function turnsWords({ month: { turns } }) {
 }
 
 const TIERS = ["", "observe", "investigate", "remediate"]
-const ENDED_ILL = /** @type {const} */ (["failed", "timed_out", "interrupted"])
-const ENDED = ["completed", "escalated", ...ENDED_ILL]
-/** What a share of all stands for, by its rows. */
-const LED = /** @type {const} */ ([...ENDED_ILL, "escalated"])
+const FAILED = /** @type {const} */ (["failed", "timed_out", "interrupted"])
+const ENDED = ["completed", "escalated", ...FAILED]
+/** The states that the share counts. */
+const COUNTED_STATES = /** @type {const} */ ([...FAILED, "escalated"])
 
-/** A tier over the last days: its bars, and how its sessions ended. @param {OverviewState["run"]} run */
+/** The last days of a tier: its bars, and the outcomes of its sessions. @param {OverviewState["run"]} run */
 export function tiersOf({ days, ended }) {
   return [1, 2, 3].map((tier) => {
     const found = ended[tier] ?? {}
@@ -95,7 +98,7 @@ export function tiersOf({ days, ended }) {
       bars: barsOf(days, values),
       barWords: t("overview.tierBars", { n, most: Math.max(0, ...values) }),
       share: shareWords(n, of(ENDED)),
-      links: LED.filter((status) => found[status] > 0).map((status) => ({
+      links: COUNTED_STATES.filter((status) => found[status] > 0).map((status) => ({
         words: t(`overview.tier_${status}`, { n: found[status] }),
         address: `${address}&status=${status}`,
       })),
@@ -103,7 +106,11 @@ export function tiersOf({ days, ended }) {
   })
 }
 
-/** How a session ended says nothing of the service, so there is no rate of success here. @param {number} n @param {number} ended */
+/**
+ * The outcome of a session says nothing about the service, so no success rate is shown.
+ * @param {number} n
+ * @param {number} ended
+ */
 function shareWords(n, ended) {
   if (!n) return t("overview.tierNone")
   return ended ? "" : t("overview.tierNotYet")

@@ -2,18 +2,19 @@ const KEY = "lamplighter.visit"
 const APART_MS = 30 * 60_000
 
 /**
- * Since when the operator has been away. Looking again within half an hour is the same visit: a reload loses nothing.
- * @param {{storage: Pick<Storage, "getItem" | "setItem">, now?: () => number}} with_
+ * The time since which the operator has been away. A return within half an hour belongs to the same visit, so that a
+ * reload loses nothing.
+ * @param {{storage: Pick<Storage, "getItem" | "setItem">, now?: () => number}} dependencies
  */
 export function lastVisit({ storage, now = Date.now }) {
   let { seen, since } = kept(storage)
   return {
-    /** The end of the visit before this one; null on the first. */
+    /** The end of the previous visit; null on the first visit. */
     get since() {
       return since === null ? null : new Date(since).toISOString()
     },
 
-    /** The operator is here. Is this the start of another visit? */
+    /** Record that the operator is here; returns whether a new visit starts. */
     touch() {
       const at = now()
       const another = seen !== null && at - seen >= APART_MS

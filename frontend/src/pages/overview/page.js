@@ -11,15 +11,15 @@ export function overviewPage(store) {
   return {
     runNow: () => store("runNow").show(),
 
-    /** @param {Waiting} person */
+    /** @param {Attention} person */
     runFor: ({ service }) => store("runNow").show({ services: [service] }),
 
-    /** @param {Waiting} person */
-    settle: (person) => attempt(store, () => overview.settle(person)),
+    /** @param {Attention} person */
+    markHandled: (person) => attempt(store, () => overview.markHandled(person)),
 
     running: () => overview.state?.running ?? null,
 
-    /** The last sessions that acted, or wanted to. */
+    /** The latest sessions with actions, executed or only proposed. */
     outcomes: () => overview.state?.outcomes ?? [],
     incidents: () => overview.state?.incidents ?? [],
     incidentState: (/** @type {{state: string}} */ { state }) =>
@@ -29,15 +29,15 @@ export function overviewPage(store) {
     runningWords: () =>
       t("overview.running", { id: String(overview.state.running.id), tier: overview.state.running.tier }),
 
-    askedWords() {
+    approvalText() {
       const [first] = store("approvals").open
       return overview.openApprovals === 1 && first
-        ? t("overview.approve", { wish: store("approvals").wish(first) })
+        ? t("overview.approve", { wish: store("approvals").requestedAction(first) })
         : t("overview.approvals", { n: overview.openApprovals })
     },
 
-    /** How long there is for the first of them. */
-    askedLeft() {
+    /** The time left for the first approval. */
+    approvalTime() {
       const [first] = store("approvals").open
       const left = first ? Date.parse(first.expires_at) - store("clock").second : 0
       return left > 0 ? t("overview.approvalLeft", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : ""
@@ -56,11 +56,11 @@ export function overviewPage(store) {
       return n ? t("overview.requests", { n }) : ""
     },
 
-    /** @param {Waiting} person */
+    /** @param {Attention} person */
     runLabel: ({ service }) => t("overview.runFor", { name: service }),
 
-    /** @param {Waiting} person */
-    settleLabel: ({ service }) => t("overview.handle", { name: service }),
+    /** @param {Attention} person */
+    handleLabel: ({ service }) => t("overview.handle", { name: service }),
 
     learnedTitle: () => t(overview.since === null ? "overview.recentlyLearned" : "overview.learnedSince"),
 
@@ -71,10 +71,10 @@ export function overviewPage(store) {
 
     further: () => attempt(store, () => overview.further()),
 
-    /** Is it no longer told to sessions? @param {Learned} each */
-    fellOut: ({ memory }) => (memory.active ? "" : t("overview.notIncluded")),
+    /** Whether the memory is no longer included in prompts. @param {Learned} each */
+    notIncluded: ({ memory }) => (memory.active ? "" : t("overview.notIncluded")),
 
-    /** That failures start nothing now, and until when. @param {Service} service */
+    /** A text for a silenced service: failures trigger nothing, and until when. @param {Service} service */
     silenceWords({ silence }) {
       if (!silence) return ""
       const key = silence.kind === "pause" ? "paused" : "maintenance"

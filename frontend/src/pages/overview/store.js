@@ -12,12 +12,16 @@ const UPTIME_MS = 300_000
 const FILTERED = 12
 export const FOLLOWED = ["session", "event", "cooldown", "memory", "request", "escalation", "incident"]
 
-/** The worst on top, then as services.yaml has them. @param {Service[]} services */
+/** The worst state first, then the order of services.yaml. @param {Service[]} services */
 export function inOrder(services) {
   return services.toSorted((a, b) => WORST_FIRST.indexOf(a.state) - WORST_FIRST.indexOf(b.state))
 }
 
-/** The same services with what is known now, in the order of before; a new one comes last. @param {Service[]} services @param {Service[]} before */
+/**
+ * The updated services in their previous order; a new one comes last.
+ * @param {Service[]} services
+ * @param {Service[]} before
+ */
 export function inPlace(services, before) {
   const places = new Map(before.map(({ name }, at) => [name, at]))
   const place = (/** @type {Service} */ { name }) => places.get(name) ?? before.length
@@ -32,9 +36,9 @@ function groupWords(name, services) {
 }
 
 /**
- * How everything stands, in one answer. It is read again, at most once a second, when the feed tells of a change; the
- * services keep their places while a pointer or the focus is among them.
- * @param {{api: Api, feed: Feed, supervisor: any, reviews: any, approvals: any, halt: any, clock: {now: number, second: number}, heartbeats: any, visit: any, later?: any, now?: () => number}} with_
+ * The overall status, in one response. It is reloaded, at most once a second, when the feed reports a change; the
+ * services keep their order while the pointer or the focus is among them.
+ * @param {{api: Api, feed: Feed, supervisor: any, reviews: any, approvals: any, halt: any, clock: {now: number, second: number}, heartbeats: any, visit: any, later?: any, now?: () => number}} dependencies
  */
 export function overview({
   api,
@@ -61,7 +65,7 @@ export function overview({
     busy: false,
     held: false,
     here: false,
-    /** What was learned by one cause, to its end: opened by its number. */
+    /** The full list of one cause, opened by its count. */
     all: { cause: "", items: /** @type {Learned[]} */ ([]), next: /** @type {string | null} */ (null), busy: false },
     charts: /** @type {ReturnType<typeof tiersOf>} */ ([]),
     beat: 0,
@@ -85,7 +89,7 @@ export function overview({
       this.here = false
     },
 
-    /** The operator does something: after a long silence that begins another visit. */
+    /** Any activity of the operator: after a long pause it begins a new visit. */
     touch() {
       if (visit.touch() && this.here) this.load()
     },
@@ -117,7 +121,7 @@ export function overview({
       feed.read(state.seq)
     },
 
-    /** A chart is drawn again only where its figures are others. @param {OverviewState["run"]} run */
+    /** Redraw a chart only if its figures changed. @param {OverviewState["run"]} run */
     redraw(run) {
       const tiers = tiersOf(run)
       if (JSON.stringify(tiers) !== JSON.stringify(this.charts)) this.charts = tiers
@@ -133,7 +137,10 @@ export function overview({
       if (this.here) again()
     },
 
-    /** A check that fails now, or passes again, changes a state; all others change their strips only. @param {NewResult[]} items */
+    /**
+     * A check that starts to fail or to pass changes a state; all other results only update the strips.
+     * @param {NewResult[]} items
+     */
     followResults(items) {
       if (!this.here || !this.state) return
       const checks = new Map(
@@ -148,7 +155,7 @@ export function overview({
       if (newest !== this.state.checked_at) this.state.checked_at = newest
     },
 
-    /** The services that the filter finds, by group; a group stands where its first service does. */
+    /** The services that match the filter, by group; a group is placed at its first service. */
     get groups() {
       const words = this.filter.trim().toLowerCase()
       const found = this.services.filter(
@@ -185,7 +192,7 @@ export function overview({
       return sentence(this.services)
     },
 
-    /** The state of the whole; when nobody looks, what was seen last is no state. */
+    /** The overall state; without a running supervisor the last known state does not count. */
     get mood() {
       if (!this.state || !this.services.length) return "unknown"
       return supervisor.away || halt.on ? "away" : this.state.state
@@ -200,7 +207,7 @@ export function overview({
       return t("overview.lastStatus", { checked: unchecked, sentence: sentence(this.services) })
     },
 
-    /** When one will look again, to the second. */
+    /** The time of the next round, to the second. */
     get next() {
       const { state = "away", next_round_at: at = null } = supervisor.state ?? {}
       if (state === "away" || halt.on) return ""
@@ -210,14 +217,14 @@ export function overview({
       return when === t("common.now") ? t("overview.roundDue") : t("overview.nextRound", { when })
     },
 
-    /** How long ago the supervisor was heard. */
+    /** Whether the supervisor is online, or when it was last heard from. */
     get heard() {
       const at = supervisor.state?.heartbeat_at
       if (!at) return t("overview.neverRan")
       return supervisor.away ? t("overview.offline", { when: timeAgo(at, clock.second) }) : t("overview.online")
     },
 
-    /** While somebody looks at it the heartbeat is asked for as often as it beats. @param {number} second */
+    /** While the page is open, load the heartbeat as often as it is sent. @param {number} second */
     tick(second) {
       if (this.here && now() - this.stripsAt > UPTIME_MS) this.loadStrips()
       if (!this.here || second - this.beat < BEAT_MS) return
@@ -225,14 +232,14 @@ export function overview({
       supervisor.load()
     },
 
-    /** What is wrong in services.yaml. */
+    /** The first error in services.yaml. */
     get fault() {
       const [first] = this.state?.problems ?? []
       return first ? t("overview.fault", { path: first.path, line: String(first.line), message: first.message }) : ""
     },
 
-    /** Somebody has seen to a service: nobody waits for a person there any more. @param {Waiting} person */
-    async settle({ id }) {
+    /** Mark an escalation as handled. @param {Attention} person */
+    async markHandled({ id }) {
       await api.put(`/escalations/${id}/handled`)
       await this.load()
     },
@@ -241,17 +248,17 @@ export function overview({
       return this.state?.people ?? []
     },
 
-    /** How many contradictions wait; the list of them may know better than the last answer. */
+    /** The number of open contradictions; the list of reviews may be newer than the last response. */
     get cases() {
       return reviews.loaded ? reviews.waits : (this.state?.reviews.open ?? 0)
     },
 
-    /** How many pages of the notebook need a review. */
+    /** The number of notebook pages that need a review. */
     get pages() {
       return reviews.loaded ? reviews.pages : (this.state?.pages?.open ?? 0)
     },
 
-    /** How many commands wait for a yes; who follows them may know better than the last answer. */
+    /** The number of open approvals; the store that follows them may be newer than the last response. */
     get openApprovals() {
       return approvals.loaded ? approvals.waits : (this.state?.approvals?.open ?? 0)
     },
@@ -276,7 +283,7 @@ export function overview({
       }
     },
 
-    /** Every text of one cause, by its number; once more hides them. @param {{cause: string}} group */
+    /** Show all texts of one cause, or hide them again. @param {{cause: string}} group */
     async showAll({ cause }) {
       if (this.all.cause === cause) return this.closeAll()
       this.all = { cause, items: [], next: null, busy: false }
@@ -313,7 +320,7 @@ export function overview({
       return dayWords(this.state?.spending)
     },
 
-    /** Is hardly anything left of what models may cost today? */
+    /** Whether the budget for models today is nearly used up. */
     get short() {
       const { day = null, day_spent: spent = 0 } = this.state?.spending ?? {}
       return day !== null && spent >= 0.8 * day

@@ -1,6 +1,6 @@
 import { t } from "../../shared/texts/index.js"
 
-/** What can be done on the page of the next prompt. @param {Record<string, any>} stores */
+/** Commands of the prompt preview. @param {Record<string, any>} stores */
 export function previewCommands({ preview, router }) {
   const here = () => router.page === "preview"
   return [

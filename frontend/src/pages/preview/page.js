@@ -25,7 +25,7 @@ export function previewPage(store) {
       select.value = ""
     },
 
-    /** The moment of the address as its field takes it, in the zone of the reader. */
+    /** The point in time from the address in the format of its field, in the local time zone. */
     asOf: () => localTime(own.query.as_of),
     atMost: () => localTime(new Date(store("clock").now).toISOString()),
 

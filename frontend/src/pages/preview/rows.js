@@ -1,28 +1,28 @@
 import { t } from "../../shared/texts/index.js"
 
-/** @typedef {Placed & {state: "in" | "out" | "falls" | "comes" | "without"}} PreviewRow */
+/** @typedef {PlacedMemory & {state: "in" | "out" | "falls" | "comes" | "without"}} PreviewRow */
 
 /**
- * Every memory in the order of choice, with what becomes of it against the prompt in force. The order is the same
- * under each budget, so that no row moves while the budget does.
- * @param {Told} base @param {Told} told @param {number[]} without @returns {PreviewRow[]}
+ * Every memory by priority, with its state compared with the current prompt. The order is the same for each budget, so
+ * that no row moves with the slider.
+ * @param {PromptContext} base @param {PromptContext} variant @param {number[]} without @returns {PreviewRow[]}
  */
-export function previewRows(base, told, without) {
+export function previewRows(base, variant, without) {
   const was = new Map(placed(base).map((each) => [each.id, each]))
-  const is = new Map(placed(told).map((each) => [each.id, each]))
+  const is = new Map(placed(variant).map((each) => [each.id, each]))
   return merged([...was.keys()], [...is.keys()]).map((id) => {
     const [before, now] = [was.get(id), is.get(id)]
-    const row = /** @type {Placed} */ (now ?? before)
+    const row = /** @type {PlacedMemory} */ (now ?? before)
     return { ...row, position: now?.position, state: stateOf(before, now, without.includes(id)) }
   })
 }
 
-/** @param {Told} told */
+/** @param {PromptContext} variant */
 function placed({ included, excluded }) {
   return [...included, ...excluded].sort((a, b) => a.rank - b.rank)
 }
 
-/** @param {Placed | undefined} before @param {Placed | undefined} now @param {boolean} without @returns {PreviewRow["state"]} */
+/** @param {PlacedMemory | undefined} before @param {PlacedMemory | undefined} now @param {boolean} without @returns {PreviewRow["state"]} */
 function stateOf(before, now, without) {
   if (without) return "without"
   const [was, is] = [before?.position !== undefined, now?.position !== undefined]
@@ -30,7 +30,11 @@ function stateOf(before, now, without) {
   return is ? "comes" : "out"
 }
 
-/** Both orders in one: what only the second has stands behind what it follows there. @param {number[]} first @param {number[]} second */
+/**
+ * Merges both orders: an item that is only in the second is placed behind its predecessor there.
+ * @param {number[]} first
+ * @param {number[]} second
+ */
 function merged(first, second) {
   const held = new Set(first)
   const behind = new Map()
@@ -50,7 +54,7 @@ export function stateWords({ state, position = 0 }) {
   return state === "without" ? t("preview.stateWithout") : t("preview.stateOut")
 }
 
-/** Why it is in or out: what it is about, and for one that is out what it lacked. @param {PreviewRow} row */
+/** Why a memory is included or not: its subject and, if it is not included, what it lacked. @param {PreviewRow} row */
 export function whyWords(row) {
   return [aboutWords(row), row.state === "out" || row.state === "falls" ? lackWords(row) : ""]
     .filter(Boolean)
@@ -79,8 +83,8 @@ function lackWords({ why, tokens, left }) {
 const DRAWN = 300
 
 /**
- * The bar of the budget: a piece for each memory told, as wide as its tokens, and one for the headings.
- * @param {Told} told @param {number} scale
+ * The budget bar: a segment for each included memory, as wide as its tokens, and one for the headings.
+ * @param {PromptContext} variant @param {number} scale
  */
 export function segments({ included, tokens }, scale) {
   const shown = [...included].sort((a, b) => Number(a.position) - Number(b.position)).slice(0, DRAWN)
@@ -91,8 +95,12 @@ export function segments({ included, tokens }, scale) {
 
 const SCALES = [10_000, 100_000, 1_000_000]
 
-/** Up to where the slider goes: twice the budget in force, or further for one that is beyond. @param {number} budget @param {number} inForce */
-export function scaleOf(budget, inForce) {
-  const usual = inForce ? 2 * inForce : 4_000
+/**
+ * The maximum of the slider: twice the configured budget, or more for a larger budget.
+ * @param {number} budget
+ * @param {number} configured
+ */
+export function scaleOf(budget, configured) {
+  const usual = configured ? 2 * configured : 4_000
   return [usual, ...SCALES.filter((each) => each > usual)].find((each) => each >= budget) ?? 1_000_000
 }

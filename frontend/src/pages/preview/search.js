@@ -6,15 +6,15 @@ const SHOWN = 8
 /** @typedef {{id: number, text: string, included: boolean, state: string, why: string, ways: string[]}} FoundMemory */
 
 /**
- * Any memory by its words or its number, and whether the prompt in sight includes it.
- * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
+ * Finds any memory by text or number, and shows whether the current prompt includes it.
+ * @param {{api: Api, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function previewSearch({ api, later = setTimeout }) {
   let turn = 0
   return {
     q: "",
     rows: /** @type {FoundMemory[]} */ ([]),
-    /** What there is to say of the rows. */
+    /** A note about the rows. */
     note: "",
 
     /** @param {string} q @param {import("./store.js").PreviewQuery} query */

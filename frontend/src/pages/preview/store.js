@@ -8,7 +8,7 @@ const PAUSE_MS = 120
 const SHOWN = 100
 const IN_LINES = 600
 
-const NOTHING = /** @type {Told} */ ({
+const NOTHING = /** @type {PromptContext} */ ({
   text: "",
   system: "",
   prompt: "",
@@ -21,7 +21,7 @@ const NOTHING = /** @type {Told} */ ({
   seq: 0,
 })
 
-/** What the address asks for. @param {URLSearchParams} params */
+/** The query in the address. @param {URLSearchParams} params */
 export function previewQuery(params) {
   const tier = Number(params.get("tier"))
   const budget = params.get("budget") ?? ""
@@ -45,8 +45,8 @@ function split(text) {
 /** @typedef {ReturnType<typeof previewQuery>} PreviewQuery */
 
 /**
- * What a session would be told if it began now, and what it would be under another budget or without some memories.
- * @param {{api: Api, router: any, services: any, clock: any, later?: (run: () => void, ms: number) => any}} with_
+ * The prompt of a session that starts now, and the prompt under another budget or without some memories.
+ * @param {{api: Api, router: any, services: any, clock: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function preview({ api, router, services, clock, later = setTimeout }) {
   let turn = 0
@@ -57,20 +57,20 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
     busy: false,
     here: false,
     query: previewQuery(new URLSearchParams()),
-    /** The prompt in force, and the one that is asked for. */
+    /** The current prompt, and the requested variant. */
     base: NOTHING,
     context: NOTHING,
-    /** Where the budget is dragged to; the answer follows. */
+    /** The budget of the slider; the response follows. */
     budget: 0,
-    /** Any memory, by its words. */
+    /** A search for any memory. */
     found: previewSearch({ api, later }),
-    /** How many changes of memories came since it was read. */
+    /** The number of memory changes since the prompt was read. */
     since: 0,
-    diff: /** @type {Told["diff"] | null} */ (null),
+    diff: /** @type {PromptContext["diff"] | null} */ (null),
     compareProblem: "",
     sessions: /** @type {Session[]} */ ([]),
     shownRows: SHOWN,
-    /** The memory that is pointed at. */
+    /** The highlighted memory. */
     lit: /** @type {number | null} */ (null),
 
     /** @param {URLSearchParams} params */
@@ -94,7 +94,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       return this.read(false)
     },
 
-    /** Read what is asked for; `kept`: what is in force was read already. @param {boolean} kept */
+    /** Load the requested prompt; `kept`: the current prompt is already loaded. @param {boolean} kept */
     async read(kept) {
       const mine = ++turn
       const { query } = this
@@ -110,7 +110,11 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       if (mine === turn) this.busy = false
     },
 
-    /** A session that cannot be compared with is no reason to show nothing. @param {Record<string, any>} plain @param {PreviewQuery} query */
+    /**
+     * Without the session to compare with, the prompt is still shown.
+     * @param {Record<string, any>} plain
+     * @param {PreviewQuery} query
+     */
     async ask(plain, { budget, without, against }) {
       const asked = { ...plain, budget, exclude: without.join(",") }
       try {
@@ -122,7 +126,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       }
     },
 
-    /** @param {Told} base @param {{context: Told, problem: string}} found @param {boolean} kept */
+    /** @param {PromptContext} base @param {{context: PromptContext, problem: string}} found @param {boolean} kept */
     take(base, { context, problem }, kept) {
       if (!kept) this.since = 0
       this.base = base
@@ -146,7 +150,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       if (page) this.sessions = page.items
     },
 
-    /** A memory changed: the prompt is left as the reader reads it. @param {Change} change */
+    /** A memory changed: the prompt that is being read stays, only a note appears. @param {Change} change */
     follow({ op, row }) {
       if (!this.here || this.query.as_of) return
       this.since += op === "batch" ? (row?.ids?.length ?? 1) : 1
@@ -154,7 +158,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
 
     moving: false,
 
-    /** While the budget slides, the last place counts. @param {number | string} value */
+    /** While the slider moves, only the last position counts. @param {number | string} value */
     move(value) {
       const budget = value === "" ? NaN : Math.round(Number(value))
       if (!(budget >= 0)) return
@@ -190,7 +194,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       this.set({ services: this.query.services.filter((each) => each !== name).join(",") })
     },
 
-    /** With a memory, or without it. @param {number} id */
+    /** Include or exclude a memory. @param {number} id */
     toggle(id) {
       const { without } = this.query
       const now = without.includes(id) ? without.filter((each) => each !== id) : [...without, id]
@@ -227,7 +231,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       return segments(this.context, this.scale)
     },
 
-    /** The lines of what is injected, each with the memory it tells of; none where they are too many to mark. */
+    /** The lines of the prompt, each with its memory; empty if there are too many to mark. */
     get lines() {
       const lines = this.context.text.split("\n")
       if (lines.length > IN_LINES) return []
@@ -243,7 +247,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       return this.phase === "ready" && this.base.total === 0
     },
 
-    /** Services that were asked for and that nobody operates. */
+    /** Requested services that are not declared. */
     get unknown() {
       if (!services.loaded) return []
       const names = services.names.map((/** @type {string} */ name) => name.toLowerCase())
@@ -254,7 +258,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       return t("preview.since", { n: this.since })
     },
 
-    /** What the other budget, and what is left out, do to what is told; in one sentence. */
+    /** The effect of the budget and the excluded memories on the prompt, in one sentence. */
     get effect() {
       if (!this.changed) return t("preview.atActive")
       const count = (/** @type {string} */ state) => this.rows.filter((row) => row.state === state).length
@@ -266,9 +270,9 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
 
     get lead() {
       const { without } = this.query
-      const { budget, in_force: inForce } = this.context
+      const { budget, in_force: configured } = this.context
       if (!without.length) return t("preview.atBudget", { n: budget })
-      if (budget === inForce) return t("preview.without", { n: without.length })
+      if (budget === configured) return t("preview.without", { n: without.length })
       return t("preview.atWithout", { n: without.length, budget })
     },
 
@@ -286,7 +290,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       return t("preview.differs", { id, gone, come: t("preview.newTo", { n: added.length }) })
     },
 
-    /** What session N was told and this prompt does not tell, then the other way round. */
+    /** The lines that only the prompt of session N has, then those that only this prompt has. */
     get sides() {
       if (!this.diff) return []
       const { against: id, removed, added } = this.diff
@@ -318,12 +322,12 @@ function side(kind, title, texts) {
   return { kind, title, lines: texts.map((text, key) => ({ key, text })) }
 }
 
-/** What the prompt in force depends on. @param {PreviewQuery} query */
+/** The query fields that the current prompt depends on. @param {PreviewQuery} query */
 function about({ tier, services, as_of }) {
   return JSON.stringify([tier, services, as_of])
 }
 
-/** Is something asked for that is not so? @param {PreviewQuery} query */
+/** Whether the query differs from the current prompt. @param {PreviewQuery} query */
 function otherwise({ budget, without, against }) {
   return budget !== null || without.length > 0 || against !== ""
 }

@@ -15,17 +15,17 @@ export function reviewsPage(store, reveal) {
       "is-leaving": reviews.leaving[row.id],
     }),
 
-    /** What speaks against the memory: another one, or the evidence of a source. @param {Review} row */
+    /** The claim that contradicts the memory: another memory, or the evidence of a source. @param {Review} row */
     newWords: ({ kind, new: fresh, said, reason }) =>
       kind === "verification" ? reason : ["file", "relationship"].includes(kind) ? said : (fresh?.observation ?? said),
 
     /** @param {string} state */
     tab: (state) => router.with({ state: state === "open" ? "" : state }),
 
-    /** Where the tabs lead from a case: to the list. @param {string} state */
+    /** The address of a tab, from a case back to the list. @param {string} state */
     list: (state) => (state === "open" ? "/reviews" : `/reviews?state=${state}`),
 
-    /** The pages of the notebook that wait for a person, beside the open reviews. */
+    /** Notebook pages that need a review, listed beside the open reviews. */
     heldPages: () => (reviews.filters.state === "open" && review.id === null ? store("notebook").waiting : []),
     heldWords() {
       return t("notebook.pages_waiting", { n: this.heldPages().length })
@@ -55,7 +55,11 @@ export function reviewsPage(store, reveal) {
         ? t(/** @type {any} */ (`reviews.submit_${review.failed || review.ofText ? "correct" : review.form}`))
         : "",
 
-    /** Where it was said: the line of the session's output. @param {{session_id: number}} said @param {{memory: Memory | null}} side */
+    /**
+     * The address of the line in the session's output that reported the claim.
+     * @param {{session_id: number}} said
+     * @param {{memory: Memory | null}} side
+     */
     lineAddress: ({ session_id: id }, { memory }) => `/sessions/${id}${memory ? `#memory-${memory.id}` : ""}`,
   }
 }

@@ -4,7 +4,7 @@ import { t } from "../../shared/texts/index.js"
 
 const FORMS = ["both", "merge", "reword"]
 const SOON_MS = 250
-/** So many of the sessions that were told a claim are named; the memory names them all. */
+/** The maximum number of sessions named per claim; the page of the memory lists all. */
 const NAMED = 5
 const NOTHING = {
   loaded: false,
@@ -17,8 +17,8 @@ const BLANK = { old_scope: "", new_scope: "", observation: "" }
 /** @typedef {{key: string, part: import("../../shared/format/diff.js").Part[]}} PromptLine */
 
 /**
- * One case: two claims of which at most one may be true, and the way to settle it.
- * @param {{api: Api, reviews: any, toasts: any, journal: any, router: any, later?: (run: () => void, ms: number) => any}} with_
+ * One case: two conflicting claims, and the ways to resolve it.
+ * @param {{api: Api, reviews: any, toasts: any, journal: any, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function review({ api, reviews, toasts, journal, router, later = setTimeout }) {
   return {
@@ -28,8 +28,8 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     outlook: NOTHING,
     phase: "closed",
     problem: "",
-    /** Somebody else settled it while it stood here. */
-    overtaken: false,
+    /** Somebody else resolved the case while it was open here. */
+    resolvedElsewhere: false,
     busy: false,
     form: "",
     draft: { ...BLANK },
@@ -52,12 +52,15 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       return old && fresh && !this.ofText ? wordDiff(old.observation, fresh.observation) : []
     },
 
-    /** Is it a memory that a source refutes? Both sides are that memory. */
+    /** Whether a source refutes the memory: then both sides are that memory. */
     get failed() {
       return this.row?.kind === "verification"
     },
 
-    /** Is it a memory and a text: of its file in a directory, or a relationship that a model found in it? */
+    /**
+     * Whether the case is about a memory and a text: of its file in a directory, or a relationship that a model found
+     * in it.
+     */
     get ofText() {
       return ["file", "relationship"].includes(this.row?.kind ?? "")
     },
@@ -90,7 +93,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       return this.ways.find(({ resolution }) => resolution === this.form) ?? { verb: "", then: "" }
     },
 
-    /** How the two will read, as it is typed. */
+    /** A preview of both texts while typing. */
     get preview() {
       const { old, new: fresh } = this.row ?? {}
       if (!old || !fresh) return []
@@ -106,7 +109,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** @param {number | null} id */
     async visit(id) {
       if (id === this.id && this.phase === "ready") return
-      Object.assign(this, { id, row: null, loss: null, outlook: NOTHING, problem: "", overtaken: false })
+      Object.assign(this, { id, row: null, loss: null, outlook: NOTHING, problem: "", resolvedElsewhere: false })
       this.closeForm()
       this.phase = id === null ? "closed" : "loading"
       if (id !== null) await this.load(id)
@@ -122,14 +125,14 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
         this.row = row
         this.loss = lossOf(row, past?.items ?? [])
         this.phase = "ready"
-        later(() => this.id === id && this.waits && !this.ofText && this.foresee(), SOON_MS)
+        later(() => this.id === id && this.waits && !this.ofText && this.loadForecast(), SOON_MS)
       } catch (problem) {
         if (this.id === id) this.fail(/** @type {any} */ (problem))
       }
     },
 
-    /** What the next prompt would lose and gain by either of the two. */
-    async foresee() {
+    /** The effect of keeping either memory on the next prompt. */
+    async loadForecast() {
       const { id, row } = this
       const sides = [row?.new, row?.old]
       const found = await Promise.all(sides.map((side) => side && without(side)).map((ask) => ask?.catch(() => null)))
@@ -138,7 +141,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       this.outlook = { loaded: found.every(Boolean), keep_new, keep_old }
     },
 
-    /** Decide on this one when the others are done. */
+    /** Postpone this case until the others are resolved. */
     later() {
       if (!this.waits || this.busy || this.id === null) return
       const next = reviews.postpone(this.id)
@@ -159,21 +162,21 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       const waited = this.waits
       if (this.busy) return
       await this.load(id)
-      if (waited && this.id === id && this.settled) this.overtaken = true
+      if (waited && this.id === id && this.settled) this.resolvedElsewhere = true
     },
 
-    /** A memory of this case changed: what would happen is told anew. @param {Change} change */
+    /** A memory of this case changed: load the forecast again. @param {Change} change */
     followMemory({ op, id, row }) {
       if (!this.row || this.id === null || this.busy) return
       const ids = op === "batch" ? row.ids : [id]
       if ([this.row.old?.id, this.row.new?.id].some((each) => ids.includes(each))) this.load(this.id)
     },
 
-    /** What a way needs to be told first is asked for; the others are done at once. @param {Resolution} resolution */
+    /** Open the form of a resolution that needs input; apply any other at once. @param {Resolution} resolution */
     choose(resolution) {
       if (!this.waits || this.busy) return
       if ((this.failed || this.ofText) && !this.ways.some((way) => way.resolution === resolution)) return
-      if (!FORMS.includes(resolution)) return this.settle(resolution, {})
+      if (!FORMS.includes(resolution)) return this.resolve(resolution, {})
       this.form = resolution
       this.errors = {}
       this.problem = ""
@@ -190,11 +193,11 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       const { old_scope, new_scope, observation } = this.draft
       if (!this.ready || !this.form) return
       const scopes = { ...(old_scope.trim() && { old_scope }), ...(new_scope.trim() && { new_scope }) }
-      return this.settle(/** @type {Resolution} */ (this.form), this.form === "both" ? scopes : { observation })
+      return this.resolve(/** @type {Resolution} */ (this.form), this.form === "both" ? scopes : { observation })
     },
 
     /** @param {Resolution} resolution @param {Record<string, string>} more */
-    async settle(resolution, more) {
+    async resolve(resolution, more) {
       const { id, version } = /** @type {Review} */ (this.row)
       const body = { resolution: resolution === "reword" ? "keep_new" : resolution, ...more }
       this.busy = true
@@ -208,11 +211,11 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       }
     },
 
-    /** Settled: the next case comes up, and for half a minute the way back. @param {Review} row */
+    /** Resolved: open the next case, and offer undo for half a minute. @param {Review} row */
     done(row) {
       const next = reviews.beside(row.id, 1) ?? reviews.beside(row.id, -1)
       this.closeForm()
-      reviews.settle(row)
+      reviews.showResolved(row)
       toasts.show(decidedWords(row), { undo: journal.undoing() })
       if (this.id !== row.id) return
       this.row = row
@@ -227,13 +230,13 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       if (status !== 409 && status !== 412) return
       await this.load(id)
       if (this.id !== id || !this.row) return
-      reviews.settle(this.row)
+      reviews.showResolved(this.row)
       if (!this.settled) return
       this.closeForm()
-      this.overtaken = true
+      this.resolvedElsewhere = true
     },
 
-    /** Take a resolution back: all it changed is as it was, and the case waits again. @param {number} id */
+    /** Revert a resolution: all its changes are undone, and the case is open again. @param {number} id */
     async reopen(id) {
       await this.reopened(await api.remove(`/reviews/${id}/resolution`))
       toasts.show(t("reviews.openAgain"))
@@ -242,7 +245,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** @param {Review} row */
     async reopened(row) {
       const { id } = row
-      reviews.settle(row)
+      reviews.showResolved(row)
       if (this.id === id) await this.load(id)
       else if (router.page === "reviews") router.go(reviews.address(id))
     },
@@ -254,7 +257,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       this.problem = ""
       try {
         await this.reopen(id)
-        this.overtaken = false
+        this.resolvedElsewhere = false
       } catch (problem) {
         this.problem = t("reviews.notUndone", { why: /** @type {Error} */ (problem).message })
       } finally {
@@ -268,14 +271,18 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     return api.get(`/memories/${id}/history`).catch(() => null)
   }
 
-  /** What the next prompt would be if this one went. @param {Memory} memory @returns {Promise<any>} */
+  /** The next prompt without this memory. @param {Memory} memory @returns {Promise<any>} */
   function without({ id, service }) {
     const services = service ?? ""
     return api.get("/context", { tier: 1, services, sections: "operational", exclude: id, compare_to: "now" })
   }
 }
 
-/** What reported a claim; of what the organizer extracted, that it did. @param {Memory | null | undefined} memory @param {Said[]} [reports] */
+/**
+ * The reports of a claim; for an extracted memory, the organizer.
+ * @param {Memory | null | undefined} memory
+ * @param {ReportSource[]} [reports]
+ */
 function reportsOf(memory, reports = []) {
   return reports.map((each) => ({ ...each, extracted: memory?.source === "extracted" && each.cause === "created" }))
 }

@@ -2,23 +2,23 @@ import { t } from "../../shared/texts/index.js"
 import { extend, liveList } from "../../shared/stores/list.js"
 
 const COUNT_AGAIN_MS = 400
-/** So many cases before the last one that is read, the next ones are. */
+/** The next cases are loaded this many cases before the end of the list. */
 const AHEAD = 5
 
-/** What the address says about the list. @param {URLSearchParams} params */
+/** The filters of the list in the address. @param {URLSearchParams} params */
 export function reviewFilters(params) {
   const state = params.get("state") ?? ""
   return { state: state === "resolved" ? state : "open" }
 }
 
 /**
- * The cases that wait for a person, oldest first, or the ones that were settled, newest first.
- * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ * The open cases, oldest first, or the resolved ones, newest first.
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function reviews({ api, feed, router, later = setTimeout }) {
   let filters = reviewFilters(new URLSearchParams())
   let counting = false
-  /** Those put off, in the order in which they were. @type {number[]} */
+  /** The postponed cases, in the order in which they were postponed. @type {number[]} */
   let postponed = []
   const rank = (/** @type {Review} */ { id }) => postponed.indexOf(id)
   const list = liveList({
@@ -34,11 +34,11 @@ export function reviews({ api, feed, router, later = setTimeout }) {
   const { apply } = list
   return extend(list, {
     filters,
-    /** How many wait, whatever the list shows. */
+    /** The number of open cases, independent of the list. */
     open: 0,
-    /** How many pages of the notebook need a person too. */
+    /** The number of notebook pages that need a review. */
     pages: 0,
-    /** Since when the one that waits the longest does. */
+    /** The time since which the oldest case has been open. */
     oldest: /** @type {Time | null} */ (null),
     loaded: false,
 
@@ -87,7 +87,7 @@ export function reviews({ api, feed, router, later = setTimeout }) {
       }, COUNT_AGAIN_MS)
     },
 
-    /** A case that was settled or opened again is in the other list now. @param {Review} review @param {{own?: boolean}} [how] */
+    /** A resolved or reopened case moves to the other list. @param {Review} review @param {{own?: boolean}} [how] */
     sort({ id, state }, { own = false } = {}) {
       const here = state === filters.state
       if (here) delete this.leaving[id]
@@ -96,14 +96,14 @@ export function reviews({ api, feed, router, later = setTimeout }) {
       if (!here) this.waiting = this.waiting.filter((row) => row.id !== id)
     },
 
-    /** What the operator did here shows at once. @param {Review} review */
-    settle(review) {
+    /** Show a decision of the operator at once. @param {Review} review */
+    showResolved(review) {
       this.put(review, { own: true })
       this.sort(review, { own: true })
       this.tally()
     },
 
-    /** The one before or after, or the first one; `null` at the end. @param {number | null} id @param {number} by */
+    /** The previous, next or first case; `null` at the end. @param {number | null} id @param {number} by */
     beside(id, by) {
       const rows = this.rows.filter((row) => !this.leaving[row.id])
       const at = rows.findIndex((row) => row.id === id)
@@ -111,7 +111,7 @@ export function reviews({ api, feed, router, later = setTimeout }) {
       return (at < 0 ? rows[0] : rows[at + by])?.id ?? null
     },
 
-    /** Put a case behind all the others; the one that comes up instead. @param {number} id */
+    /** Move a case behind all others; returns the next case. @param {number} id */
     postpone(id) {
       postponed = [...postponed.filter((each) => each !== id), id]
       const row = this.rows.find((each) => each.id === id)
@@ -127,7 +127,7 @@ export function reviews({ api, feed, router, later = setTimeout }) {
       return this.loaded ? this.open : 0
     },
 
-    /** What the navigation counts: memories and pages. */
+    /** The count in the navigation: memories and pages. */
     get all() {
       return this.loaded ? this.open + this.pages : 0
     },

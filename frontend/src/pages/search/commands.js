@@ -4,7 +4,7 @@ import { t } from "../../shared/texts/index.js"
 const TRIES = 40
 const FRAME_MS = 50
 
-/** What keys do on the page of the search. @param {Record<string, any>} stores */
+/** Keys of the search page. @param {Record<string, any>} stores */
 export function searchCommands({ router, search, memory }) {
   const here = () => router.page === "search"
   return [
@@ -31,7 +31,7 @@ export function searchCommands({ router, search, memory }) {
     focusText()
   }
 
-  /** The text to edit, once its panel is there; whoever took the focus meanwhile keeps it. */
+  /** Focus the text field once its panel is rendered, unless the focus moved meanwhile. */
   function focusText(tries = TRIES) {
     setTimeout(() => {
       const text = /** @type {HTMLElement | null} */ (document.querySelector(".panel textarea"))
@@ -41,7 +41,7 @@ export function searchCommands({ router, search, memory }) {
   }
 }
 
-/** The hit that has the focus. @returns {HTMLElement | null} */
+/** The focused hit. @returns {HTMLElement | null} */
 function hit() {
   return document.activeElement?.closest("li.hit") ?? null
 }

@@ -3,19 +3,20 @@ import { briefly } from "../../shared/format/diff.js"
 
 const LONGEST = 420
 
-/** The row that was found. @param {Hit} hit @returns {any} */
+/** The row of a hit. @param {Hit} hit @returns {any} */
 export function rowOf({ layer, memory, session, page, event }) {
   return { memory, session, page, event }[layer] ?? null
 }
 
-/** What tells one from another. @param {Hit} hit */
+/** The unique key of a hit. @param {Hit} hit */
 export function keyOf(hit) {
   return `${hit.layer} ${rowOf(hit)?.id}`
 }
 
 /**
- * A text in its parts, the words that were looked for as such; long stretches without any are cut down. The positions
- * count characters, not the halves that this language counts. @param {string} text @param {[number, number][]} spans
+ * Splits a text at the matched words and shortens long stretches without a match. The positions count characters, not
+ * UTF-16 code units.
+ * @param {string} text @param {[number, number][]} spans
  * @returns {import("../../shared/format/diff.js").Part[]}
  */
 export function marked(text, spans) {
@@ -40,7 +41,11 @@ function shortened(letters) {
   return letters.length > LONGEST ? `${letters.slice(0, LONGEST).join("")}…` : letters.join("")
 }
 
-/** Under its layer each hit in the order it was found; a layer that was not asked is not there. @param {Hit[]} hits @param {string[]} asked */
+/**
+ * Hits grouped by layer in their order; layers that were not searched are left out.
+ * @param {Hit[]} hits
+ * @param {string[]} asked
+ */
 export function byLayer(hits, asked) {
   return LAYERS.filter((layer) => asked.includes(layer) || hits.some((hit) => hit.layer === layer)).map((layer) => ({
     layer,

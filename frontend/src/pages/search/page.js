@@ -12,18 +12,18 @@ const METHODS = /** @type {Record<string, import("../../shared/texts/index.js").
   recent: "search.recent",
 })
 
-/** What a click on the page of the search means, and how a hit is told. @param {(name: string) => any} store */
+/** The actions of the search page, and the texts of a hit. @param {(name: string) => any} store */
 export function searchPage(store) {
   const [search, memory, router, live] = ["search", "memory", "router", "live"].map(store)
   return {
     ...answerWords({ search }),
 
-    /** One comes here to type, unless a memory is open already. */
+    /** Focus the search field, unless a memory is already open. */
     init() {
       if (router.id === null) queueMicrotask(() => box()?.focus())
     },
 
-    layers: () => LAYERS.map((name) => ({ name, title: t(`search.${name}`), on: String(search.looksIn(name)) })),
+    layers: () => LAYERS.map((name) => ({ name, title: t(`search.${name}`), on: String(search.searchesIn(name)) })),
     services: () => choices(search.facets.services, search.query.service, serviceName, "service"),
     categories: () => choices(search.facets.categories, search.query.category, String, "category"),
     projects: () => choices(search.facets.projects, search.query.project, String, "project"),
@@ -41,7 +41,7 @@ export function searchPage(store) {
       box()?.focus()
     },
 
-    /** What is to be known of the results in sight, in one sentence. */
+    /** A note about the visible results, in one sentence. */
     note() {
       if (search.phase !== "ready") return ""
       if (live.offline) return t("search.offline")
@@ -54,7 +54,7 @@ export function searchPage(store) {
     /** @param {string} filter */
     untypeLabel: (filter) => t("search.remove", { filter }),
 
-    /** From the box into what was found; Enter keeps what was looked for. @param {KeyboardEvent} press */
+    /** From the search field to the results; Enter saves the search. @param {KeyboardEvent} press */
     boxKey(press) {
       if (press.isComposing || !["ArrowDown", "Enter"].includes(press.key)) return
       press.preventDefault()
@@ -86,7 +86,7 @@ export function searchPage(store) {
 
     opened: () => search.remember(),
 
-    /** A click anywhere on it opens it. @param {Hit} hit @param {MouseEvent} click */
+    /** A click anywhere on a hit opens it. @param {Hit} hit @param {MouseEvent} click */
     openHit(hit, click) {
       if (onControl(click)) return
       search.remember()
@@ -95,7 +95,7 @@ export function searchPage(store) {
   }
 }
 
-/** What the page says of a hit. @param {{search: any}} with_ */
+/** The texts of a hit. @param {{search: any}} dependencies */
 function answerWords({ search }) {
   return {
     key: keyOf,
@@ -143,7 +143,7 @@ function answerWords({ search }) {
         score: inNumber(score),
       }),
 
-    /** What counted, and how much of the most that did. @param {Hit} hit */
+    /** The contributions to the score, relative to the largest. @param {Hit} hit */
     reasons({ reasons }) {
       const most = Math.max(...reasons.map(({ score }) => Math.abs(score)), 0)
       return reasons.map(({ what, score }, at) => ({
@@ -156,38 +156,38 @@ function answerWords({ search }) {
   }
 }
 
-/** What stands above a hit: its facts, each with how it looks. */
+/** The facts above a hit, each with its style. */
 const FACTS = {
   memory: (/** @type {Memory} */ row) => [
-    { text: serviceName(row.service), look: row.service ? "hit-name" : "hit-name is-general" },
-    { text: row.category, look: "" },
+    { text: serviceName(row.service), style: row.service ? "hit-name" : "hit-name is-general" },
+    { text: row.category, style: "" },
     ...(row.project && row.project !== "ops"
-      ? [{ text: t("search.in_project", { project: row.project }), look: "" }]
+      ? [{ text: t("search.in_project", { project: row.project }), style: "" }]
       : []),
-    { text: row.confidence.toFixed(2), look: "" },
-    ...(row.active ? [] : [{ text: t("memories.inactive"), look: "hit-off" }]),
+    { text: row.confidence.toFixed(2), style: "" },
+    ...(row.active ? [] : [{ text: t("memories.inactive"), style: "hit-off" }]),
   ],
   session: (/** @type {Session} */ row) => [
-    { text: triggerWords(row.trigger), look: "hit-name" },
-    ...(row.agent ? [{ text: t("search.by_agent", { agent: row.agent }), look: "" }] : []),
+    { text: triggerWords(row.trigger), style: "hit-name" },
+    ...(row.agent ? [{ text: t("search.by_agent", { agent: row.agent }), style: "" }] : []),
     ...(row.project && row.project !== "ops"
-      ? [{ text: t("search.in_project", { project: row.project }), look: "" }]
+      ? [{ text: t("search.in_project", { project: row.project }), style: "" }]
       : []),
   ],
   page: (/** @type {NonNullable<Hit["page"]>} */ row) => [
-    { text: row.title, look: "hit-name" },
+    { text: row.title, style: "hit-name" },
     ...(row.project && row.project !== "ops"
-      ? [{ text: t("search.in_project", { project: row.project }), look: "" }]
+      ? [{ text: t("search.in_project", { project: row.project }), style: "" }]
       : []),
   ],
   event: (/** @type {OpsEvent} */ row) => [
-    { text: serviceName(row.service), look: row.service ? "hit-name" : "hit-name is-general" },
-    { text: row.level, look: `hit-${row.level}` },
+    { text: serviceName(row.service), style: row.service ? "hit-name" : "hit-name is-general" },
+    { text: row.level, style: `hit-${row.level}` },
   ],
 }
 
 /**
- * What a filter offers, with what is chosen even where nothing has it any more.
+ * The choices of a filter, including the current one even if it has no matches.
  * @param {any[]} counted @param {string} held @param {(name: any) => string} named @param {string} field
  */
 function choices(counted, held, named, field) {
@@ -198,7 +198,7 @@ function choices(counted, held, named, field) {
   return !held || all.some(({ name }) => name === held) ? all : [...all, { name: held, label: held }]
 }
 
-/** A filter that is typed while another is chosen above counts as words: that is said. @param {any} search */
+/** A filter typed while another one is selected is treated as plain text: the page says so. @param {any} search */
 function clashing({ query, typed }) {
   const chosen = ["service", "project", "kind", "category"].filter((name) => query[name])
   const clash = chosen.map((name) => typedAs(name, query.q)).find((each) => each && !typed.includes(each))
@@ -211,7 +211,7 @@ function typedAs(name, q) {
   return new RegExp(`(?<!\\S)${names}:[^\\s:/"]\\S*`, "i").exec(q)?.[0]
 }
 
-/** What was not searched, and what the page does about it. @param {any} search */
+/** The parts that were not searched, and whether the page retries. @param {any} search */
 function leftOut({ found: { partial, missing }, retrying }) {
   if (!partial) return ""
   const names = missing.map((/** @type {string} */ each) => t(/** @type {any} */ (`search.part_${each}`))).join(", ")
@@ -231,7 +231,11 @@ export function box() {
 const FRAMES = 40
 const FRAME_MS = 50
 
-/** The focus goes to what was found first, once that is there and it still stands in the box. @param {any} search @param {number} [tries] */
+/**
+ * Focus the first hit when it is rendered, if the focus is still in the search field.
+ * @param {any} search
+ * @param {number} [tries]
+ */
 function firstHit(search, tries = FRAMES) {
   setTimeout(
     () => {

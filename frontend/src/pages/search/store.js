@@ -4,7 +4,7 @@ import { throttle } from "../../shared/browser/throttle.js"
 import { t } from "../../shared/texts/index.js"
 
 const KEY = "lamplighter.searches"
-/** When a partial answer is completed by itself: after so many ms, one attempt each. */
+/** Delays before a partial result is completed automatically, in ms: one attempt each. */
 const RETRIES_MS = [1_000, 2_000, 4_000, 8_000]
 const RECENT = 8
 const FIRST = 20
@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000
 /** @type {Record<string, number>} how many hours back */
 export const SINCE = { "1d": 24, "7d": 168, "30d": 720, "365d": 8_760 }
 
-/** What the address asks for. @param {URLSearchParams} params */
+/** The query in the address. @param {URLSearchParams} params */
 export function searchQuery(params) {
   const one = (/** @type {string} */ name, /** @type {readonly string[]} */ of) => {
     const value = params.get(name) ?? ""
@@ -36,12 +36,12 @@ export function searchQuery(params) {
 
 /** @typedef {ReturnType<typeof searchQuery>} SearchQuery */
 
-/** The same as the server takes it. @param {SearchQuery} query @param {number} now */
+/** The query as the server accepts it. @param {SearchQuery} query @param {number} now */
 export function searchParams({ since, ...query }, now) {
   return { ...query, since: since && new Date(now - SINCE[since] * HOUR_MS).toISOString() }
 }
 
-const NOTHING = /** @type {Found} */ ({
+const NOTHING = /** @type {SearchResults} */ ({
   items: [],
   next: null,
   seq: 0,
@@ -53,9 +53,9 @@ const NOTHING = /** @type {Found} */ ({
 })
 
 /**
- * What is found of all that is known. What was found before stays in sight until the answer is there.
+ * Search results from all layers. Earlier results stay visible until the response arrives.
  * @param {{api: Api, feed: Feed, router: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, now?: () => number,
- *   later?: (run: () => void, ms: number) => unknown}} with_
+ *   later?: (run: () => void, ms: number) => unknown}} dependencies
  */
 export function search({ api, feed, router, storage, now = Date.now, later = setTimeout }) {
   let turn = 0
@@ -66,15 +66,15 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     busy: false,
     here: false,
     query: searchQuery(new URLSearchParams()),
-    /** What the results in sight answer. */
+    /** The query of the visible results. */
     answered: "",
     found: NOTHING,
     limit: FIRST,
-    /** Those that were found and are gone since. */
+    /** Hits that were deleted since. */
     gone: /** @type {Record<string, boolean>} */ ({}),
-    /** How many attempts to complete a partial answer were made. */
+    /** The number of attempts to complete a partial result. */
     tries: 0,
-    /** Whose score is laid open. */
+    /** The hit whose score is explained. */
     open: "",
     recent: kept(storage),
     facets: {
@@ -123,17 +123,17 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       if (mine === turn) this.busy = false
     },
 
-    /** @returns {Promise<Found>} */
+    /** @returns {Promise<SearchResults>} */
     ask() {
       return api.get("/search", { ...searchParams(this.query, now()), limit: this.limit })
     },
 
-    /** Nothing is asked for. */
+    /** There is no query. */
     rest() {
       Object.assign(this, { phase: "idle", found: NOTHING, answered: "", busy: false, problem: "", gone: {}, open: "" })
     },
 
-    /** @param {Found} found */
+    /** @param {SearchResults} found */
     take(found) {
       this.found = found
       this.answered = this.query.q
@@ -145,7 +145,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
         feed.replay(found.seq, layer, (/** @type {Change} */ change) => this.follow(layer, change))
     },
 
-    /** Does the page ask again by itself for what was left out? */
+    /** Whether the page will request the missing parts again by itself. */
     get retrying() {
       return this.found.partial && this.tries < RETRIES_MS.length
     },
@@ -171,7 +171,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       if (facets) this.facets = { projects: [], ...facets }
     },
 
-    /** What is in sight and changed is read again, where it stands. @param {string} layer @param {Change} change */
+    /** A visible hit that changed is reloaded in place. @param {string} layer @param {Change} change */
     follow(layer, { op, id, row }) {
       const ids = op === "batch" ? (row?.ids ?? []) : [id]
       const here = this.found.items.filter((hit) => hit.layer === layer && ids.includes(rowOf(hit)?.id))
@@ -180,7 +180,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       else if (op === "batch" || here.some((hit) => rowOf(hit).version < row.version)) again()
     },
 
-    /** Each row as it is now, none moved: who reads is not disturbed. */
+    /** Reload each hit in place, so that the reader is not disturbed. */
     async refresh() {
       const mine = turn
       const found = await this.ask().catch(() => null)
@@ -196,37 +196,40 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       router.go(router.with(changes), how)
     },
 
-    /** Typing looks at once, without a step in the history for each letter. @param {string} q */
+    /** Typing searches at once, without a history entry for each letter. @param {string} q */
     type(q) {
       if (q.trim() !== this.query.q) this.filter({ q: q.trim() }, { replace: true })
     },
 
-    /** What of the words says where to look is taken out of them: the buttons say it now. @param {string} layer */
+    /**
+     * Toggle a layer; layer filters typed in the query are removed, because the buttons replace them.
+     * @param {string} layer
+     */
     toggle(layer) {
-      const next = LAYERS.filter((each) => (each === layer) !== this.looksIn(each)).join(",")
+      const next = LAYERS.filter((each) => (each === layer) !== this.searchesIn(each)).join(",")
       if (!next) return
       const places = this.typed.filter(isPlace)
       const words = places.length ? { q: without(this.query.q, places) } : {}
       this.filter({ layers: next === DEFAULT_LAYERS.join(",") ? "" : next, ...words })
     },
 
-    /** Where is looked: as the words say, else as the buttons do. */
+    /** The searched layers: those typed in the query, otherwise the selected buttons. */
     get layers() {
       const held = this.query.layers.split(",")
       return this.typed.some(isPlace) ? this.found.layers : held
     },
 
     /** @param {string} layer */
-    looksIn(layer) {
+    searchesIn(layer) {
       return this.layers.includes(layer)
     },
 
-    /** The filters in the words that are looked for now. */
+    /** The filters typed in the current query. */
     get typed() {
       return (this.found.filters ?? []).filter((each) => this.query.q.includes(each))
     },
 
-    /** Take a filter out of the words. @param {string} each */
+    /** Remove a filter from the query. @param {string} each */
     untype(each) {
       this.filter({ q: without(this.query.q, [each]) })
     },
@@ -241,7 +244,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       return this.load()
     },
 
-    /** A search that led somewhere is worth keeping. */
+    /** Save a search whose result was opened. */
     remember() {
       const { q } = this.query
       if (!q || this.recent[0] === q) return
@@ -272,8 +275,8 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       return this.phase === "ready" && this.found.items.length === 0
     },
 
-    /** Is all of it only near in meaning? For nonsense too something is nearest. */
-    get holdsNoWord() {
+    /** Whether all hits are semantic only: even a nonsense query has nearest neighbors. */
+    get isSemanticOnly() {
       const { items } = this.found
       return items.length > 0 && items.every(({ method }) => method === "meaning")
     },
@@ -285,7 +288,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     get summary() {
       const n = this.found.items.length
       if (this.phase !== "ready" || !n) return ""
-      if (this.holdsNoWord) return t("search.no_word", { n, q: this.answered })
+      if (this.isSemanticOnly) return t("search.no_word", { n, q: this.answered })
       const sum = t(n >= this.limit ? "search.best" : "search.results", { n, q: this.answered })
       return this.found.missing.includes("vectors") ? t("search.by_keyword", { sum }) : sum
     },

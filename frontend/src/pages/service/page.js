@@ -10,13 +10,13 @@ import { PERIODS } from "./store.js"
 /** @typedef {import("../../charts/time-chart.js").Span} Span */
 const WINDOWS = /** @type {const} */ (["day", "week", "month", "quarter"])
 
-/** A latency in words. @param {number | null} ms */
+/** A text for a latency. @param {number | null} ms */
 export function msWords(ms) {
   if (ms === null) return "–"
   return t("common.ms", { n: ms < 10 ? ms.toFixed(1) : String(Math.round(ms)) })
 }
 
-/** One span of a chart in words. @param {Span} span */
+/** A text for one span of a chart. @param {Span} span */
 export function spanWords({ at, p50, p95, max, count, failures }) {
   const found = t("service.spanCount", { n: count, failures })
   const latency =
@@ -24,10 +24,14 @@ export function spanWords({ at, p50, p95, max, count, failures }) {
   return [momentOf(at), latency, found].filter(Boolean).join(" · ")
 }
 
+<<<<<<< HEAD
 /** @param {string} period */
 const periodWords = (period) => period.replace(/\D+$/, " $&")
 
 /** All of a chart in words. @param {Span[]} spans @param {string} period */
+=======
+/** A text for the whole chart. @param {Span[]} spans @param {string} period */
+>>>>>>> bd68b876e28ad6bfcaf947f8f0ade42796d55fe5
 export function chartWords(spans, period) {
   const count = spans.reduce((sum, each) => sum + each.count, 0)
   const failures = spans.reduce((sum, each) => sum + each.failures, 0)
@@ -38,7 +42,7 @@ export function chartWords(spans, period) {
 }
 
 /**
- * Is it slower than it was? The median of a period beside that of the period before.
+ * The median latency compared with that of the previous period.
  * @param {CheckLatency | null} check @param {string} period
  */
 export function comparedWords(check, period) {
@@ -70,7 +74,7 @@ export function servicePage(store) {
     uptimes: () =>
       WINDOWS.map((key) => ({ key, name: t(`service.${key}`), words: percentWords(service.uptime[key] ?? null) })),
 
-    /** The chart, once its figures are there. */
+    /** The chart, once its data is loaded. */
     chart() {
       const { latency, charted } = service
       if (!latency) return null
@@ -91,7 +95,7 @@ export function servicePage(store) {
 
     compared: () => comparedWords(service.charted, service.period),
 
-    /** The same as the chart, newest first. */
+    /** The data of the chart as a table, newest first. */
     table() {
       const { latency, charted } = service
       if (!latency || !charted) return []
@@ -107,7 +111,7 @@ export function servicePage(store) {
     },
 
     silent: () => Boolean(service.row?.silence),
-    /** What may come is there while the service is read: nothing moves when it has come. */
+    /** Actions are visible during loading, so that nothing moves afterwards. */
     mayPause: () => ["loading", "ready"].includes(service.phase) && !service.row?.silence,
     mayRun: () => ["loading", "ready"].includes(service.phase),
     editAddress: () => `/editor?service=${encodeURIComponent(router.name)}`,

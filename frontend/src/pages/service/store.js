@@ -9,8 +9,8 @@ const CHART_MS = 30_000
 const HOURS = /** @type {Record<string, number>} */ ({ "1h": 1, "8h": 8, "24h": 24 })
 
 /**
- * One service: its state, results, incidents, what is believed about it, and what may be done to it.
- * @param {{api: Api, heartbeats: any, journal?: any, router: any, toasts: any, later?: any, now?: () => number}} with_
+ * One service: its state, results, incidents, memories and available actions.
+ * @param {{api: Api, heartbeats: any, journal?: any, router: any, toasts: any, later?: any, now?: () => number}} dependencies
  */
 export function service({ api, heartbeats, journal, router, toasts, later, now = Date.now }) {
   let turn = 0
@@ -39,12 +39,12 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
       const name = router.name
       const period = params.get("period") ?? USUAL
       const check = params.get("check") ?? ""
-      const anew = name !== this.name || !this.here
+      const isOther = name !== this.name || !this.here
       const redraw = period !== this.period || check !== this.check
       if (name !== this.name) this.empty(name)
       Object.assign(this, { period: PERIODS.includes(period) ? period : USUAL, check, here: true })
       this.again = throttle(() => this.here && this.load(), { later, now })
-      if (anew) return Promise.all([this.load(), this.loadChart(), heartbeats.load(name)])
+      if (isOther) return Promise.all([this.load(), this.loadChart(), heartbeats.load(name)])
       if (redraw) return this.loadChart()
     },
 
@@ -66,7 +66,7 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
       const mine = ++turn
       const address = `/services/${encodeURIComponent(this.name)}`
       try {
-        // all at once: what comes later would push the rest down
+        // all at once: a later response would push the rest down
         const [row, uptime, incidents, uses, beliefs] = await Promise.all([
           api.get(address),
           api.get(`${address}/uptime`),
@@ -96,7 +96,7 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
       if (latency && name === this.name && period === this.period) this.latency = latency
     },
 
-    /** New results move the chart, but not under a pointer. @param {NewResult[]} items */
+    /** New results update the chart, but not under the pointer. @param {NewResult[]} items */
     followResults(items) {
       if (!this.here) return
       const mine = items.filter(({ service }) => service === this.row?.name)
@@ -119,7 +119,7 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
       this.held = false
     },
 
-    /** The check that the chart shows: the one of the address, or the first with results. */
+    /** The check in the chart: the one in the address, or the first with results. */
     get charted() {
       const checks = this.latency?.checks ?? []
       return checks.find(({ check }) => check === this.check) ?? checks[0] ?? null
@@ -139,7 +139,7 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
       return this.change(() => api.remove(`/services/${this.name}/pause`), t("service.resumed"))
     },
 
-    /** The address that a job reports to; it is shown once. @param {string} check */
+    /** Create the reporting address of a job; it is shown once. @param {string} check */
     async createKey(check) {
       const made = await this.change(() => api.post(`/services/${this.name}/checks/${check}/push-key`), "")
       if (made) this.pushUrl = made.url

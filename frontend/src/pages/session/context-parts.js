@@ -5,7 +5,8 @@ const MEMORIES = "## Operational Memory"
 const TOOLS = "\n## Tools\n"
 
 /**
- * What the context of a session is made of, in estimated tokens (4 characters each, as for the budget), and the share of each part.
+ * The parts of a session's context in estimated tokens (4 characters each, as for the budget), with the share of each
+ * part.
  * @param {{system: string, injected: string, prompt: string}} context
  */
 export function contextParts({ system, injected, prompt }) {

@@ -1,7 +1,7 @@
 import { focusAfter } from "../../shared/browser/focus.js"
 import { duration, serviceNames } from "../../shared/format/format.js"
 import { costWords, tokenWords } from "../../shared/format/spending.js"
-import { wish } from "../../shared/stores/approvals.js"
+import { requestedAction } from "../../shared/stores/approvals.js"
 import { sortWords } from "../../log/rail.js"
 import { contextParts } from "./context-parts.js"
 import { changedLines, paired, turnsOf } from "./prompt-changes.js"
@@ -10,7 +10,7 @@ import { attempt } from "../../shared/directives/attempt.js"
 import { remember } from "../../shared/parts/remember-link.js"
 import { clientWords } from "../sessions/page.js"
 
-const ENDED_BADLY = ["failed", "timed_out", "interrupted", "stopped"]
+const UNSUCCESSFUL = ["failed", "timed_out", "interrupted", "stopped"]
 
 /** @param {(name: string) => any} store */
 export function sessionPage(store) {
@@ -20,9 +20,9 @@ export function sessionPage(store) {
   let stopRequested = false
   return {
     ...output({ log, toasts: store("toasts") }),
-    reason: () => (session.row && !badly(session.row) ? session.row.reason : ""),
+    reason: () => (session.row && !isUnsuccessful(session.row) ? session.row.reason : ""),
     ofClient: () => session.ofClient,
-    /** Can it be stopped, run again, compared with what would be told? */
+    /** Whether the session can be stopped, repeated and compared with the next prompt. */
     isOwn: () => Boolean(session.row) && !session.ofClient,
     about: () => (session.ofClient ? clientWords(session.row) : serviceNames(session.row.services)),
     noSummary: () => t(session.running ? "session.summaryLater" : "session.noSummary"),
@@ -30,7 +30,7 @@ export function sessionPage(store) {
       session.savedCount > session.saved.length ? t("session.allSaved", { n: session.savedCount }) : "",
     savedAddress: () => `/memories?${new URLSearchParams({ session: String(session.id), sort: "created" })}`,
     ...contextUpdates({ session }),
-    bad: () => Boolean(session.row && badly(session.row)),
+    bad: () => Boolean(session.row && isUnsuccessful(session.row)),
     stopping: () => Boolean(session.row?.stopping),
     stop() {
       stopRequested = true
@@ -41,7 +41,7 @@ export function sessionPage(store) {
     again: () => runNow.again(session.row),
     revoke: () => store("revocation").show({ session: session.id }),
 
-    /** The button that was pressed goes; the focus stays in its place. @param {{key: string, marker: Marker}} entry */
+    /** The pressed button disappears; the focus moves to its position. @param {{key: string, marker: Marker}} entry */
     async take({ marker }) {
       const entry = document.activeElement?.closest("li")
       await attempt(store, () => session.takeMarker(marker))
@@ -51,7 +51,7 @@ export function sessionPage(store) {
     ingestRest: () => attempt(store, () => session.ingestRest()),
     limitWords: () => t("session.limitReached", { n: session.markersLeft }),
 
-    /** The session ended: who stood on its stop button stands on its name. */
+    /** The session ended: move the focus from its stop button to its name. */
     ended() {
       if (session.running || !stopRequested) return
       stopRequested = false
@@ -61,7 +61,7 @@ export function sessionPage(store) {
     remember: (/** @type {OpsEvent} */ event) => remember(store, event),
     compare: () => `/preview?${new URLSearchParams(compared(session.row, session.id))}`,
 
-    /** What happened, where it did not end as it should. */
+    /** The problem, if the session did not succeed. */
     aftermath() {
       const { status, reason, output_pending } = session.row ?? {}
       const lines =
@@ -71,11 +71,13 @@ export function sessionPage(store) {
       return [reason, lines].filter(Boolean).join(" ")
     },
 
-    /** And what to do about it. */
+    /** The next step after a problem. */
     next() {
       const row = session.row
       if (row?.output_pending) return t("session.nextPending", { host: row.host ?? "" })
-      return session.row && badly(session.row) ? t(/** @type {any} */ (`session.next_${session.row.status}`)) : ""
+      return session.row && isUnsuccessful(session.row)
+        ? t(/** @type {any} */ (`session.next_${session.row.status}`))
+        : ""
     },
 
     elsewhereWords: () => t("session.elsewhere", { host: log.elsewhere }),
@@ -101,14 +103,14 @@ export function sessionPage(store) {
 
     roundsWords: () => (session.row && session.row.rounds > 1 ? t("session.rounds", { n: session.row.rounds }) : ""),
 
-    /** What it asks a person for just now. */
-    asks: () => store("approvals").of(session.id),
+    /** The open approvals of this session. */
+    approvals: () => store("approvals").of(session.id),
 
     /** @param {Approval} row */
-    asksWords: (row) => t("session.approve", { wish: wish(row) }),
+    approvalText: (row) => t("session.approve", { wish: requestedAction(row) }),
 
     /** @param {Approval} row */
-    asksLeft(row) {
+    approvalTime(row) {
       const left = Date.parse(row.expires_at) - clock.second
       return left > 0 ? t("session.left", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : ""
     },
@@ -129,12 +131,12 @@ export function sessionPage(store) {
   }
 }
 
-/** What it was told anew, in words. @param {{session: any}} with_ */
+/** Texts for the updates of the prompt during a session. @param {{session: any}} dependencies */
 function contextUpdates({ session }) {
-  /** @type {{context: any, turns: any[]}} what was made of what was read last */
+  /** @type {{context: any, turns: any[]}} the updates computed for the current context */
   let made = { context: null, turns: [] }
   return {
-    /** Newest first; what it said before stands beside each. */
+    /** Newest first, each with the prompt before it. */
     turns() {
       const { context } = session
       if (made.context !== context) made = { context, turns: updatesOf(context) }
@@ -161,7 +163,7 @@ function contextUpdates({ session }) {
     placedWords: ({ memory_id: id, position, why }) =>
       t(position === null ? "session.leftOut" : "session.placed", { id: String(id), why }),
 
-    /** A client begins with words of its own: it was told what it asked for, or nothing. */
+    /** A client starts with a prompt of its own: only the context that it requested is known, if any. */
     hasNoContext: () =>
       session.contextPhase === "failed" ||
       (session.ofClient && session.contextPhase === "ready" && !session.context.retold?.length),
@@ -171,18 +173,18 @@ function contextUpdates({ session }) {
   }
 }
 
-/** @param {{injected: string, retold?: Retold[]}} told */
-function updatesOf({ injected, retold = [] }) {
-  const turns = turnsOf(injected, retold).map((each) => {
+/** @param {{injected: string, retold?: PromptUpdate[]}} context */
+function updatesOf({ injected, retold: updates = [] }) {
+  const turns = turnsOf(injected, updates).map((each) => {
     const lines = changedLines(each.before, each.injected)
-    return { ...each, ...lines, newest: each.turn === retold.length, lines: paired(lines) }
+    return { ...each, ...lines, newest: each.turn === updates.length, lines: paired(lines) }
   })
   return turns.reverse()
 }
 
 /** @param {Session} row */
-function badly({ status }) {
-  return ENDED_BADLY.includes(status)
+function isUnsuccessful({ status }) {
+  return UNSUCCESSFUL.includes(status)
 }
 
 /** @param {Session | null} row @param {number} id */
@@ -194,7 +196,7 @@ function compared(row, id) {
   }
 }
 
-/** What a click means in the output. @param {{log: any, toasts: any}} with_ */
+/** The actions of the output. @param {{log: any, toasts: any}} dependencies */
 function output({ log, toasts }) {
   return {
     logWords() {
@@ -232,7 +234,7 @@ function output({ log, toasts }) {
     /** @param {{line: string}} entry */
     showLine: ({ line }) => log.choose(line),
 
-    /** Where the browser gives no clipboard (over http it does not), the line is selected instead. */
+    /** Without a clipboard (over http), the line is selected instead. */
     async copyLine() {
       try {
         await navigator.clipboard.writeText(log.text(log.chosen))

@@ -1,22 +1,22 @@
 import { wordDiff } from "../../shared/format/diff.js"
 
 /**
- * What a session was told anew, turn by turn, each beside what it replaced: line by line, so that a long text that
- * stayed is passed over. @param {string} first what it was told at its beginning @param {Retold[]} retold oldest first
+ * The updates of a session's prompt, turn by turn, each with the text that it replaced.
+ * @param {string} first the prompt at its start @param {PromptUpdate[]} updates oldest first
  */
-export function turnsOf(first, retold) {
-  return retold.map((each, at) => ({
+export function turnsOf(first, updates) {
+  return updates.map((each, at) => ({
     ...each,
     key: at,
     turn: at + 1,
-    before: at ? retold[at - 1].injected : first,
+    before: at ? updates[at - 1].injected : first,
     included: each.memories.filter(({ position }) => position !== null).length,
   }))
 }
 
 /** @typedef {{key: number, kind: "same" | "gone" | "new", text: string, parts: import("../../shared/format/diff.js").Part[]}} Line */
 
-/** The lines that came and went, with those that stayed folded to how many they are. @param {string} before @param {string} after */
+/** Removed and added lines; unchanged lines are only counted. @param {string} before @param {string} after */
 export function changedLines(before, after) {
   const [old, now] = [before, after].map((text) => text.split("\n").filter((line) => line.trim()))
   const [was, is] = [new Set(old), new Set(now)]
@@ -25,7 +25,10 @@ export function changedLines(before, after) {
   return { gone, come, stayed: now.length - come.length, moved: !gone.length && !come.length && before !== after }
 }
 
-/** A line that went and the one that came in its place are one, word by word. @param {{gone: string[], come: string[]}} lines */
+/**
+ * A removed line and the line that replaced it become one, with word differences.
+ * @param {{gone: string[], come: string[]}} lines
+ */
 export function paired({ gone, come }) {
   const left = [...gone]
   const lines = come.map((line) => {
@@ -37,7 +40,11 @@ export function paired({ gone, come }) {
   return [...rest, ...lines].map((parts, key) => ({ key, parts }))
 }
 
-/** Do two lines begin with the same words, so that one is the other changed? @param {string} one @param {string} other */
+/**
+ * Whether two lines begin with the same words, so that one replaces the other.
+ * @param {string} one
+ * @param {string} other
+ */
 function alike(one, other) {
   const head = (/** @type {string} */ line) => line.split(/\s+/).slice(0, 4).join(" ")
   return head(one) === head(other)

@@ -6,8 +6,8 @@ const MOST = 20
 /** @typedef {{session?: number, agent?: string}} TeachingOrigin */
 
 /**
- * Reverting what a session or an agent taught: a preview, then one act with one undo.
- * @param {{api: Api, toasts: any, journal: any}} with_
+ * Revokes everything that a session or an agent taught: a preview, then one act with one undo.
+ * @param {{api: Api, toasts: any, journal: any}} dependencies
  */
 export function revocation({ api, toasts, journal }) {
   /** @type {TeachingOrigin} */
@@ -24,7 +24,7 @@ export function revocation({ api, toasts, journal }) {
       return this.phase === "ready" && this.parts.length === 0
     },
 
-    /** Is there something to revoke, and no answer under way? */
+    /** Whether there is something to revoke and no request in flight. */
     get ready() {
       return this.phase === "ready" && !this.busy && this.parts.some(({ changes }) => changes)
     },
@@ -69,7 +69,7 @@ export function revocation({ api, toasts, journal }) {
   }
 }
 
-/** The sections of the preview; without those that are empty. @param {Revocation} found */
+/** The sections of the preview, without empty ones. @param {Revocation} found */
 function partsOf(found) {
   const { counts } = found
   return [
@@ -97,7 +97,7 @@ function part(key, n, texts, changes = false) {
   return {
     key: /** @type {string} */ (key),
     title: t(TITLES[key], { n }),
-    look: "revocation-list",
+    style: "revocation-list",
     lines,
     more,
     changes,
@@ -112,7 +112,7 @@ function effectPart({ scope, text }) {
     parts: [{ kind: line.startsWith("+") ? "new" : "gone", text: line }],
   }))
   const title = t("session.revokeEffect", { scope })
-  return { key: `effect ${scope}`, title, look: "what-if-lines mono", lines, more: "", changes: false }
+  return { key: `effect ${scope}`, title, style: "what-if-lines mono", lines, more: "", changes: false }
 }
 
 /** @param {{id: number, service: string | null, observation: string}} memory */

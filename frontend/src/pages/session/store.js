@@ -10,8 +10,8 @@ const FEW = 60
 const NO_PROMPT = { system: "", injected: "", prompt: "", tokens: 0, budget: 0, memories: [] }
 
 /**
- * One session: what it is, prints, marks and was told; the same while it runs and after.
- * @param {{api: Api, feed: Feed, log: any, chain: any, engines: any, timers?: any}} with_
+ * One session: its facts, output, markers and prompt, while it runs and afterwards.
+ * @param {{api: Api, feed: Feed, log: any, chain: any, engines: any, timers?: any}} dependencies
  */
 export function session({ api, feed, log, chain, engines, timers = globalThis }) {
   return {
@@ -19,15 +19,15 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     row: /** @type {Session | null} */ (null),
     markers: /** @type {Marker[]} */ ([]),
     events: /** @type {OpsEvent[]} */ ([]),
-    /** What it said against what was believed. */
+    /** The reviews opened by contradicting reports of the session. */
     contradicted: /** @type {Review[]} */ ([]),
-    /** What it searched for among the memories. */
+    /** The memory searches of the session. */
     searches: /** @type {Search[]} */ ([]),
-    /** Which sort of entry the rail shows; all of them when none is chosen. */
+    /** The sort of entries that the rail shows; all of them if empty. */
     only: "",
     few: FEW,
     hash: "",
-    /** What a client's session saved: the newest, and how many in all. */
+    /** The memories saved by a client session: the newest ones, and the total number. */
     saved: /** @type {Memory[]} */ ([]),
     savedCount: 0,
     savedKnown: false,
@@ -35,11 +35,11 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     context: /** @type {any} */ (NO_PROMPT),
     contextPhase: "loading",
     railed: false,
-    /** Did somebody see it run? Then nothing moves when it ends. */
+    /** Whether the session was watched while running: then nothing moves when it ends. */
     followed: false,
     phase: "closed",
     problem: "",
-    /** The part that the address asks for. */
+    /** The tab named in the address. */
     requestedPart: "output",
     timer: /** @type {any} */ (null),
 
@@ -47,12 +47,12 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       return this.row?.status === "running"
     },
 
-    /** Is it one of a client, which prints nothing here and obeys nobody here? */
+    /** Whether it is a client session, which has no output and cannot be controlled here. */
     get ofClient() {
       return this.row?.trigger === "client"
     },
 
-    /** What is shown: of a client's session what it left, or what it was told. */
+    /** The visible tab: of a client session only the saved memories or the prompt. */
     get part() {
       return this.ofClient && this.requestedPart !== "told" ? "saved" : this.requestedPart
     },
@@ -61,19 +61,22 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     visit(id, part, hash = "") {
       const before = this.requestedPart
       this.requestedPart = PARTS.includes(part) ? part : "output"
-      const anew = id !== this.id
-      if (!anew && this.requestedPart === "told" && before !== "told" && this.row) this.loadPrompt(id)
-      if (anew) this.open(id)
+      const isOther = id !== this.id
+      if (!isOther && this.requestedPart === "told" && before !== "told" && this.row) this.loadPrompt(id)
+      if (isOther) this.open(id)
       else if ((before === "raw") !== (this.requestedPart === "raw")) log.open(id, this.form)
-      if (anew || hash !== this.hash) this.point(hash)
+      if (isOther || hash !== this.hash) this.point(hash)
     },
 
-    /** Whether its output is shown as a person reads it, or as it stands in the file. */
+    /** Whether the output is formatted, or shown as stored in the file. */
     get form() {
       return this.requestedPart === "raw" ? "raw" : "whole"
     },
 
-    /** Go to the line that the address names: by its place, or by the marker or the memory it came to. @param {string} hash */
+    /**
+     * Go to the line that the address names: by position, or by its marker or resulting memory.
+     * @param {string} hash
+     */
     point(hash) {
       this.hash = hash
       const [, what, number] = /^#(marker|memory)-(\d+)$/.exec(hash) ?? []
@@ -173,7 +176,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       feed.replay(page.seq, "review", this.followReview.bind(this))
     },
 
-    /** No change tells of a search by itself: they are read again as the session goes on. @param {number} id */
+    /** The feed reports no searches: they are reloaded while the session runs. @param {number} id */
     async loadSearches(id) {
       const page = await api.all(`/sessions/${id}/searches`).catch(() => null)
       if (page && this.id === id) this.searches = page.items
@@ -191,7 +194,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       }
     },
 
-    /** What it saves shows at once. @param {Change} change */
+    /** Show saved memories at once. @param {Change} change */
     followMemory({ op, id, row }) {
       if (!this.ofClient || !this.savedKnown) return
       const held = this.saved.some((each) => each.id === id)
@@ -220,7 +223,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       this.contextPhase = context ? "ready" : "failed"
     },
 
-    /** The output is a file: a look at it each second while the session runs, and at once when something tells of it. */
+    /** The output is a file: it is read each second while the session runs, and at once after a change. */
     keepReading() {
       timers.clearTimeout(this.timer)
       if (this.id === null) return
@@ -267,7 +270,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       if (this.id !== null) this.take(await api.post(`/sessions/${this.id}/stop`))
     },
 
-    /** How many markers its limit left in its file. */
+    /** The number of markers beyond the limit, which remain only in the file. */
     get markersLeft() {
       return this.row?.markers_left ?? 0
     },
@@ -281,12 +284,12 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       this.markers = kept(this.markers, await api.put(`/markers/${marker.id}/accepted`))
     },
 
-    /** What goes in and what came out is shown whole: the parts of it come in any order. */
+    /** The entries are shown when all of them are loaded, since they arrive in any order. */
     get entries() {
       if (!this.railed) return []
       return railOf({
         markers: this.markers,
-        told: this.context.memories,
+        included: this.context.memories,
         contradicted: this.contradicted,
         searches: this.searches,
       })
@@ -318,7 +321,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
   }
 }
 
-/** The row in its place, the newer version only. @template {Row} T @param {T[]} rows @param {T} row @returns {T[]} */
+/** Replace a row by a newer version only. @template {Row} T @param {T[]} rows @param {T} row @returns {T[]} */
 function kept(rows, row) {
   const held = rows.find((each) => each.id === row.id)
   if (held && held.version >= row.version) return rows

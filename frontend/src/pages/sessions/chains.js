@@ -1,6 +1,4 @@
-/**
- * Which sessions handed on to each other: found among all that are known, whether the list shows them or not.
- */
+/** Chains of escalating sessions, among all known sessions, whether or not the list shows them. */
 export function chains() {
   /** @type {Map<number, Session>} */
   const known = new Map()
@@ -20,7 +18,7 @@ export function chains() {
       if (row.parent_id !== null) next.set(row.parent_id, row.id)
     },
 
-    /** From the first to the last. @param {Session} row @returns {Session[]} */
+    /** From first to last. @param {Session} row @returns {Session[]} */
     of(row) {
       let first = known.get(row.id) ?? row
       for (let above = parent(first); above; above = parent(first)) first = above
@@ -42,7 +40,7 @@ export function chains() {
 }
 
 /**
- * A chain as one row: begun as its first session, ended as its last, with what all of them brought.
+ * A chain as one row: the start of its first session, the end of its last, and the totals of all.
  * @param {Session[]} chain
  */
 export function summed(chain) {
@@ -67,7 +65,7 @@ export function summed(chain) {
   }
 }
 
-/** What the chain narrowed down to. @param {Session[]} chain */
+/** The services of the last session that has any. @param {Session[]} chain */
 function named(chain) {
   return chain.findLast(({ services }) => services?.length)?.services ?? null
 }

@@ -2,7 +2,7 @@ import { attempt } from "../../shared/directives/attempt.js"
 import { t } from "../../shared/texts/index.js"
 
 /**
- * What can be done with the session that is open.
+ * Commands for the open session.
  * @param {any} stores
  */
 export function sessionsCommands({ router, session, log, runNow, sessions, toasts }) {
@@ -28,7 +28,7 @@ export function sessionsCommands({ router, session, log, runNow, sessions, toast
     {
       keys: "[",
       label: t("sessions.keyOlder"),
-      when: () => router.page === "session" && router.id > 1, // also from a number that no session has
+      when: () => router.page === "session" && router.id > 1, // also from a number without a session
       run: () => router.go(`/sessions/${router.id - 1}`),
     },
   ]

@@ -6,12 +6,12 @@ import { onControl, revealIn } from "../../shared/directives/rows.js"
 
 const LONGEST = 160
 
-/** Is it a client's own, that nobody here started and nobody here can stop? @param {Session} row */
+/** Whether it is a client session, which is neither started nor stopped here. @param {Session} row */
 export function ofClient({ trigger }) {
   return trigger === "client"
 }
 
-/** Whose it is, and in which project. @param {Session} row */
+/** The agent and the project of a client session. @param {Session} row */
 export function clientWords({ agent, project }) {
   return agent ? t("sessions.ofAgent", { agent, project }) : t("sessions.ofProject", { project })
 }
@@ -51,11 +51,11 @@ export function sessionsPage(store) {
         : t("common.tier_n", { n: row.tier })
     },
 
-    /** What it is about: services, or whose knowledge. @param {Session} row */
+    /** The services of a session, or the agent and project of a client session. @param {Session} row */
     aboutOf: (row) => (ofClient(row) ? clientWords(row) : serviceNames(row.services)),
 
-    /** What a client's session left: its summary. @param {Session} row */
-    saidOf: (row) => (ofClient(row) ? shortened(row.summary) : ""),
+    /** The summary of a client session. @param {Session} row */
+    summaryOf: (row) => (ofClient(row) ? shortened(row.summary) : ""),
 
     /** @param {Session} each @param {Session} row */
     isThis: (each, row) => (!sessions.grouped && each.id === row.id ? "true" : null),

@@ -4,7 +4,7 @@ import { t } from "../../shared/texts/index.js"
 import { moment } from "../events/store.js"
 import { extend, liveList } from "../../shared/stores/list.js"
 
-/** What the address says about the list. @param {URLSearchParams} params */
+/** The filters of the list in the address. @param {URLSearchParams} params */
 export function sessionFilters(params) {
   const [status, tier, trigger] = ["status", "tier", "trigger"].map((name) => params.get(name) ?? "")
   return {
@@ -29,14 +29,14 @@ export function sessionMatches(session, { status, tier, trigger, service, from }
   )
 }
 
-/** What runs stands on top; then the newest. @param {Session} a @param {Session} b */
+/** Running sessions first, then the newest. @param {Session} a @param {Session} b */
 export function runningFirst(a, b) {
   return Number(b.status === "running") - Number(a.status === "running") || b.id - a.id
 }
 
 /**
- * The sessions, and the requests that wait for one.
- * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ * The sessions, and the queued requests.
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function sessions({ api, feed, router, later = setTimeout }) {
   let filters = sessionFilters(new URLSearchParams())
@@ -56,7 +56,7 @@ export function sessions({ api, feed, router, later = setTimeout }) {
     filters,
     /** Whether each row is a chain of sessions, or one session. */
     grouped: false,
-    /** How many memories each session contradicted. */
+    /** The number of memories that each session contradicted. */
     contradicted: /** @type {Record<number, number>} */ ({}),
     stamp: 0,
     running: /** @type {number[]} */ ([]),
@@ -72,7 +72,7 @@ export function sessions({ api, feed, router, later = setTimeout }) {
       this.load()
     },
 
-    /** How many run now, for the sidebar of every page. */
+    /** The number of running sessions, for the sidebar of every page. */
     async tally() {
       const page = await api.get("/sessions", { status: "running", limit: 50 }).catch(() => null)
       if (page) this.running = page.items.map((/** @type {Session} */ session) => session.id)
@@ -92,16 +92,16 @@ export function sessions({ api, feed, router, later = setTimeout }) {
       this.running = change.row?.status === "running" ? [...rest, change.id] : rest
     },
 
-    /** A case that a session opened. @param {Change} change */
+    /** A session opened a review. @param {Change} change */
     followReview({ op, row }) {
       const id = row?.session_id
       if (op === "created" && id && row.kind === "conflict") this.contradicted[id] = (this.contradicted[id] ?? 0) + 1
     },
 
-    /** What stands in the table: sessions, each with its chain, or chains. */
+    /** The rows of the table: sessions, each with its chain, or chains. */
     get table() {
       void this.stamp
-      /** @type {Standing[]} */
+      /** @type {SessionRow[]} */
       const chosen = this.shown.map((/** @type {Session} */ session) => ({
         key: `${session.id}`,
         session,
@@ -148,9 +148,9 @@ export function sessions({ api, feed, router, later = setTimeout }) {
   }
 }
 
-/** @typedef {{key: string, session: Session, chain: Session[]}} Standing */
+/** @typedef {{key: string, session: Session, chain: Session[]}} SessionRow */
 
-/** Each chain where the first of its sessions stands. @param {Standing[]} all */
+/** Each chain once, at the position of its first session in the list. @param {SessionRow[]} all */
 function once(all) {
   /** @type {Set<number>} */
   const roots = new Set()

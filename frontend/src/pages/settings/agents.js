@@ -4,8 +4,8 @@ import { t } from "../../shared/texts/index.js"
 const SWITCHES = /** @type {const} */ (["auto_save", "auto_search", "auto_summarize"])
 
 /**
- * The agents that keep their knowledge here: those that the settings tell of, and those that came by themselves.
- * @param {{api: Api, clock: {now: number}}} with_
+ * The agents that store their knowledge here: those declared in the settings, and those that connected by themselves.
+ * @param {{api: Api, clock: {now: number}}} dependencies
  */
 export function agents({ api, clock }) {
   return {
@@ -28,7 +28,7 @@ export function agents({ api, clock }) {
       return this.items.map(({ name }) => name)
     },
 
-    /** What it may do, what it is told, and what it may not do. @param {AgentState} agent */
+    /** The permissions of an agent, and the features of its context. @param {AgentState} agent */
     switches(agent) {
       const on = SWITCHES.map((name) => ({ key: name, on: agent[name], words: t(`settings.${name}`) }))
       const rules = [

@@ -6,24 +6,27 @@ const WORKER = "/sw.js"
 export function browserPush() {
   const find = async () => (await navigator.serviceWorker.getRegistration())?.pushManager.getSubscription() ?? null
   return {
-    /** Why they are not possible here; empty where they are. @returns {"" | "insecure" | "unsupported" | "blocked"} */
+    /**
+     * Why notifications are not possible here; empty if they are.
+     * @returns {"" | "insecure" | "unsupported" | "blocked"}
+     */
     get obstacle() {
       if (!isSecureContext) return "insecure"
       if (!("serviceWorker" in navigator && "PushManager" in window && "Notification" in window)) return "unsupported"
       return Notification.permission === "denied" ? "blocked" : ""
     },
 
-    /** The endpoint of this browser; empty where it is not subscribed. */
+    /** The endpoint of this browser; empty if it is not subscribed. */
     endpoint: async () => (await find())?.endpoint ?? "",
 
-    /** Ask the person, and subscribe with this key. @param {string} key */
+    /** Ask for permission, and subscribe with this key. @param {string} key */
     async subscribe(key) {
       if ((await Notification.requestPermission()) !== "granted") return null
       await navigator.serviceWorker.register(scriptAddress(WORKER))
       const { pushManager } = await navigator.serviceWorker.ready
-      await (await pushManager.getSubscription())?.unsubscribe() // it may be of another key
+      await (await pushManager.getSubscription())?.unsubscribe() // an existing subscription may use another key
       const made = (await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key })).toJSON()
-      // the service worker tells the server by it which endpoint was replaced
+      // tells the service worker which endpoint a new one replaces
       await (await caches.open("push")).put("/push-endpoint", new Response(made.endpoint))
       return made
     },

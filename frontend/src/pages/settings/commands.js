@@ -1,6 +1,6 @@
 import { t } from "../../shared/texts/index.js"
 
-/** What can be done on the page of the settings. @param {Record<string, any>} stores */
+/** Commands of the settings page. @param {Record<string, any>} stores */
 export function settingsCommands({ router, tokens, devices }) {
   const here = () => router.page === "settings"
   return [

@@ -2,7 +2,7 @@ import { storage } from "../../shared/browser/storage.js"
 import { timeAgo } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 
-/** The number that this browser has as a device. */
+/** The storage key of this browser's device id. */
 export const OWN = "lamplighter-device"
 
 const OBSTACLES = /** @type {const} */ ({
@@ -13,7 +13,7 @@ const OBSTACLES = /** @type {const} */ ({
 
 /**
  * The browsers that receive notifications, and whether this one does.
- * @param {{api: Api, push: import("./browser-push.js").BrowserPush, toasts: any, clock: {now: number}, store?: any}} with_
+ * @param {{api: Api, push: import("./browser-push.js").BrowserPush, toasts: any, clock: {now: number}, store?: any}} dependencies
  */
 export function devices({ api, push, toasts, clock, store = storage }) {
   return {
@@ -38,7 +38,7 @@ export function devices({ api, push, toasts, clock, store = storage }) {
       }
     },
 
-    /** Is this browser one of them? */
+    /** Whether this browser is one of them. */
     get on() {
       return this.subscribed && this.items.some(({ id }) => id === this.own)
     },
@@ -89,7 +89,7 @@ export function devices({ api, push, toasts, clock, store = storage }) {
       }
     },
 
-    /** One change at a time; afterwards the list is read again. @param {() => Promise<void>} work */
+    /** One change at a time; then the list is reloaded. @param {() => Promise<void>} work */
     async act(work) {
       if (this.busy) return
       this.busy = true

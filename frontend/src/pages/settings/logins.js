@@ -3,7 +3,7 @@ import { t } from "../../shared/texts/index.js"
 
 /**
  * The browsers that are logged in. Ending a login logs that browser out.
- * @param {{api: Api, confirm: any, toasts: any, clock: {now: number}}} with_
+ * @param {{api: Api, confirm: any, toasts: any, clock: {now: number}}} dependencies
  */
 export function logins({ api, confirm, toasts, clock }) {
   return {

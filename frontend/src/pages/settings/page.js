@@ -14,7 +14,7 @@ const THEMES = ["system", "light", "dark"]
 export function settingsPage(store) {
   const [settings, tokens] = ["settings", "tokens"].map(store)
   return {
-    /** All answers are there: one must not push the other down. */
+    /** All responses are loaded: one must not push the other down. */
     loaded: () =>
       settings.phase !== "loading" &&
       tokens.phase !== "loading" &&
@@ -33,10 +33,10 @@ export function settingsPage(store) {
 
     zone: () => t("settings.zone", { zone: Intl.DateTimeFormat().resolvedOptions().timeZone }),
 
-    /** The variable alone, as one would look for it. @param {Setting} setting */
+    /** The name of the variable alone, for searching. @param {Setting} setting */
     source: (setting) => settings.source(setting),
 
-    /** The focus goes back to where it came from. @param {Setting} setting */
+    /** Return the focus to the button that opened the form. @param {Setting} setting */
     cancel({ name }) {
       settings.close()
       focusOn(`#change-${CSS.escape(name)}`)
@@ -60,7 +60,7 @@ export function settingsPage(store) {
     /** @param {AccessToken} token */
     async revoke(token) {
       await tokens.revoke(token)
-      if (!tokens.living.some((/** @type {AccessToken} */ { id }) => id === token.id)) focusOn("#new-token")
+      if (!tokens.active.some((/** @type {AccessToken} */ { id }) => id === token.id)) focusOn("#new-token")
     },
 
     /** @param {Device} device */
@@ -92,7 +92,7 @@ export function settingsPage(store) {
     /** @param {AccessToken} token */
     revokeLabel: (token) => t("settings.revokeLabel", { name: tokens.name(token) }),
 
-    /** What stands in an element, for the clipboard; where that is refused it is selected. @param {string} id */
+    /** Copy the text of an element; if the clipboard is refused, select it. @param {string} id */
     async copy(id) {
       const el = /** @type {HTMLElement} */ (document.getElementById(id))
       try {

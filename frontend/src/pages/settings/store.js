@@ -9,33 +9,33 @@ const FILES = /** @type {const} */ ({
   sessions: "settings.sessions",
 })
 
-/** Where a value comes from. @param {Setting} setting */
+/** The source of a value. @param {Setting} setting */
 export function sourceWords({ source, variable, line }) {
   if (source === "default") return t("settings.byDefault")
   if (source === "lamplighter.toml") return line ? t("settings.fileLine", { line: String(line) }) : t("settings.file")
   return t("settings.environment", { variable: source === "environment" ? variable : source })
 }
 
-/** What one may write, and what holds otherwise. @param {Setting} setting */
+/** The allowed values, and the default. @param {Setting} setting */
 export function rangeWords({ range, default: usual }) {
   const holds = usual ? t("settings.defaultIs", { value: usual }) : t("settings.noDefault")
   return range ? `${t("settings.accepts", { range })} ${holds}` : holds
 }
 
 /**
- * What is in force, and its changes: they are written to the settings file, and most of them apply within seconds.
- * @param {{api: Api, tokens: any, logins?: any, agents?: any, devices?: any, toasts?: any, journal?: any, router?: any, later?: any, now?: () => number}} with_
+ * The active configuration, and its changes: they are written to the settings file, and most apply within seconds.
+ * @param {{api: Api, tokens: any, logins?: any, agents?: any, devices?: any, toasts?: any, journal?: any, router?: any, later?: any, now?: () => number}} dependencies
  */
 export function settings({ api, tokens, logins, agents, devices, toasts, journal, router, later, now = Date.now }) {
   let turn = 0
-  const again = /** @type {{look: () => void}} */ ({ look: () => {} })
+  const again = /** @type {{preview: () => void}} */ ({ preview: () => {} })
   return {
     phase: "loading",
     problem: "",
     forbidden: false,
     state: /** @type {SettingsState | null} */ (null),
     filter: "",
-    /** The setting that is being rewritten, and what would come of it. */
+    /** The setting being edited, and the preview of its change. */
     editing: "",
     value: "",
     diff: "",
@@ -44,7 +44,7 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
 
     /** @param {URLSearchParams} [params] */
     async visit(params) {
-      again.look = throttle(() => this.editing && this.look(), { later, now })
+      again.preview = throttle(() => this.editing && this.loadPreview(), { later, now })
       tokens.load()
       logins?.load()
       agents?.load()
@@ -54,7 +54,7 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
       if (asked && this.editing !== asked.name) this.edit(asked)
     },
 
-    /** What was shown once is not shown again. */
+    /** Secrets shown once are not shown again. */
     exit() {
       tokens.forget()
       tokens.hide()
@@ -74,7 +74,7 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
       }
     },
 
-    /** The settings that match, by their groups in the order of the catalog. */
+    /** The matching settings, grouped in the order of the catalog. */
     get groups() {
       const words = this.filter.trim().toLowerCase()
       const fits = (/** @type {Setting} */ { variable, about }) => `${variable} ${about}`.toLowerCase().includes(words)
@@ -137,7 +137,7 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
       if (router?.params.has("change")) router.go("/settings", { replace: true })
     },
 
-    /** Why it cannot be changed here; empty where it can. @param {Setting} setting */
+    /** Why a setting cannot be changed here; empty if it can. @param {Setting} setting */
     refusal({ name, command, variable, source }) {
       const { policy = "no", obstacle = "" } = this.state?.edit ?? {}
       if (source !== "default" && source !== "lamplighter.toml") return t("settings.overrides", { variable })
@@ -146,17 +146,17 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
       return command && policy !== "all" ? t("settings.editCommand", { path: this.path }) : obstacle
     },
 
-    /** When a change applies. @param {Setting} setting */
+    /** When a change takes effect. @param {Setting} setting */
     applies: ({ live }) => t(live ? "settings.appliesNow" : "settings.appliesLater"),
 
     /** @param {string} value */
     type(value) {
       this.value = value
-      again.look()
+      again.preview()
     },
 
-    /** What a save would write; only the newest answer counts. */
-    async look() {
+    /** Preview a save; only the newest response counts. */
+    async loadPreview() {
       const mine = ++turn
       const values = { [this.editing]: this.value }
       try {
@@ -169,7 +169,7 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
       }
     },
 
-    /** Write it; nothing is the default. @param {Setting} setting @param {string | null} value */
+    /** Write the value; null restores the default. @param {Setting} setting @param {string | null} value */
     async save({ name, variable }, value) {
       if (this.saving || !this.state) return
       this.saving = true

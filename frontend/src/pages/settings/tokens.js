@@ -10,13 +10,13 @@ export const NARROW = [
   ...["context:read", "changes:read", "settings:read", "tokens:read", "tokens:write"],
 ]
 
-/** Does it let anybody in? @param {AccessToken} token @param {number} now */
-export function living({ revoked_at: revoked, expires_at: expires }, now) {
+/** Whether a token grants access. @param {AccessToken} token @param {number} now */
+export function isActive({ revoked_at: revoked, expires_at: expires }, now) {
   return !revoked && (!expires || Date.parse(expires) > now)
 }
 
-/** How long it lasts, or since when it does not. @param {AccessToken} token @param {number} now */
-export function lastsWords({ revoked_at: revoked, expires_at: expires }, now) {
+/** The expiry of a token, or the time since which it is invalid. @param {AccessToken} token @param {number} now */
+export function expiryWords({ revoked_at: revoked, expires_at: expires }, now) {
   if (revoked) return t("settings.revoked", { when: timeAgo(revoked, now) })
   if (!expires) return t("settings.forever")
   if (Date.parse(expires) <= now) return t("settings.expired", { when: timeAgo(expires, now) })
@@ -28,8 +28,8 @@ function empty() {
 }
 
 /**
- * The ways in for programs. A token's words are shown once, where it is made.
- * @param {{api: Api, confirm: any, toasts: any, now?: () => number}} with_
+ * Access tokens of programs. The secret of a token is shown once, when it is created.
+ * @param {{api: Api, confirm: any, toasts: any, now?: () => number}} dependencies
  */
 export function tokens({ api, confirm, toasts, now = Date.now }) {
   return {
@@ -42,7 +42,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
     errors: /** @type {Record<string, string>} */ ({}),
     refusal: "",
     saving: false,
-    /** What was just made: its words are known here alone. */
+    /** The token just created: its secret is known only here. */
     minted: /** @type {(AccessToken & {token: string}) | null} */ (null),
 
     async load() {
@@ -56,16 +56,16 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
       }
     },
 
-    get living() {
-      return this.items.filter((token) => living(token, now()))
+    get active() {
+      return this.items.filter((token) => isActive(token, now()))
     },
 
     get gone() {
-      return this.items.filter((token) => !living(token, now()))
+      return this.items.filter((token) => !isActive(token, now()))
     },
 
     get shown() {
-      return this.ended ? [...this.living, ...this.gone] : this.living
+      return this.ended ? [...this.active, ...this.gone] : this.active
     },
 
     get endedWords() {
@@ -77,7 +77,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
     },
 
     /** @param {AccessToken} token */
-    isLiving: (token) => living(token, now()),
+    isActive: (token) => isActive(token, now()),
 
     /** @param {AccessToken} token */
     name: ({ id, name }) => name || t("settings.unnamed", { n: id }),
@@ -86,7 +86,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
     scopes: ({ scopes }) => scopes.join(", "),
 
     /** @param {AccessToken} token */
-    lasts: (token) => lastsWords(token, now()),
+    expiry: (token) => expiryWords(token, now()),
 
     /** @param {AccessToken} token */
     used: ({ used_at: at }) => (at ? t("settings.used", { when: timeAgo(at, now()) }) : t("settings.neverUsed")),
@@ -99,7 +99,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
       this.open = false
     },
 
-    /** Nobody sees the words again. */
+    /** Remove the secret from the page. */
     forget() {
       this.minted = null
     },

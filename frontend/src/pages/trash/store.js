@@ -4,7 +4,7 @@ import { t } from "../../shared/texts/index.js"
 
 /**
  * Deleted memories, until they are restored or deleted permanently.
- * @param {{api: Api, confirm: any, toasts: any, journal: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, confirm: any, toasts: any, journal: any, later?: any, now?: () => number}} dependencies
  */
 export function trash({ api, confirm, toasts, journal, later, now }) {
   return extend(pagedList({ api, path: "/trash", later, now }), {
@@ -14,14 +14,14 @@ export function trash({ api, confirm, toasts, journal, later, now }) {
       return this.enter()
     },
 
-    /** @param {Discarded} row */
+    /** @param {DeletedMemory} row */
     async restore({ id }) {
       if (!(await this.act(() => api.post(`/trash/${id}/restore`, {})))) return false
       toasts.show(t("trash.restored", { id: String(id) }), { undo: journal.undoing() })
       return true
     },
 
-    /** @param {Discarded} row */
+    /** @param {DeletedMemory} row */
     async purge({ id, memory }) {
       const yes = await confirm.ask({
         title: t("trash.askPurge", { id: String(id) }),

@@ -2,7 +2,7 @@ import { THEMES } from "../../shared/frame/theme.js"
 import { t } from "../../shared/texts/index.js"
 import { filterField } from "./list.js"
 
-/** What can be done on every page. @param {any} stores */
+/** Commands available on every page. @param {any} stores */
 export function anywhereCommands({
   router,
   addMemory,

@@ -1,6 +1,6 @@
 import { t } from "../../shared/texts/index.js"
 
-/** The ways to each page: `g` and a letter. @param {any} stores */
+/** The keys to each page: `g` and a letter. @param {any} stores */
 export function goCommands({ router }) {
   /** @param {string} key @param {string} label @param {string} address */
   const to = (key, label, address) => ({ keys: `g ${key}`, label, run: () => router.go(address) })

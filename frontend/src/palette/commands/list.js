@@ -1,7 +1,7 @@
 import { focusOn } from "../../shared/browser/focus.js"
 import { t } from "../../shared/texts/index.js"
 
-/** Moving through the rows of whatever list is in sight. @param {any} stores */
+/** Moving through the rows of the visible list. @param {any} stores */
 export function listCommands({ router, review, reviews }) {
   const move = (/** @type {number} */ by) => (review?.open ? turn({ router, review, reviews }, by) : step(by))
   return [
@@ -13,14 +13,14 @@ export function listCommands({ router, review, reviews }) {
   ]
 }
 
-/** The rows in sight. @returns {HTMLElement[]} */
+/** The visible rows. @returns {HTMLElement[]} */
 function rows() {
   const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("main [data-row]")])
   return all.filter((row) => row.offsetParent)
 }
 
 /**
- * What can be done with the row that was selected when the palette opened: its links and buttons.
+ * The actions of the row that was selected when the palette opened: its links and buttons.
  * @returns {{label: string, run: () => void}[]}
  */
 export function rowActions() {
@@ -40,7 +40,7 @@ function hasRows() {
   return rows().length > 0
 }
 
-/** Where the list in sight is narrowed. @returns {HTMLInputElement | null} */
+/** The filter field of the visible list. @returns {HTMLInputElement | null} */
 export function filterField() {
   return document.querySelector("main [data-filter]")
 }
@@ -73,7 +73,7 @@ function close(router) {
   focusOn(row)
 }
 
-/** From one case to the next. @param {{router: any, review: any, reviews: any}} with_ @param {number} by */
+/** From one case to the next. @param {{router: any, review: any, reviews: any}} dependencies @param {number} by */
 function turn({ router, review, reviews }, by) {
   const id = reviews.beside(review.id, by)
   if (id !== null) router.go(reviews.address(id))

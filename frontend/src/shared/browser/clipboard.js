@@ -1,4 +1,7 @@
-/** Put a text on the clipboard, also where the browser offers its interface to secure pages only. @param {string} text */
+/**
+ * Copy a text to the clipboard, also on insecure pages, where the browser does not offer the clipboard API.
+ * @param {string} text
+ */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text)

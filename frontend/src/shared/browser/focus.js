@@ -1,6 +1,6 @@
 /**
- * Run once what changed in this turn is drawn: `x-show` shows an element only in the next frame, and an element that
- * is hidden takes no focus.
+ * Run after the changes of this turn are rendered: `x-show` shows an element only in the next frame, and a hidden
+ * element cannot receive the focus.
  * @param {() => void} act
  */
 export function onceShown(act) {
@@ -8,7 +8,7 @@ export function onceShown(act) {
 }
 
 /**
- * Give the focus to the first match once it is shown; a page that is still being drawn may take some frames.
+ * Focus the first match once it is shown; a page that is still being rendered may need some frames.
  * @param {string} selector
  */
 export function focusOn(selector, frames = 30) {
@@ -20,8 +20,8 @@ export function focusOn(selector, frames = 30) {
 }
 
 /**
- * The element with the focus may go with what is drawn next, in any of the next frames: another one then takes the
- * focus. A person who moved the focus meanwhile keeps it.
+ * The focused element may disappear within the next frames: another element then receives the focus. If the operator
+ * moves the focus meanwhile, it stays there.
  * @param {() => Element | null | undefined} next
  */
 export function focusAfter(next, frames = 30) {

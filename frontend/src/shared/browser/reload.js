@@ -2,9 +2,9 @@ const KEY = "lamplighter.left"
 const AGAIN_MS = 10_000
 
 /**
- * Load the page anew when the server does not know us any more: it answers with the page to log in by. Not twice in a
- * moment, so that a server that is of two minds cannot make a page load for ever.
- * @param {{reload: () => void, storage: {getItem(key: string): string | null, setItem(key: string, value: string): void}, now?: () => number}} with_
+ * Reload the page if the server rejects the login: it then responds with the login page. Not twice within a moment, so
+ * that an inconsistent server cannot cause an endless reload.
+ * @param {{reload: () => void, storage: {getItem(key: string): string | null, setItem(key: string, value: string): void}, now?: () => number}} dependencies
  */
 export function reloadOnLogout({ reload, storage, now = Date.now }) {
   let left = false

@@ -1,5 +1,5 @@
 /** @typedef {{page: string, id: number | null, name: string, params: URLSearchParams}} Place */
-/** @typedef {{y: number, link: string}} Mark how far down one was, and on which link */
+/** @typedef {{y: number, link: string}} Mark the scroll position, and the focused link */
 
 const PAGES = [
   { page: "overview", pattern: /^\/overview\/?$/ },
@@ -31,10 +31,15 @@ const PAGES = [
   { page: "settings", pattern: /^\/settings\/?$/ },
 ]
 export const HOME = "/overview"
-/** Where the list of services is. */
+/** The anchor of the list of services. */
 export const SERVICES = "services-title"
 
-/** The page an address means; an unknown one is a place too. @param {string} path @param {string} [search] @returns {Place} */
+/**
+ * The page of an address; an unknown address is a page too.
+ * @param {string} path
+ * @param {string} [search]
+ * @returns {Place}
+ */
 export function place(path, search = "") {
   const params = new URLSearchParams(search)
   for (const { page, pattern } of PAGES) {
@@ -47,8 +52,8 @@ export function place(path, search = "") {
 }
 
 /**
- * Where the operator is: the address decides, the page follows.
- * `mark` says what to find again on the way back: it is kept with the step that is left.
+ * The current page: the address decides, the page follows. `mark` returns what to restore on the way back: it is stored
+ * in the history entry that is left.
  * @param {{location: Location, history: History, mark?: () => Mark}} browser
  */
 export function createRouter({ location, history, mark = () => ({ y: 0, link: "" }) }) {
@@ -59,10 +64,10 @@ export function createRouter({ location, history, mark = () => ({ y: 0, link: ""
   const followers = []
   return {
     ...start,
-    /** What was left here, where somebody comes back. */
+    /** What to restore when the operator comes back to this page. */
     left: /** @type {Mark | null} */ (null),
 
-    /** The part of the page that the address names, such as a line of an output. */
+    /** The part of the page in the address, such as a line of an output. */
     hash: location.hash ?? "",
 
     /** @param {(now: Place, before: Place) => void} follow */
@@ -88,7 +93,7 @@ export function createRouter({ location, history, mark = () => ({ y: 0, link: ""
       followers.forEach((follow) => follow(now, before))
     },
 
-    /** The same page with other filters; what is empty is left out. @param {Record<string, any>} changes */
+    /** The same page with other filters; empty filters are left out. @param {Record<string, any>} changes */
     with(changes) {
       const params = new URLSearchParams(this.params)
       for (const [name, value] of Object.entries(changes)) {
@@ -105,7 +110,7 @@ export function createRouter({ location, history, mark = () => ({ y: 0, link: ""
   }
 }
 
-/** The address that another one means: services are listed on the overview. @param {string} address */
+/** Replace an alias: services are listed on the overview. @param {string} address */
 function named(address) {
   if (address === "/") return HOME
   return /^\/services\/?$/.test(address) ? `${HOME}#${SERVICES}` : address
@@ -117,7 +122,10 @@ function tail(params) {
   return text && `?${text}`
 }
 
-/** A click on a link within the app moves without loading; one with a modifier is the browser's. @param {MouseEvent} click */
+/**
+ * A click on a link within the app navigates without loading; a click with a modifier is left to the browser.
+ * @param {MouseEvent} click
+ */
 export function inner(click) {
   if (click.defaultPrevented || click.button !== 0) return null
   if (click.metaKey || click.ctrlKey || click.shiftKey || click.altKey) return null

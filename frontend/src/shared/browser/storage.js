@@ -1,11 +1,11 @@
-/** What this browser remembers for its operator. Where it may not remember, the app works all the same. */
-export const storage = careful(() => localStorage)
+/** Storage of this browser. If storage is blocked, the app works without it. */
+export const storage = guarded(() => localStorage)
 
-/** What this tab remembers until it is closed. */
-export const tabStorage = careful(() => sessionStorage)
+/** Storage of this tab, until it is closed. */
+export const tabStorage = guarded(() => sessionStorage)
 
 /** @param {() => Storage} place */
-function careful(place) {
+function guarded(place) {
   return {
     /** @param {string} key */
     getItem(key) {

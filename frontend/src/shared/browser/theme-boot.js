@@ -1,9 +1,9 @@
-// Runs before the first paint, as a file of its own: a page that is to be dark is never white for a moment.
+// Runs before the first paint, in a separate file, so that a dark page never flashes white.
 ;(() => {
   try {
     const theme = localStorage.getItem("lamplighter.theme")
     if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme
   } catch {
-    // no storage: the system's theme stands
+    // no storage: the theme of the system applies
   }
 })()

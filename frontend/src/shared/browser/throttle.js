@@ -1,8 +1,8 @@
 const APART_MS = 1_000
 
 /**
- * Do something soon, at most once a second however often it is asked for.
- * @param {() => unknown} act @param {{later?: (run: () => void, ms: number) => unknown, now?: () => number}} [with_]
+ * Run an action soon, at most once a second, however often it is requested.
+ * @param {() => unknown} act @param {{later?: (run: () => void, ms: number) => unknown, now?: () => number}} [dependencies]
  */
 export function throttle(act, { later = setTimeout, now = Date.now } = {}) {
   let waiting = false

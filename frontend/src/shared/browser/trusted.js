@@ -1,4 +1,4 @@
-/** The one Trusted Types policy: it makes addresses of our own scripts, and nothing else. */
+/** The only Trusted Types policy: it creates addresses of our own scripts, and nothing else. */
 const rules = {
   /** @param {string} url */
   createScriptURL(url) {

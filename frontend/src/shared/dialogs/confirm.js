@@ -1,4 +1,4 @@
-/** The one question the app asks before something is gone for good. */
+/** The confirmation before something is deleted permanently. */
 export function confirm() {
   /** @type {(yes: boolean) => void} */
   let settle = () => {}

@@ -1,16 +1,16 @@
 import { throttle } from "../browser/throttle.js"
 import { t } from "../texts/index.js"
 
-const LOOK_MS = 3_000
+const POLL_MS = 3_000
 
 /**
- * The way to make everything stand still, and whether it does.
- * @param {{api: Api, confirm: any, toasts: any, later?: any, now?: () => number}} with_
+ * Halts and resumes everything, and follows whether it is halted.
+ * @param {{api: Api, confirm: any, toasts: any, later?: any, now?: () => number}} dependencies
  */
 export function halt({ api, confirm, toasts, later, now = Date.now }) {
   /** @type {() => void} */
   let again = () => {}
-  let looked = 0
+  let checkedAt = 0
   return {
     state: /** @type {HaltState | null} */ (null),
     open: false,
@@ -22,12 +22,12 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
       return Boolean(this.state?.halted)
     },
 
-    /** Can it be let go on from here? What a file brought about, only who removes it ends. */
+    /** Whether it can be resumed here. A halt by a file ends only when the file is removed. */
     get releasable() {
       return Boolean(this.state?.pulled.some(({ way }) => way === "row"))
     },
 
-    /** For ears. */
+    /** For screen readers. */
     get words() {
       return this.state?.pulled.map(({ words }) => words).join(" ") ?? ""
     },
@@ -40,10 +40,10 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
       again()
     },
 
-    /** A file may go while no supervisor is there to tell of it. @param {number} second */
+    /** A halt file may be removed while no supervisor is running to report it. @param {number} second */
     tick(second) {
-      if (!this.on || second - looked < LOOK_MS) return
-      looked = second
+      if (!this.on || second - checkedAt < POLL_MS) return
+      checkedAt = second
       this.load()
     },
 

@@ -9,8 +9,8 @@ const BLANK = () => ({
 })
 
 /**
- * A session asked for by hand.
- * @param {{requests: any, services: any, engines: any, toasts: any}} with_
+ * The form that requests a session.
+ * @param {{requests: any, services: any, engines: any, toasts: any}} dependencies
  */
 export function runNow({ requests, services, engines, toasts }) {
   return {
@@ -34,7 +34,7 @@ export function runNow({ requests, services, engines, toasts }) {
         : ""
     },
 
-    /** The same again: what a session was asked, by whom and for what. @param {Session} session */
+    /** Repeat a session: the same tier, services, prompt and engine. @param {Session} session */
     again({ tier, services, prompt, dry_run, engine }) {
       return this.show({ tier: String(tier || 1), services: [...(services ?? [])], prompt, dry_run, engine })
     },
@@ -43,7 +43,7 @@ export function runNow({ requests, services, engines, toasts }) {
       this.open = false
     },
 
-    /** Who runs it, where nobody else is asked for. */
+    /** The default engine. */
     get usually() {
       const engine = engines.usual(this.draft.tier)
       return engine ? t("sessions.default", { engine }) : t("sessions.defaultAlone")

@@ -1,7 +1,7 @@
 import { piecesOf } from "../format/argv.js"
 
 /**
- * A command, word by word: each in a frame of its own, so that none can be taken for two, nor two for one.
+ * A command, word by word: each word in a frame of its own, so that word boundaries are unambiguous.
  * @param {HTMLElement} el @param {{expression: string}} it @param {any} tools
  */
 export function argv(el, { expression }, { evaluateLater, effect }) {

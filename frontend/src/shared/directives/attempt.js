@@ -1,4 +1,8 @@
-/** Do something; what goes wrong is told in a toast. @param {(name: string) => any} store @param {() => Promise<unknown>} act */
+/**
+ * Run an action; show a failure in a toast.
+ * @param {(name: string) => any} store
+ * @param {() => Promise<unknown>} act
+ */
 export async function attempt(store, act) {
   try {
     await act()

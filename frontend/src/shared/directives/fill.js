@@ -1,8 +1,9 @@
 /** @typedef {Record<string, string | boolean | number | null>} Part */
 
 /**
- * Fill the parts of a row, each named by `data-fill`, in one go: a table of hundreds of rows is too many for an effect
- * a cell. `text` is what it says, `share` a part of 1 that is drawn, the rest are attributes; false and null take one away.
+ * Fill the parts of a row, each named by `data-fill`, in one pass: an effect for each cell would be too slow for
+ * hundreds of rows. `text` is the text content, `share` a part of 1 that is drawn, the rest are attributes; false and
+ * null remove an attribute.
  * @param {HTMLElement} el @returns {(parts: Record<string, Part>) => void}
  */
 export function filler(el) {

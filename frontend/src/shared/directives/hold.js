@@ -1,8 +1,8 @@
 const SLIDE_MS = 160
 
 /**
- * Rows stay where they are while a pointer or the focus is inside. A list of rows that may wait also keeps still where
- * it is scrolled and where motion is not wanted; at rest at its top, rows make room by sliding.
+ * Rows keep their position while the pointer or the focus is inside. A list that can hold rows back also keeps still
+ * while it is scrolled and if reduced motion is preferred; otherwise, at its top, rows slide to make room.
  * @param {HTMLElement} el @param {any} list @param {(end: () => void) => void} cleanup
  */
 export function hold(el, list, cleanup) {
@@ -28,7 +28,11 @@ export function hold(el, list, cleanup) {
   })
 }
 
-/** Rows that others push aside glide there; nothing on the page jumps. @param {HTMLElement} el @param {any} list */
+/**
+ * Rows that are pushed aside slide to their new position, so that nothing jumps.
+ * @param {HTMLElement} el
+ * @param {any} list
+ */
 function slide(el, list) {
   const rows = () => /** @type {HTMLElement[]} */ ([...el.querySelectorAll(".row")])
   /** @type {WeakMap<HTMLElement, number>} */

@@ -7,8 +7,8 @@ import { beatsView } from "../../charts/beats.js"
 const TYPED_MS = 400
 
 /**
- * Behaviours that HTML asks for by name. They set styles and open dialogs from code: the content security policy
- * leaves no room for style attributes.
+ * Directives of the HTML. They set styles and open dialogs from code, because the content security policy forbids style
+ * attributes.
  * @param {any} Alpine
  */
 export function directives(Alpine) {
@@ -45,13 +45,13 @@ export function directives(Alpine) {
     const evaluate = evaluateLater(expression)
     effect(() => evaluate((/** @type {unknown} */ open) => toggle(el, Boolean(open))))
     el.addEventListener("click", (event) => event.target === el && el.close())
-    // Escape is reported at once: the next key may come before the browser reports the close
+    // report Escape at once: the next key press may come before the browser reports the close
     el.addEventListener("cancel", (event) => {
       event.preventDefault()
       el.close()
       el.dispatchEvent(new Event("close"))
     })
-    // a report that arrives when the dialog is open again is of the close before
+    // a close event that arrives while the dialog is open again belongs to the previous close
     const closed = (/** @type {Event} */ event) => (el.open ? event.stopImmediatePropagation() : release(el))
     el.addEventListener("close", closed, { capture: true })
   }
@@ -71,7 +71,7 @@ export function directives(Alpine) {
   }
 
   /**
-   * What a field says follows the address, but for the one that somebody types in: its words are newer.
+   * The value of a field follows the address, but never while the operator types in it: the typed text is newer.
    * @param {HTMLInputElement} el @param {{expression: string}} it @param {any} tools
    */
   function typed(el, { expression }, { evaluateLater, effect }) {
@@ -83,11 +83,16 @@ export function directives(Alpine) {
       })
     effect(follow)
     el.addEventListener("input", () => (newer = true))
-    // what was refused does not stay as if it held; what is still on its way is given its time
+    // a rejected value is not left in the field; a change in flight gets time to arrive
     el.addEventListener("blur", () => setTimeout(() => ((newer = false), follow()), TYPED_MS))
   }
 
-  /** The parts of a text, what is gone and what is new marked as such. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  /**
+   * The parts of a text, with removed and added parts marked.
+   * @param {HTMLElement} el
+   * @param {{expression: string}} it
+   * @param {any} tools
+   */
   function diff(el, { expression }, { evaluateLater, effect }) {
     const evaluate = evaluateLater(expression)
     effect(() =>
@@ -97,13 +102,23 @@ export function directives(Alpine) {
     )
   }
 
-  /** What is chosen is brought into sight. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  /**
+   * Scroll the chosen element into view.
+   * @param {HTMLElement} el
+   * @param {{expression: string}} it
+   * @param {any} tools
+   */
   function seen(el, { expression }, { evaluateLater, effect }) {
     const evaluate = evaluateLater(expression)
     effect(() => evaluate((/** @type {boolean} */ chosen) => chosen && el.scrollIntoView({ block: "nearest" })))
   }
 
-  /** A chart of what the expression says. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  /**
+   * A chart of the value of the expression.
+   * @param {HTMLElement} el
+   * @param {{expression: string}} it
+   * @param {any} tools
+   */
   function plot(el, { expression }, { evaluateLater, effect, cleanup }) {
     const view = plotIn(el)
     const evaluate = evaluateLater(expression)
@@ -111,7 +126,11 @@ export function directives(Alpine) {
     cleanup(() => view.close())
   }
 
-  /** What stands on several pages is written once, in a template of this id. @param {HTMLElement} el @param {{expression: string}} it */
+  /**
+   * Insert the template with this id, which several pages share.
+   * @param {HTMLElement} el
+   * @param {{expression: string}} it
+   */
   function part(el, { expression }) {
     const { content } = /** @type {HTMLTemplateElement} */ (document.getElementById(expression))
     Alpine.mutateDom(() => {
@@ -127,7 +146,7 @@ export function directives(Alpine) {
     let gone = false
     /** @type {(() => void) | null} */
     let close = null
-    // only who reads an output loads what draws it
+    // the code that draws an output is loaded only when an output is opened
     import("../../log/view.js").then(({ logView }) => {
       if (gone) return
       const view = logView(el, lines)
@@ -144,7 +163,7 @@ export function directives(Alpine) {
 
 const MARKS = { same: "span", gone: "del", new: "ins", hit: "mark" }
 
-/** A space at the edge of a change stays outside its mark. @param {import("../format/diff.js").Part} part */
+/** Leading and trailing space of a change stays outside its mark. @param {import("../format/diff.js").Part} part */
 function pieces({ kind, text }) {
   const words = text.trim()
   if (kind === "same" || !words) return [marked(kind, text)]
@@ -172,7 +191,10 @@ function toggle(el, open) {
   release(el)
 }
 
-/** Where nothing had the focus before, a field of a closed dialog keeps it until the next frame. @param {HTMLDialogElement} el */
+/**
+ * If nothing had the focus before, a field of a closed dialog keeps it until the next frame.
+ * @param {HTMLDialogElement} el
+ */
 function release(el) {
   const { activeElement: left } = document
   if (left instanceof HTMLElement && el.contains(left)) left.blur()

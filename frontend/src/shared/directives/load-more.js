@@ -2,8 +2,8 @@ const AHEAD = "700px 0px"
 const AGAIN_MS = 200
 
 /**
- * A button that presses itself when it comes near: a list reads on as it is scrolled, and keys still find the button.
- * What could not be read waits for a person to press it.
+ * A button that activates itself when it comes into view: a list loads more as it is scrolled, and the button stays
+ * reachable by keyboard. After a failure it waits for a click.
  * @param {HTMLButtonElement} el @param {any} list @param {(end: () => void) => void} cleanup
  */
 export function loadMore(el, list, cleanup) {

@@ -4,20 +4,23 @@ const FRAMES = 30
 const FRAME_MS = 16
 const CONTROLS = "a, button, input, select, label, form"
 
-/** Show what waited and put the focus on the first of it. @param {any} list */
+/** Show the rows held back, and focus the first of them. @param {any} list */
 export function revealIn(list) {
   const [first] = list.reveal()
   if (first) focusOn("tr.is-fresh [data-row]")
 }
 
-/** A click on a row opens it; a click on something in it is its own. @param {Event} click */
+/**
+ * Whether a click hit a control inside a row, or selected text: such a click does not open the row.
+ * @param {Event} click
+ */
 export function onControl(click) {
   return Boolean(/** @type {Element} */ (click.target).closest(CONTROLS)) || String(getSelection()) !== ""
 }
 
 /**
- * The focus stays in the list when what had it is gone: on a row, or on what the list says of itself. That may take a
- * moment to be there; whoever took the focus meanwhile keeps it.
+ * Keep the focus in the list after the focused element is removed: on a row, or on the summary of the list. The target
+ * may take some frames to appear; if the operator moves the focus meanwhile, it stays there.
  * @param {number | null} [id] @param {number} [tries]
  */
 export function focusList(id = null, tries = FRAMES) {

@@ -1,6 +1,6 @@
 import { t } from "../texts/index.js"
 
-/** Spaces, and all that has no shape of its own or moves what stands beside it. */
+/** Spaces, and characters that are invisible or move adjacent text. */
 const UNSEEN = /[\p{Z}\p{C}]/gu
 const SIGNS = new Map([
   [" ", "·"],
@@ -9,10 +9,10 @@ const SIGNS = new Map([
 ])
 const PLAIN = /^[\w@%+=:,./-]+$/
 
-/** @typedef {{sign: boolean, text: string, name: string}} Piece a part of a word; a sign stands for what one would not see */
+/** @typedef {{sign: boolean, text: string, name: string}} Piece a part of a word; a sign represents an invisible character */
 
 /**
- * A word of a command so that nothing in it can hide: neither a space nor a character without a shape.
+ * A word of a command with nothing hidden: spaces and invisible characters are replaced by signs.
  * @param {string} word @returns {Piece[]}
  */
 export function piecesOf(word) {
@@ -29,7 +29,7 @@ export function piecesOf(word) {
   return pieces
 }
 
-/** As one would type it into a shell. @param {string[]} argv */
+/** The command as typed in a shell. @param {string[]} argv */
 export function quoted(argv) {
   return argv.map((word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ")
 }

@@ -3,15 +3,20 @@ const CELLS = 250_000
 /** @typedef {{kind: "same" | "gone" | "new" | "hit", text: string}} Part */
 
 /**
- * What became of a text, word by word: the longest common sequence stays, the rest is gone or new. Texts too long to
- * compare are wholly gone and wholly new between what they begin and end with alike.
+ * The changes of a text, word by word: the longest common subsequence is unchanged, the rest is removed or added. In
+ * texts too long to compare, everything between the common start and end is removed and added.
  * @param {string} before @param {string} after @returns {Part[]}
  */
 export function wordDiff(before, after) {
   return joined(listDiff(wordsOf(before), wordsOf(after)))
 }
 
-/** What became of a list of texts, one part for each of them. @param {string[]} old @param {string[]} now @returns {Part[]} */
+/**
+ * The changes of a list of texts, one part for each text.
+ * @param {string[]} old
+ * @param {string[]} now
+ * @returns {Part[]}
+ */
 export function listDiff(old, now) {
   const head = common(old, now)
   const tail = common(old.slice(head).reverse(), now.slice(head).reverse())
@@ -23,12 +28,12 @@ export function listDiff(old, now) {
   ]
 }
 
-/** The side of what was: what stays and what is gone. @param {Part[]} parts */
+/** The old side: unchanged and removed parts. @param {Part[]} parts */
 export function oldSide(parts) {
   return parts.filter(({ kind }) => kind !== "new")
 }
 
-/** The side of what is: what stays and what is new. @param {Part[]} parts */
+/** The new side: unchanged and added parts. @param {Part[]} parts */
 export function newSide(parts) {
   return parts.filter(({ kind }) => kind !== "gone")
 }
@@ -36,7 +41,11 @@ export function newSide(parts) {
 const LONG = 160
 const KEPT = 60
 
-/** The same with long stretches that stayed cut down to where they begin and end. @param {Part[]} parts @returns {Part[]} */
+/**
+ * The same parts, with long unchanged stretches shortened to their start and end.
+ * @param {Part[]} parts
+ * @returns {Part[]}
+ */
 export function briefly(parts) {
   return parts.map(({ kind, text }, at) => {
     if (kind !== "same" || text.length <= LONG) return { kind, text }
@@ -45,12 +54,12 @@ export function briefly(parts) {
   })
 }
 
-/** Words, and what stands between them. @param {string} text */
+/** Words, and the text between them. @param {string} text */
 function wordsOf(text) {
   return text.match(/\s+|[^\s]+/g) ?? []
 }
 
-/** How many words two texts begin with alike. @param {string[]} a @param {string[]} b */
+/** The number of common words at the start of two texts. @param {string[]} a @param {string[]} b */
 function common(a, b) {
   let n = 0
   while (n < a.length && n < b.length && a[n] === b[n]) n++
@@ -77,7 +86,7 @@ function between(old, now) {
   return [...parts, ...as("gone", old.slice(i)), ...as("new", now.slice(j))]
 }
 
-/** How long the common sequence still is, from each pair of places on. @param {string[]} old @param {string[]} now */
+/** The length of the common subsequence from each pair of positions on. @param {string[]} old @param {string[]} now */
 function lengths(old, now) {
   const table = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1))
   for (let i = old.length - 1; i >= 0; i--)
@@ -87,8 +96,9 @@ function lengths(old, now) {
 }
 
 /**
- * Neighbours of a kind are one part, and a space alone between two changes is part of both: "10 s" for "60 s ago"
- * reads better than word, space, word. @param {Part[]} parts
+ * Merge adjacent parts of a kind; a space alone between two changes belongs to both: "10 s" for "60 s ago" reads better
+ * than word, space, word.
+ * @param {Part[]} parts
  */
 function joined(parts) {
   /** @type {Part[]} */

@@ -36,7 +36,7 @@ const toTheSecond = new Intl.DateTimeFormat("en-US", { timeStyle: "medium", hour
 const dayOfYear = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short" })
 const dayAndYear = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short", year: "numeric" })
 
-/** When something was typed: the time, and the day unless it was today. @param {number} at */
+/** The time, with the date unless it is today. @param {number} at */
 export function momentOf(at) {
   const today = new Date().toDateString() === new Date(at).toDateString()
   return (today ? hourAndMinute : dayAndHour).format(at)
@@ -57,13 +57,17 @@ export function clockSeconds(at) {
   return toTheSecond.format(at)
 }
 
-/** A share in percent; two digits where most differ only there. @param {number | null} percent */
+/** A share in percent, with two decimals where most values differ only there. @param {number | null} percent */
 export function percentWords(percent) {
   if (percent === null) return "–"
   return t("common.percent", { n: percent >= 99.995 || percent === 0 ? percent.toFixed(0) : percent.toFixed(2) })
 }
 
-/** How long ago, as people scan it: now, 40 s, 2 min, 3 h, 9 d, then the day. @param {Time | null} time @param {number} now */
+/**
+ * The elapsed time in a short form: now, 40 s, 2 min, 3 h, 9 d, then the date.
+ * @param {Time | null} time
+ * @param {number} now
+ */
 export function ago(time, now) {
   if (!time) return ""
   const seconds = Math.max(0, Math.round((now - Date.parse(time)) / 1_000))
@@ -72,7 +76,7 @@ export function ago(time, now) {
   return span(seconds)
 }
 
-/** How long ago, in the middle of a sentence. @param {Time} time @param {number} now */
+/** The elapsed time within a sentence. @param {Time} time @param {number} now */
 export function timeAgo(time, now) {
   const words = ago(time, now)
   if (words === t("common.now")) return t("common.just_now")
@@ -87,7 +91,7 @@ export function span(seconds) {
   return t("common.d", { n: Math.floor(seconds / DAY) })
 }
 
-/** To the second, with the year unless it is this one. @param {Time | null} time */
+/** A time to the second, with the year unless it is the current year. @param {Time | null} time */
 export function exact(time) {
   if (!time) return ""
   const at = new Date(time)
@@ -104,7 +108,7 @@ export function onDay(time, now) {
   return (time.getFullYear() === new Date(now).getFullYear() ? dayOfYear : dayAndYear).format(time)
 }
 
-/** How long something took: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min. @param {number | null} milliseconds */
+/** A duration: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min. @param {number | null} milliseconds */
 export function duration(milliseconds) {
   if (milliseconds === null || milliseconds < 0) return ""
   if (milliseconds < 9_950) return t("common.s", { n: (milliseconds / 1_000).toFixed(1) })
@@ -119,7 +123,7 @@ export function duration(milliseconds) {
 }
 
 /**
- * When a coming moment is: "in 48 min", "now"; `fine` counts down, "in 3 h 12 min", "in 4 s".
+ * The time until a point in the future: "in 48 min", "now"; `fine` counts down, "in 3 h 12 min", "in 4 s".
  * @param {Time} time @param {number} now @param {{fine?: boolean}} [how]
  */
 export function until(time, now, { fine = false } = {}) {
@@ -133,7 +137,7 @@ export function confidence(confidence) {
   return confidence.toFixed(2)
 }
 
-/** The service as people call it; what holds for every one of them is "general". @param {string | null} service */
+/** The display name of a service; memories of all services are "general". @param {string | null} service */
 export function serviceName(service) {
   return service ?? "general"
 }
@@ -148,7 +152,11 @@ export function isOperational(category) {
   return OPERATIONAL.includes(category)
 }
 
-/** The moment fading takes an operational memory below the threshold, if nothing confirms it. @param {Memory} memory @param {number} now */
+/**
+ * The time at which decay takes an operational memory below the threshold, if nothing confirms it.
+ * @param {Memory} memory
+ * @param {number} now
+ */
 export function fadesOut(memory, now) {
   if (memory.pinned || !memory.active || !isOperational(memory.category)) return null
   const start = Date.parse(memory.updated_at) + GRACE_DAYS * DAY_MS
@@ -156,12 +164,12 @@ export function fadesOut(memory, now) {
   return new Date(start + (taken + weeksLeft(memory)) * 7 * DAY_MS)
 }
 
-/** How many weeks of fading take a memory below the threshold. @param {Memory} memory */
+/** The number of weeks of decay that take a memory below the threshold. @param {Memory} memory */
 export function weeksLeft({ confidence }) {
   return Math.floor((confidence - THRESHOLD) / WEEKLY_DECAY + 1e-9) + 1
 }
 
-/** What will become of a memory, in one sentence. @param {Memory} memory @param {number} now */
+/** The forecast for a memory, in one sentence. @param {Memory} memory @param {number} now */
 export function outlook(memory, now) {
   if (!memory.active) return inactiveWords(memory)
   if (memory.pinned) return t("common.pinned")
@@ -204,14 +212,14 @@ const STATUS = new Map([
   ["interrupted", t("common.status_interrupted")],
 ])
 
-/** What a session achieved; while it runs, or where nothing else is known, its status. @param {Session} session */
+/** The outcome of a session; its status while it runs or if the outcome is unknown. @param {Session} session */
 export function statusWords(session) {
   return session.stopping && session.status === "running"
     ? t("common.status_stopping")
     : session.outcome || (STATUS.get(session.status) ?? session.status)
 }
 
-/** The kind of what `statusWords` says: it chooses the icon and the color. @param {Session} session */
+/** The kind of `statusWords`, which selects the icon and the color. @param {Session} session */
 export function statusKind({ outcome_state: state, status }) {
   return state || status
 }
@@ -235,13 +243,13 @@ const CAUSES = new Map([
   ["undone", t("common.cause_undone")],
 ])
 
-/** What happened to a memory, in a word. @param {string} cause @param {number} [times] */
+/** The change to a memory, in a word. @param {string} cause @param {number} [times] */
 export function causeWords(cause, times = 1) {
   const word = CAUSES.get(cause) ?? cause.replaceAll("_", " ")
   return times > 1 ? t("common.cause_times", { word, n: times }) : word
 }
 
-/** A confidence and what it was before. @param {number | null} before @param {number | null} after */
+/** A confidence and its previous value. @param {number | null} before @param {number | null} after */
 export function movedWords(before, after) {
   if (after === null) return ""
   return before === null || before === after ? confidence(after) : `${confidence(before)} → ${confidence(after)}`

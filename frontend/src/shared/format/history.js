@@ -24,7 +24,11 @@ const INACTIVE = new Map([
   ["deleted", t("memory.inactive_deleted")],
 ])
 
-/** One line of a memory's history; `unnamed`: the session stands beside it. @param {HistoryEntry} entry @param {{unnamed?: boolean}} [how] */
+/**
+ * One line of a memory's history; `unnamed`: the session is shown beside the line.
+ * @param {HistoryEntry} entry
+ * @param {{unnamed?: boolean}} [how]
+ */
 export function historyWords({ cause, actor, session_id: session, reason, before, after }, { unnamed = false } = {}) {
   const back = backWords(reason)
   const undone = cause === "undone" && Boolean(back)
@@ -50,7 +54,7 @@ function capital(words) {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** Which step an undo is of, as one reads it. @param {string} reason */
+/** The step that an undo reverted, as text. @param {string} reason */
 function backWords(reason) {
   const [, cause, n] = /^undoes (\w+) of version (\d+)(?:; |$)/.exec(reason) ?? []
   return n ? t("memory.step_of", { n, cause: causeOf(cause) }) : ""
@@ -63,25 +67,30 @@ function causeOf(cause) {
 
 const UNDOING = ["undone", "review"]
 
-/** The step that took a step back. @param {HistoryEntry} step @param {HistoryEntry[]} history */
+/** The step that reverted a step. @param {HistoryEntry} step @param {HistoryEntry[]} history */
 export function undoOf({ id, cause, version }, history) {
   const reason = `undoes ${cause} of version ${version}`
   return history.find((each) => each.id > id && UNDOING.includes(each.cause) && each.reason.split(";")[0] === reason)
 }
 
-/** Does a step still count? It was not undone, or its undo was. @param {HistoryEntry} step @param {HistoryEntry[]} history @returns {boolean} */
-export function inForce(step, history) {
+/**
+ * Whether a step still counts: it was not undone, or its undo was.
+ * @param {HistoryEntry} step
+ * @param {HistoryEntry[]} history
+ * @returns {boolean}
+ */
+export function isEffective(step, history) {
   const undo = undoOf(step, history)
-  return !undo || !inForce(undo, history)
+  return !undo || !isEffective(undo, history)
 }
 
-/** What became of the text, word by word; nothing where it stayed. @param {HistoryEntry} entry */
+/** The changes of the text, word by word; nothing if it is unchanged. @param {HistoryEntry} entry */
 export function textChange({ before, after }) {
   if (!before || !after || before.observation === after.observation) return []
   return briefly(wordDiff(before.observation, after.observation))
 }
 
-/** What else a step changed, beyond the text and the confidence. @param {HistoryEntry} entry */
+/** Other changes of a step, beyond the text and the confidence. @param {HistoryEntry} entry */
 export function otherChanges({ before, after }) {
   if (!before || !after) return ""
   return [
@@ -120,7 +129,12 @@ function moment(at) {
   return at ? exact(at) : at
 }
 
-/** What may be empty on either side, but was kept on both. @param {"topic_key" | "tags" | "metadata" | "expiry"} name @param {string | null | undefined} was @param {string | null | undefined} is */
+/**
+ * A field that may be empty, but whose state is recorded on both sides.
+ * @param {"topic_key" | "tags" | "metadata" | "expiry"} name
+ * @param {string | null | undefined} was
+ * @param {string | null | undefined} is
+ */
 function otherwise(name, was, is) {
   if (was === undefined || is === undefined || was === is) return ""
   return t(`memory.moved_${name}`, { was: was || t("memory.none"), is: is || t("memory.none") })

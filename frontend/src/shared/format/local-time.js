@@ -1,11 +1,11 @@
-/** A moment as a field for local time takes it, to the second. @param {string} iso */
+/** A time in the format of a datetime-local field, to the second. @param {string} iso */
 export function localTime(iso) {
   if (!iso) return ""
   const time = new Date(iso)
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
 }
 
-/** What such a field says as the API takes it; nothing for what is no moment. @param {string} local */
+/** The value of such a field as the API accepts it; nothing for an invalid time. @param {string} local */
 export function momentOf(local) {
   const time = Date.parse(local)
   return Number.isNaN(time) ? "" : new Date(time).toISOString()

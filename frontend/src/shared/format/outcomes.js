@@ -1,6 +1,6 @@
 import { THRESHOLD } from "../../../generated/values.js"
 import { confidence } from "./format.js"
-import { inForce } from "./history.js"
+import { isEffective } from "./history.js"
 import { t } from "../texts/index.js"
 
 /** @typedef {"keep_old" | "keep_new" | "reword" | "both" | "merge" | "dismiss"} Resolution */
@@ -32,8 +32,9 @@ const RELATED = new Map([
 ])
 
 /**
- * What the old one lost when it was contradicted, and whether it has it back already, as far as its history still
- * tells. @param {Review} review @param {HistoryEntry[]} history newest first
+ * The confidence that the old memory lost by the contradiction, and whether it has regained it, as far as its history
+ * shows.
+ * @param {Review} review @param {HistoryEntry[]} history newest first
  */
 export function lossOf({ session_id: session, created_at: at }, history) {
   const entry = history.find(
@@ -41,18 +42,18 @@ export function lossOf({ session_id: session, created_at: at }, history) {
       each.cause === "contradicted" && each.session_id === session && each.at === at && each.before && each.after,
   )
   if (!entry?.before || !entry.after) return null
-  return { from: entry.before.confidence, to: entry.after.confidence, back: !inForce(entry, history) }
+  return { from: entry.before.confidence, to: entry.after.confidence, back: !isEffective(entry, history) }
 }
 
 /** @typedef {ReturnType<typeof lossOf>} Loss */
 
-/** The confidence of the old one once it has back what this took. @param {Memory} old @param {Loss} loss */
+/** The confidence of the old memory with the loss restored. @param {Memory} old @param {Loss} loss */
 export function givenBack(old, loss) {
   if (!loss || loss.back) return old.confidence
   return Math.round(100 * Math.min(1, old.confidence + loss.from - loss.to)) / 100
 }
 
-/** The five ways to settle a case, each with what it will do. @param {Review} review @param {Loss} loss @returns {Way[]} */
+/** The five ways to resolve a case, each with its effect. @param {Review} review @param {Loss} loss @returns {Way[]} */
 export function waysOf({ kind, old, new: fresh }, loss) {
   if (!old || !fresh) return []
   if (kind === "verification") return waysOfFailed(old)
@@ -71,7 +72,7 @@ export function waysOf({ kind, old, new: fresh }, loss) {
   ]
 }
 
-/** A memory that a source refutes: it is kept, corrected or set aside. @param {Memory} memory @returns {Way[]} */
+/** A memory that a source refutes: it is retained, corrected or set aside. @param {Memory} memory @returns {Way[]} */
 function waysOfFailed(memory) {
   const who = t("common.the_memory")
   return [
@@ -81,7 +82,11 @@ function waysOfFailed(memory) {
   ]
 }
 
-/** A file of a directory and its memory were both changed: one of the texts is used, or a third one. @param {Memory} memory @returns {Way[]} */
+/**
+ * A file of a directory and its memory both changed: one of the texts is used, or a third one.
+ * @param {Memory} memory
+ * @returns {Way[]}
+ */
 function waysOfFile(memory) {
   return [
     { ...way("keep_new", t("common.memory_gets_file_text")), verb: t("common.use_file") },
@@ -121,32 +126,32 @@ function returns(who, memory, value) {
   return t(again ? "common.returns_active" : "common.returns", values)
 }
 
-/** A text as it will read within a scope. @param {string} text @param {string} scope */
+/** A text as it reads within a scope. @param {string} text @param {string} scope */
 export function scoped(text, scope) {
   return scope.trim() ? `${text} (${scope.trim()})` : text
 }
 
-/** What was decided, in a sentence. @param {Review} review */
+/** The decision, in a sentence. @param {Review} review */
 export function decidedWords({ kind, resolution }) {
   if (kind === "file") return t(resolution === "keep_new" ? "common.decided_file" : "common.decided_memory")
   if (kind === "relationship") return RELATED.get(resolution ?? "") ?? ""
   return DECIDED.get(resolution ?? "") ?? ""
 }
 
-/** Who decided. @param {Review} review */
+/** The person who decided. @param {Review} review */
 export function deciderWords({ resolved_by: by }) {
   if (!by || by === "deletion") return ""
   return by === "operator" ? t("common.by_a_person") : t("common.by_name", { by })
 }
 
-/** Why the two do not go together, as a sentence. @param {Review} review */
+/** The reason for the conflict, as a sentence. @param {Review} review */
 export function whyWords({ reason }) {
   if (!/^[a-z\d]/.test(reason)) return reason
   const difference = reason.replace("may conflict: ", "").replace(/^(.+) instead of (.+)$/, "“$1” instead of “$2”")
   return t("common.difference", { reason: difference })
 }
 
-/** What kind of case it is. @param {Review} review */
+/** The kind of a case. @param {Review} review */
 export function kindWords({ kind }) {
   if (kind === "fact") return t("common.contradicting_fact")
   if (kind === "verification") return t("common.failed_verification")
@@ -162,14 +167,17 @@ const REPORTS = new Map([
   ["contradicted", t("common.reported_contradiction")],
 ])
 
-/** How somebody came to say it; or the organizer took it from an episode. @param {Said & {extracted?: boolean}} said */
+/**
+ * How a memory came to be reported, or that the organizer extracted it from an episode.
+ * @param {ReportSource & {extracted?: boolean}} said
+ */
 export function reportWords({ cause, session_id: session, extracted }) {
   if (extracted) return t("common.reported_by_organizer")
   const what = REPORTS.get(cause) ?? cause.replaceAll("_", " ")
   return session ? t("common.by_session", { what }) : t("common.by_person", { what })
 }
 
-/** What it has cost the old one so far. @param {Review} review @param {Loss} loss */
+/** The confidence that the old memory has lost so far. @param {Review} review @param {Loss} loss */
 export function lossWords({ kind, old }, loss) {
   if (!old || ["verification", "file", "relationship"].includes(kind)) return ""
   if (kind !== "conflict") return t("common.lost_nothing")

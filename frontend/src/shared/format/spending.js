@@ -1,22 +1,22 @@
 import { t } from "../texts/index.js"
 
-/** What a session of a model used: tokens, turns, dollars. */
+/** The usage of a model session: tokens, turns, dollars. */
 export const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 })
 const WITHOUT_MODEL = ["probe", "exec"]
 
-/** Did a model run it? What it used is of interest then, and may be unknown. @param {Session} session */
+/** Whether a model ran the session: its usage is then of interest, and may be unknown. @param {Session} session */
 export function ofModel({ model, engine, input_tokens: given }) {
   return !WITHOUT_MODEL.includes(engine) || model !== null || given !== null
 }
 
-/** In cents, and below a cent as many digits as say something. @param {number} cost */
+/** Dollars to the cent; below a cent, with as many digits as are significant. @param {number} cost */
 export function dollars(cost) {
   if (cost === 0) return "$0"
   if (cost < 0.0001) return "< $0.0001"
   return cost < 0.00995 ? `$${Number(cost.toFixed(4))}` : `$${cost.toFixed(2)}`
 }
 
-/** What it cost, of what it may; a cost that nobody knows is never a zero. @param {Session} session */
+/** The cost of a session, and its limit; an unknown cost is never shown as zero. @param {Session} session */
 export function costWords(session) {
   const { cost_usd: cost, budget_usd: budget } = session
   if (cost === null && !ofModel(session)) return ""
@@ -25,7 +25,7 @@ export function costWords(session) {
   return budget === null ? spent : t("sessions.costOf", { spent, budget: dollars(budget) })
 }
 
-/** What the model was given, and gave. @param {Session} session */
+/** The input and output tokens. @param {Session} session */
 export function tokenWords(session) {
   const { input_tokens: given, output_tokens: gave, cache_read_tokens: read, cache_write_tokens: written } = session
   if (given === null) return ""

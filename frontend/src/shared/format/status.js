@@ -15,7 +15,7 @@ export function stateOf(state) {
   return STATES.get(state) ?? t("common.unknown")
 }
 
-/** The status of all services in a few sentences; those that are silent are only counted. @param {Service[]} services */
+/** The status of all services in a few sentences; silenced services are only counted. @param {Service[]} services */
 export function sentence(services) {
   const watched = services.filter(({ silence }) => !silence)
   const n = services.length - watched.length
@@ -93,14 +93,14 @@ function withReason(start, why) {
   return `${start}${why && `: ${why}`}.`
 }
 
-/** Why a service is unhealthy: the result of its first bad check, short enough for a sentence. @param {Service} service */
+/** Why a service is unhealthy: the result of its first bad check, shortened for a sentence. @param {Service} service */
 function reason({ checks, detail, state }) {
   const bad = checks.find((check) => (state === "failing" ? check.ok === false : check.warned))
   const words = (bad?.detail || detail).trim().replace(/\.$/, "")
   return words.length > REASON_CHARS ? `${words.slice(0, REASON_CHARS).trimEnd()}…` : words
 }
 
-/** How long it has been so. @param {Service} service @param {number} now */
+/** How long a service has been in its state. @param {Service} service @param {number} now */
 export function sinceWords({ since }, now) {
   if (!since) return ""
   const seconds = Math.max(0, Math.round((now - Date.parse(since)) / 1_000))
@@ -114,7 +114,7 @@ export function checkState({ ok, warned }) {
   return warned ? "warning" : "ok"
 }
 
-/** What a check found: its status, how long it took, and what it says. @param {Check} check */
+/** A check result: its status, latency and detail. @param {Check} check */
 export function checkWords({ ok, status, latency_ms: latency, detail }) {
   if (ok === null) return t("common.unchecked")
   const took =
@@ -122,7 +122,7 @@ export function checkWords({ ok, status, latency_ms: latency, detail }) {
   return [status === null ? "" : String(status), took, detail].filter(Boolean).join(" · ")
 }
 
-/** What there is to say of a service: what is wrong, else what its checks found. @param {Service} service */
+/** The detail of a service: its problem, otherwise its check results. @param {Service} service */
 export function detailWords({ detail, checks }) {
   return detail || checks.map((check) => `${check.name}: ${checkWords(check)}`).join("; ")
 }
@@ -133,13 +133,13 @@ export function slotWords({ action, used, limit }) {
   return t("overview.used", { used, all })
 }
 
-/** When a slot comes back on its own; null when none is used. @param {Cooldown} cooldown */
+/** The time at which a slot becomes free; null if none is used. @param {Cooldown} cooldown */
 export function nextSlot({ used, frees_at: frees, last_at: last, window_seconds: window }) {
   if (frees) return Date.parse(frees)
   return used && last ? Date.parse(last) + window * 1_000 : null
 }
 
-/** What is free now, and when more will be. @param {Cooldown} cooldown @param {number} now */
+/** The free slots, and the time of the next one. @param {Cooldown} cooldown @param {number} now */
 export function freeWords(cooldown, now) {
   const { used, limit } = cooldown
   const at = nextSlot(cooldown)
@@ -150,7 +150,7 @@ export function freeWords(cooldown, now) {
   return when && when !== t("common.now") ? t("overview.freeAndMore", { n, when }) : t("overview.freeNow", { n })
 }
 
-/** How much of the window is left, from 1 down to 0. @param {Cooldown} cooldown @param {number} now */
+/** The remaining share of the window, from 1 down to 0. @param {Cooldown} cooldown @param {number} now */
 export function windowLeft(cooldown, now) {
   const at = nextSlot(cooldown)
   if (at === null) return 0

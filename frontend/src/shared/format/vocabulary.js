@@ -37,7 +37,7 @@ const REST = "incidents cooldowns reviews search graph notebook organizer previe
 const brief = new Intl.NumberFormat("en", { notation: "compact" })
 
 /**
- * What the pages call `$fmt`: rows into words, with the clock and the place they depend on.
+ * The `$fmt` of the pages: rows as text, with the clock and the address that the texts depend on.
  * @param {{clock: {now: number, second: number}, live: Feed["state"], router: any, approvals?: any}} stores
  */
 export function words({ clock, live, router, approvals }) {
@@ -86,7 +86,7 @@ export function words({ clock, live, router, approvals }) {
       memory ? t("common.memory_name", { id: String(memory.id) }) : "",
     decided: outcomes.decidedWords,
     decider: outcomes.deciderWords,
-    report: (/** @type {Said} */ said) => outcomes.reportWords(said),
+    report: (/** @type {ReportSource} */ said) => outcomes.reportWords(said),
     brief: (/** @type {number} */ n) => brief.format(n),
     command: (/** @type {{argv: string[]}} */ { argv }) => argv.join(" "),
 
@@ -112,7 +112,7 @@ export function words({ clock, live, router, approvals }) {
       return within[/** @type {keyof typeof within} */ (router.page)] === page ? "true" : null
     },
 
-    /** Is this one of the pages that a phone keeps under "More"? */
+    /** Whether the current page is one of those that a phone lists under "More". */
     inRest: () => REST.split(" ").includes(router.page),
 
     feedState: () => (live.paused ? "paused" : away() ? "lost" : live.loaded ? "live" : "joining"),
@@ -124,7 +124,7 @@ export function words({ clock, live, router, approvals }) {
       return live.loaded ? t("app.live") : t("app.connecting")
     },
 
-    /** How long nothing was heard, and what is shown meanwhile. */
+    /** The time since the last message, and what is shown meanwhile. */
     staleWords() {
       const seconds = Math.max(0, Math.round((clock.second - (live.at?.getTime() ?? clock.second)) / 1_000))
       const values = { age: format.span(seconds), time: format.atClock(live.at) }

@@ -1,7 +1,7 @@
 const TICK_MS = 1_000
 const GLANCE_MS = 15_000
 
-/** Now, in two paces: `now` for "2 min ago", `second` for what runs. */
+/** The current time at two rates: `now` for "2 min ago", `second` for countdowns. */
 export function clock() {
   return {
     now: Date.now(),

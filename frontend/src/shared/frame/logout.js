@@ -1,8 +1,8 @@
 import { t } from "../texts/index.js"
 
 /**
- * The way out.
- * @param {{api: Api, reload: () => void, toasts: {show(text: string, how: {bad: boolean}): void}}} with_
+ * Logs this browser out.
+ * @param {{api: Api, reload: () => void, toasts: {show(text: string, how: {bad: boolean}): void}}} dependencies
  */
 export function login({ api, reload, toasts }) {
   return {

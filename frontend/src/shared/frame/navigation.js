@@ -33,7 +33,7 @@ const PLACES = /** @type {Record<string, string>} */ ({
   approvals: ".ask[data-chosen] h2 a",
 })
 
-/** The name of a page in the browser's tab. @param {{page: string, id: number | null, name?: string}} place */
+/** The title of a page in the browser tab. @param {{page: string, id: number | null, name?: string}} place */
 export function titleOf({ page, id, name = "" }) {
   if (page === "service") return titled(name)
   if (page === "session") return titled(t("app.session_n", { id: String(id) }))
@@ -50,10 +50,10 @@ function titled(page) {
 }
 
 /**
- * What an arrival sets in motion: lists are read, changes go to their stores, the title and the focus follow.
- * @param {any} with_
+ * The effects of a navigation: lists are loaded, changes are routed to their stores, the title and the focus follow.
+ * @param {any} dependencies
  */
-export function visits(with_) {
+export function visits(dependencies) {
   const {
     Alpine,
     feed,
@@ -73,9 +73,9 @@ export function visits(with_) {
     toasts,
     heartbeats,
     ui,
-  } = with_
+  } = dependencies
 
-  /** @type {Record<string, any> | null} the pages that come late, once one of them was opened */
+  /** @type {Record<string, any> | null} the stores of the lazily loaded pages, once one of them was opened */
   let opened = null
   let turn = 0
   let arrivals = 0
@@ -92,7 +92,7 @@ export function visits(with_) {
   feed.on("supervisor", (/** @type {Change} */ change) => supervisor.follow(change))
   for (const entity of FOLLOWED) feed.on(entity, () => overview.follow())
   feed.on("check_results", (/** @type {any} */ items) => (heartbeats.take(items), overview.followResults(items)))
-  feed.onReset(anew)
+  feed.onReset(reloadAll)
 
   router.onMove(arrive)
   arrive(router, { page: "", id: null, name: "" })
@@ -116,7 +116,7 @@ export function visits(with_) {
   for (const [name, list] of Object.entries({ memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))
   let away = ""
-  Alpine.effect(() => (away = feedSaid(away)))
+  Alpine.effect(() => (away = announceFeed(away)))
 
   /** @param {import("../browser/router.js").Place} now @param {{page: string, id: number | null, name: string}} before */
   function arrive({ page, id, name, params }, before) {
@@ -135,12 +135,19 @@ export function visits(with_) {
     else if (before.page && id !== null && id !== before.id) focusSoon(PLACES[page] ?? ".panel h2")
   }
 
-  /** How many wait for a yes stands before the name: seen in a tab behind others too. @param {string} title */
+  /**
+   * Prefix the title with the number of open approvals, so that it is visible in background tabs.
+   * @param {string} title
+   */
   function badge(title) {
     return approvals.waits ? t("common.title_waits", { n: approvals.waits, title }) : title
   }
 
-  /** A page whose code may still have to come; by then the operator may be elsewhere. @param {string} page @param {boolean} moved */
+  /**
+   * Visit a page whose code may still be loading; by then the operator may be on another page.
+   * @param {string} page
+   * @param {boolean} moved
+   */
   async function visitLate(page, moved) {
     const mine = ++turn
     const first = !opened
@@ -153,8 +160,8 @@ export function visits(with_) {
     if (first && moved && (held === document.body || held?.matches(START))) focusSoon(START)
   }
 
-  /** Everything in sight is read again: the feed could not say what was missed. */
-  function anew() {
+  /** Reload everything visible: the feed cannot tell which changes were missed. */
+  function reloadAll() {
     memories.tally()
     sessions.tally()
     reviews.tally()
@@ -184,13 +191,20 @@ export function visits(with_) {
     sessions.followReview(change)
   }
 
-  /** One polite sentence for what waits, not one for each row. @param {string} source @param {string | 0 | false} words */
+  /**
+   * One polite announcement for the rows held back, not one for each row.
+   * @param {string} source
+   * @param {string | 0 | false} words
+   */
   function announce(source, words) {
     if (words) toasts.announce(words, source)
   }
 
-  /** Once when the feed is lost and once when it is back, however often the banner counts. @param {string} before */
-  function feedSaid(before) {
+  /**
+   * Announce the loss of the feed once and its return once, however often the banner updates.
+   * @param {string} before
+   */
+  function announceFeed(before) {
     const { stale, offline } = feed.state
     const said = offline ? t("app.offline_announced") : stale ? t("app.stale_announced") : ""
     if (said !== before) announce("feed", said || t("app.live_again"))
@@ -199,8 +213,9 @@ export function visits(with_) {
   }
 
   /**
-   * A page begins where one left it, at the field that it is there for, or at its name; a key that moved the focus
-   * meanwhile wins. @param {string} selector
+   * Focus the link where the operator left the page, the main field of the page, or its heading, unless the focus moved
+   * meanwhile.
+   * @param {string} selector
    */
   function focusSoon(selector) {
     const { left } = router

@@ -4,7 +4,7 @@ import { t } from "../texts/index.js"
 const ASK_AGAIN_MS = 5_000
 const UNAVAILABLE = 503
 
-/** Is anybody making the rounds? In words. @param {SupervisorState | null} state @param {number} now */
+/** A text for whether a supervisor is running. @param {SupervisorState | null} state @param {number} now */
 export function supervisorWords(state, now) {
   if (!state) return ""
   if (state.state === "away") return t("common.no_supervisor")
@@ -14,7 +14,11 @@ export function supervisorWords(state, now) {
   return when === t("common.now") ? t("common.round_due") : t("common.next_round", { when })
 }
 
-/** The same for the head of a phone, in thirteen letters. @param {SupervisorState | null} state @param {number} now */
+/**
+ * A short form for the header on a phone, in thirteen letters.
+ * @param {SupervisorState | null} state
+ * @param {number} now
+ */
 export function supervisorBrief(state, now) {
   if (!state) return ""
   if (state.state === "away") return t("common.no_supervisor_brief")
@@ -25,14 +29,14 @@ export function supervisorBrief(state, now) {
 }
 
 /**
- * The supervisor's state. A dead one cannot say so: the server is asked again from time to time.
- * @param {{api: Api, clock: {now: number}}} with_
+ * The state of the supervisor. A dead supervisor reports nothing, so the server is polled from time to time.
+ * @param {{api: Api, clock: {now: number}}} dependencies
  */
 export function supervisor({ api, clock }) {
   return {
     state: /** @type {SupervisorState | null} */ (null),
 
-    /** Why nothing can be saved: the file of the database was deleted, replaced or damaged. */
+    /** Why nothing can be saved: the database file was deleted, replaced or damaged. */
     database: "",
 
     async load() {

@@ -2,12 +2,12 @@ import { t } from "../texts/index.js"
 
 const KEY = "lamplighter.theme"
 const ORDER = ["system", "light", "dark"]
-/** Each one and what it is called. */
+/** The themes and their labels. */
 export const THEMES = ORDER.map((choice) => ({ choice, label: labelOf(choice) }))
 
 /**
- * Light, dark, or as the system has it.
- * @param {{root: HTMLElement, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">}} with_
+ * Light, dark, or the theme of the system.
+ * @param {{root: HTMLElement, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">}} dependencies
  */
 export function theme({ root, storage }) {
   return {

@@ -6,8 +6,8 @@ import { similar } from "./similar.js"
 const NEW = "new"
 
 /**
- * A memory being written by hand. What was typed outlives a failure and a reload, until it is saved or cancelled.
- * @param {{api: Api, memories: any, toasts: any, journal: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, beside?: ReturnType<typeof similar>, unsaved?: ReturnType<typeof drafts>}} with_
+ * The form of a new memory. Typed text survives a failure and a reload, until it is saved or cancelled.
+ * @param {{api: Api, memories: any, toasts: any, journal: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, beside?: ReturnType<typeof similar>, unsaved?: ReturnType<typeof drafts>}} dependencies
  */
 export function addMemory({
   api,
@@ -23,12 +23,12 @@ export function addMemory({
     open: false,
     saving: false,
     draft: readDraft(before?.draft),
-    /** When what stands in the form was typed, where it was not typed just now. */
+    /** The time the draft was typed, if it was restored. */
     typedAt: before?.at ?? null,
     errors: /** @type {Record<string, string>} */ ({}),
     problem: "",
     clamped: UNCLAMPED,
-    /** What we hold already of what is typed. */
+    /** Similar memories to the typed text. */
     beside,
 
     /** @param {Partial<typeof BLANK>} [prefill] */
@@ -42,7 +42,7 @@ export function addMemory({
       this.compare()
     },
 
-    /** Something was typed: it is kept, and looked for among what we hold already. */
+    /** The form changed: store the draft, and look for similar memories. */
     compare() {
       this.remember()
       this.beside.follow(this.draft)
@@ -54,7 +54,7 @@ export function addMemory({
       else unsaved.drop(NEW, 0)
     },
 
-    /** Closed but not given up: the draft stays. */
+    /** Close the form; the draft remains. */
     hide() {
       this.open = false
       this.beside.clear()

@@ -3,7 +3,7 @@ import { confidence, isOperational } from "../format/format.js"
 import { localTime, momentOf } from "../format/local-time.js"
 import { t } from "../texts/index.js"
 
-/** What a form begins with. A form of knowledge has fields more; what was typed there outlives another category. */
+/** The initial values of a form. Knowledge has additional fields, which retain their text when the category changes. */
 export const BLANK = {
   category: "behavior",
   service: "",
@@ -17,7 +17,7 @@ export const BLANK = {
 
 /** @typedef {typeof BLANK} MemoryDraft */
 
-/** A memory as a form shows it. @param {Partial<Memory>} memory @returns {MemoryDraft} */
+/** A memory as the values of a form. @param {Partial<Memory>} memory @returns {MemoryDraft} */
 export function draftOf({ observation, category, service, confidence: sure, title, tags, project, scope, ...memory }) {
   return {
     observation: observation ?? "",
@@ -33,14 +33,15 @@ export function draftOf({ observation, category, service, confidence: sure, titl
   }
 }
 
-/** What a form says, as the API takes it. @param {MemoryDraft} draft @returns {Record<string, unknown>} */
+/** The values of a form as the API accepts them. @param {MemoryDraft} draft @returns {Record<string, unknown>} */
 export function payload(draft) {
   return isOperational(draft.category) ? plain(draft) : { ...plain(draft), ...ofKnowledge(draft) }
 }
 
 /**
- * Only what differs travels, so that an edit of the text says nothing about the confidence. What turns operational
- * leaves its topic key, its project, its expiry and its wide scope behind. @param {MemoryDraft} draft @param {Memory} memory
+ * Only the changed fields are sent, so that an edit of the text does not set the confidence. A memory that becomes
+ * operational loses its topic key, project, expiry and global scope.
+ * @param {MemoryDraft} draft @param {Memory} memory
  */
 export function edits(draft, memory) {
   const held = fieldsOf(memory)
@@ -51,7 +52,11 @@ export function edits(draft, memory) {
   )
 }
 
-/** Each field of a memory that somebody can edit, as the API takes it. @param {Memory} memory @returns {Record<string, unknown>} */
+/**
+ * The editable fields of a memory, as the API accepts them.
+ * @param {Memory} memory
+ * @returns {Record<string, unknown>}
+ */
 export function fieldsOf(memory) {
   const draft = draftOf(memory)
   return { ...plain(draft), ...ofKnowledge(draft), active: memory.active, pinned: memory.pinned }
@@ -62,7 +67,11 @@ export function same(one, other) {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-/** What no server need be asked about: there are words, and a number that is one. @param {MemoryDraft} draft @returns {Record<string, string>} */
+/**
+ * Errors that need no request: a missing text, or an invalid number.
+ * @param {MemoryDraft} draft
+ * @returns {Record<string, string>}
+ */
 export function wrongIn({ observation, confidence: typed }) {
   const sure = parseFloat(String(typed))
   return {
@@ -75,7 +84,7 @@ export function wrongIn({ observation, confidence: typed }) {
 export const UNCLAMPED = { to: NaN, note: "" }
 
 /**
- * Clamp a typed confidence to 0 to 1. The form's note says so for as long as the clamped value stays.
+ * Clamp a typed confidence to 0 to 1. The form shows a note as long as the clamped value remains.
  * @param {{draft: MemoryDraft, clamped: typeof UNCLAMPED}} form
  */
 export function clampConfidence(form) {
@@ -92,12 +101,12 @@ export function clampNote({ draft, clamped }) {
 }
 
 /**
- * What was typed of a row before and neither saved nor given up, on the version that it was begun on.
+ * The unsaved draft of a row, on the version that it was begun on.
  * @param {ReturnType<typeof import("./drafts.js").drafts>} drafts @param {Memory} row
  */
 export function resumed(drafts, row) {
   const kept = drafts.of(row.id)
-  // what was begun on a later version than the one that came first waits for that one
+  // a draft begun on a later version than the loaded row waits for that version
   if (!kept || kept.version > row.version) return null
   const base = kept.version === row.version ? row : { ...row, ...asTyped(kept.base), version: kept.version }
   const typed = /** @type {any} */ (kept.draft)
@@ -107,13 +116,17 @@ export function resumed(drafts, row) {
   return null
 }
 
-/** The fields of a row as they stood when a draft of it was begun. @param {unknown} kept @returns {any} */
+/** The fields of a row at the time its draft was begun. @param {unknown} kept @returns {any} */
 function asTyped(kept) {
   const draft = readDraft(kept)
   return { ...payload({ ...draft, category: "decision" }), category: draft.category }
 }
 
-/** What was kept of a draft, whatever was kept: each field is of its kind, or it is blank. @param {any} kept @returns {MemoryDraft} */
+/**
+ * A stored draft with every field validated: a field of the wrong type becomes blank.
+ * @param {any} kept
+ * @returns {MemoryDraft}
+ */
 export function readDraft(kept) {
   const known = Object.entries(BLANK).filter(([name, blank]) => typeof kept?.[name] === typeof blank)
   return { ...BLANK, ...Object.fromEntries(known.map(([name]) => [name, kept[name]])) }

@@ -1,15 +1,15 @@
 const PREFIX = "lamplighter.draft."
 const MOST = 50
 
-/** @typedef {{at: number, version: number, base: unknown, draft: unknown}} Kept what was typed, when, and on what */
+/** @typedef {{at: number, version: number, base: unknown, draft: unknown}} StoredDraft a draft, its time, and the version and row it was begun on */
 
 /**
- * What was typed and neither saved nor given up, by the row and the version it was begun on. It outlives a reload; where
- * the browser may not remember, or has no room, it lasts as long as the page.
- * @param {{storage: Pick<Storage, "getItem" | "setItem" | "removeItem"> & {keys?: () => string[]}, now?: () => number}} with_
+ * Unsaved drafts, by row and version. They survive a reload; if storage is blocked or full, they last as long as the
+ * page.
+ * @param {{storage: Pick<Storage, "getItem" | "setItem" | "removeItem"> & {keys?: () => string[]}, now?: () => number}} dependencies
  */
 export function drafts({ storage, now = Date.now }) {
-  /** @type {Map<string, Kept>} */
+  /** @type {Map<string, StoredDraft>} */
   const held = new Map()
   return {
     /** @param {number | string} id @param {{version: number, base?: unknown, draft: unknown}} what */
@@ -22,7 +22,7 @@ export function drafts({ storage, now = Date.now }) {
       if (fresh) prune()
     },
 
-    /** The newest draft of a row. @param {number | string} id @returns {Kept | null} */
+    /** The newest draft of a row. @param {number | string} id @returns {StoredDraft | null} */
     of(id) {
       const mine = all().filter(({ key }) => key.startsWith(`${PREFIX}${id}-`))
       return mine.sort((a, b) => b.kept.at - a.kept.at)[0]?.kept ?? null
@@ -54,7 +54,7 @@ export function drafts({ storage, now = Date.now }) {
   }
 }
 
-/** @param {string | null} text @returns {Kept | null} */
+/** @param {string | null} text @returns {StoredDraft | null} */
 function read(text) {
   try {
     const kept = JSON.parse(text ?? "null")

@@ -13,8 +13,8 @@ const KEYS = new Map([
   ["PageDown", -LEAP],
 ])
 /**
- * The fields of a memory, in the form that adds one and in the one that edits one.
- * @param {any} form the store of the form @param {string} name what tells its fields from those of the other form
+ * The fields of a memory, in the form that adds a memory and in the form that edits one.
+ * @param {any} form the store of the form @param {string} name prefix that separates its field ids from those of the other form
  */
 export function memoryFields(form, name) {
   return {
@@ -32,7 +32,7 @@ export function memoryFields(form, name) {
     /** @param {string} field */
     wrong: (field) => (form.errors[field] ? "true" : null),
 
-    /** What says more of a field: what is wrong with it, or else a hint. @param {string} field @param {string} [hint] */
+    /** The id of the description of a field: its error, or else a hint. @param {string} field @param {string} [hint] */
     about: (field, hint) => (form.errors[field] ? `${name}-${field}-error` : hint ? `${name}-${hint}` : null),
 
     knowledge: () => !isOperational(form.draft.category),
@@ -52,7 +52,7 @@ export function memoryFields(form, name) {
       this.nudge(STEP)
     },
 
-    /** Keys of the slider and of its number, beyond those of the browser. @param {KeyboardEvent} press */
+    /** Keys of the slider and its number field, in addition to the native ones. @param {KeyboardEvent} press */
     pressed(press) {
       const by = KEYS.get(press.key)
       if (by === undefined || press.ctrlKey || press.metaKey || press.altKey) return
@@ -60,7 +60,7 @@ export function memoryFields(form, name) {
       this.nudge(by)
     },
 
-    /** What this confidence means for whether sessions read it. */
+    /** The effect of this confidence on whether sessions read the memory. */
     hint() {
       return [clampNote(form), this.effect()].filter(Boolean).join(" ")
     },

@@ -4,16 +4,20 @@ import { payload } from "./draft.js"
 const PAUSE_MS = 300
 
 /**
- * What we hold already of what somebody is typing. It is a hint: when it cannot be had, nothing is said.
- * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
+ * Stored memories similar to the text being typed. They are a hint: if they cannot be loaded, nothing is shown.
+ * @param {{api: Api, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function similar({ api, later = setTimeout }) {
   let turn = 0
   let asked = ""
   return {
-    items: /** @type {Like[]} */ ([]),
+    items: /** @type {SimilarMemory[]} */ ([]),
 
-    /** What is typed has changed; it is asked about when it has rested. @param {import("./draft.js").MemoryDraft} draft @param {number} [without] */
+    /**
+     * The text changed: request similar memories when typing pauses.
+     * @param {import("./draft.js").MemoryDraft} draft
+     * @param {number} [without]
+     */
     follow(draft, without) {
       const { category, service, observation } = payload(draft)
       if (!observation) return this.clear()
@@ -37,10 +41,10 @@ export function similar({ api, later = setTimeout }) {
       this.items = []
     },
 
-    /** @param {Like} like */
+    /** @param {SimilarMemory} like */
     words: ({ memory, label }) => t(`memory.like_${label}`, { id: String(memory.id) }),
 
-    /** One sentence for a screen reader, however many there are. */
+    /** One sentence for a screen reader, for any number of memories. */
     get sentence() {
       return this.items.map((each) => `${this.words(each)}.`).join(" ")
     },

@@ -7,19 +7,23 @@ const APART_MS = 3_000
 /** @typedef {{id: number, text: string, bad: boolean, undoable: boolean, verb: string, undo: (() => Promise<void>) | null}} Toast */
 
 /**
- * What was done, said once, and for 30 s the way back.
- * @param {{timers?: any}} [with_]
+ * Messages about completed acts, with an undo for 30 s.
+ * @param {{timers?: any}} [dependencies]
  */
 export function toasts({ timers = globalThis } = {}) {
   let last = 0
-  /** @type {Map<string, string>} what is to be said when the last words were heard */
+  /** @type {Map<string, string>} announcements that wait for the previous one to be read */
   const pending = new Map()
   let speaking = false
   return {
     items: /** @type {Toast[]} */ ([]),
     announced: "",
 
-    /** `verb` is what the button says in place of Undo. @param {string} text @param {{undo?: () => Promise<void>, bad?: boolean, verb?: string}} [how] */
+    /**
+     * `verb` is the label of the button instead of Undo.
+     * @param {string} text
+     * @param {{undo?: () => Promise<void>, bad?: boolean, verb?: string}} [how]
+     */
     show(text, { undo, bad = false, verb = "" } = {}) {
       const id = ++last
       this.items = [
@@ -30,8 +34,9 @@ export function toasts({ timers = globalThis } = {}) {
     },
 
     /**
-     * For ears only: what changed on the page. At once after a silence, else folded with what else comes within three
-     * seconds; of one source only the newest counts. @param {string} text @param {string} [source]
+     * For screen readers only: announces a change on the page. At once after a silence, otherwise combined with other
+     * announcements within three seconds; of each source only the newest counts.
+     * @param {string} text @param {string} [source]
      */
     announce(text, source = "") {
       pending.set(source, text)
@@ -61,7 +66,7 @@ export function toasts({ timers = globalThis } = {}) {
       }
     },
 
-    /** It is undone by another way: the newest offer to undo goes. */
+    /** Something was undone in another way: remove the newest offer to undo. */
     dropUndo() {
       const toast = this.items.findLast(({ undoable, bad }) => undoable && !bad)
       if (toast) this.dismiss(toast.id)

@@ -1,9 +1,8 @@
 import { t } from "../texts/index.js"
 
 /**
- * What sessions ask a person for and nobody has answered yet: the page, the navigation, the overview and the session's
- * page all show these.
- * @param {{api: Api, feed: Feed, confirm?: any, toasts?: any}} with_
+ * The open approvals: shown on their page, in the navigation, on the overview and on the page of a session.
+ * @param {{api: Api, feed: Feed, confirm?: any, toasts?: any}} dependencies
  */
 export function approvals({ api, feed, confirm, toasts }) {
   return {
@@ -31,21 +30,23 @@ export function approvals({ api, feed, confirm, toasts }) {
       return this.open.length
     },
 
-    /** How many of these sessions do something, beside those that wait for approval. @param {number[]} running */
+    /** How many of these sessions are working, not counting those that wait for approval. @param {number[]} running */
     busy(running) {
       return running.filter((id) => this.of(id).length === 0).length
     },
 
-    /** How many sessions wait, in words. */
+    /** A text for the number of waiting sessions. */
     get parkedWords() {
       const n = new Set(this.open.map(({ session_id: session }) => session)).size
       return n ? t("common.parked", { n }) : ""
     },
 
-    /** For ears: the newest one by its name. */
+    /** For screen readers: the newest approval by name. */
     get words() {
       const newest = this.open.reduce((/** @type {Approval | null} */ a, b) => (a && a.id > b.id ? a : b), null)
-      return newest ? t("app.approval_requested", { wish: wish(newest), session: String(newest.session_id) }) : ""
+      return newest
+        ? t("app.approval_requested", { wish: requestedAction(newest), session: String(newest.session_id) })
+        : ""
     },
 
     /** @param {number | null} session */
@@ -53,11 +54,15 @@ export function approvals({ api, feed, confirm, toasts }) {
       return this.open.filter((each) => each.session_id === session)
     },
 
-    wish,
+    requestedAction,
 
-    /** From anywhere: once the command was shown and a person agreed. @param {Approval} row @param {"approve" | "deny"} decision */
+    /**
+     * Decide from any page, after the command was shown and confirmed.
+     * @param {Approval} row
+     * @param {"approve" | "deny"} decision
+     */
     async decide(row, decision) {
-      const words = { wish: wish(row) }
+      const words = { wish: requestedAction(row) }
       const verb = t(decision === "approve" ? "app.palette_approve" : "app.palette_deny", words)
       if (!(await confirm.ask({ title: `${verb}?`, text: row.argv.join(" "), note: row.reason, verb }))) return
       try {
@@ -70,12 +75,12 @@ export function approvals({ api, feed, confirm, toasts }) {
   }
 }
 
-/** What would be done, in three words. @param {Pick<Approval, "name" | "service">} approval */
-export function wish({ name, service }) {
+/** The requested action, in three words. @param {Pick<Approval, "name" | "service">} approval */
+export function requestedAction({ name, service }) {
   return t("app.wish", { name, service })
 }
 
-/** The one whose time is over first. @param {Approval} a @param {Approval} b */
+/** The approval that expires first. @param {Approval} a @param {Approval} b */
 export function soonestFirst(a, b) {
   return Date.parse(a.expires_at) - Date.parse(b.expires_at) || a.id - b.id
 }

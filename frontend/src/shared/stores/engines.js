@@ -2,15 +2,15 @@ import { dollars } from "../format/spending.js"
 import { t } from "../texts/index.js"
 
 /**
- * Who can run a session, and what a session may take.
- * @param {{api: Api}} with_
+ * The engines that can run a session, and the limits of a session.
+ * @param {{api: Api}} dependencies
  */
 export function engines({ api }) {
   return {
     items: /** @type {Engine[]} */ ([]),
     maxTier: 3,
     seconds: 0,
-    /** How many turns a session of a model may take. */
+    /** The maximum number of turns of a model session. */
     turns: 0,
     models: /** @type {Record<string, string | null>} */ ({}),
     caps: /** @type {Spending} */ ({ session: null, chain: null, day: null, day_spent: 0 }),
@@ -26,17 +26,17 @@ export function engines({ api }) {
       this.caps = found.caps ?? this.caps
     },
 
-    /** The one that runs a session of a tier unless another is asked for. @param {number | string} tier */
+    /** The default engine of a tier. @param {number | string} tier */
     usual(tier) {
       return this.items.find(({ usual, tiers }) => (tiers ? tiers.includes(Number(tier)) : usual))?.name ?? ""
     },
 
-    /** Why some cannot run here. */
+    /** Why some engines cannot run here. */
     get problems() {
       return this.items.filter(({ problem }) => problem).map(({ name, problem }) => `${name}: ${problem}`)
     },
 
-    /** What a session of a tier would be run by, and what it may cost. @param {number | string} tier @param {string} name */
+    /** The engine of a session of a tier, and its cost limit. @param {number | string} tier @param {string} name */
     means(tier, name) {
       const { session, day, day_spent: spent } = this.caps
       const model = ["probe", "exec"].includes(name) ? "" : this.models[String(tier)]

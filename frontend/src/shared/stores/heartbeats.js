@@ -4,9 +4,9 @@
 const SHOWN = 60
 
 /**
- * The newest check results of each service. They come in one answer, then once a second from the feed. The results
- * themselves are not reactive: each service has a number that changes with them, so that only its own strip is drawn.
- * @param {{api: Api}} with_
+ * The newest check results of each service: loaded in one response, then updated once a second from the feed. The
+ * results themselves are not reactive: each service has a revision number, so that only its own strip is redrawn.
+ * @param {{api: Api}} dependencies
  */
 export function heartbeats({ api }) {
   /** @type {Map<string, BeatRow>} */
@@ -54,7 +54,7 @@ function rowOf({ checks, at, states, ages, of, latency_ms: latency, day, month }
   return { beats, day, month }
 }
 
-/** Add a result, unless it is there already. @param {BeatRow | undefined} row @param {NewResult} item */
+/** Add a result, unless it is already there. @param {BeatRow | undefined} row @param {NewResult} item */
 function put(row, { check, state, silent, at, latency_ms: ms }) {
   const moment = Date.parse(at)
   const last = row?.beats.findLast((beat) => beat.check === check)

@@ -1,31 +1,31 @@
 import { t } from "../texts/index.js"
 
-/** How the server ends a refusal where an undo of part of an act changes something. */
+/** How the server ends a rejection if a partial undo of the act is possible. */
 const REST = "The rest can be undone."
 
 /**
- * What was done in this tab, act by act: each is undone exactly as it was done, the last one first.
- * @param {{api: Api, toasts: any}} with_
+ * The acts of this tab: each is undone as a whole, the last one first.
+ * @param {{api: Api, toasts: any}} dependencies
  */
 export function journal({ api, toasts }) {
   /** @type {number[]} */
   const done = []
-  /** @type {((undone: Undone["undoes"]) => unknown)[]} who shows what an undo changed */
+  /** @type {((undone: UndoResult["undoes"]) => unknown)[]} called with the changes of an undo */
   const listeners = []
   /** @type {() => Promise<boolean>} */
   let withdraw = async () => false
   return {
-    /** An answer of the server named its act. @param {number} act @param {string} path */
+    /** Record the act that a response named. @param {number} act @param {string} path */
     note(act, path) {
       if (!path.endsWith("/undo") || path.includes("/history/")) done.push(act)
     },
 
-    /** @param {(undone: Undone["undoes"]) => unknown} listener */
+    /** @param {(undone: UndoResult["undoes"]) => unknown} listener */
     onUndone(listener) {
       listeners.push(listener)
     },
 
-    /** @param {() => Promise<boolean>} run waits for edits under way, and withdraws one that was not sent yet */
+    /** @param {() => Promise<boolean>} run waits for edits in flight, and withdraws an edit that was not sent yet */
     beforeUndo(run) {
       withdraw = run
     },
@@ -35,7 +35,7 @@ export function journal({ api, toasts }) {
       return done.length
     },
 
-    /** The way back from what was just done, if it was more than `before` acts. */
+    /** The undo of the last act, if there are more than `before` acts. */
     undoing(before = 0) {
       const act = done.length > before ? done.at(-1) : undefined
       return act === undefined ? undefined : () => this.undo(act)
@@ -43,7 +43,7 @@ export function journal({ api, toasts }) {
 
     /** @param {number} act @param {{partly?: boolean}} [how] */
     async undo(act, { partly = false } = {}) {
-      /** @type {Undone} */
+      /** @type {UndoResult} */
       let undone
       try {
         undone = await api.post(`/acts/${act}/undo`, { partly })
@@ -55,7 +55,12 @@ export function journal({ api, toasts }) {
       toasts.show(undoneWords(undone))
     },
 
-    /** What changed since stays unless that is asked for. @param {number} act @param {{status: number, message: string}} problem @param {boolean} partly */
+    /**
+     * Later changes are left in place unless a partial undo is requested.
+     * @param {number} act
+     * @param {{status: number, message: string}} problem
+     * @param {boolean} partly
+     */
     refuse(act, problem, partly) {
       const gone = [404, 409].includes(problem.status)
       if (gone) forget(act)
@@ -68,10 +73,10 @@ export function journal({ api, toasts }) {
       })
     },
 
-    /** The last thing that was done here and not undone yet. */
+    /** Undo the last act that was not undone yet. */
     async undoLast() {
       if (await withdraw()) return
-      await api.settled?.() // a row may be shown by the feed before its answer names the act
+      await api.settled?.() // the feed may show a row before the response names its act
       const act = done.at(-1)
       if (act === undefined) return toasts.show(t("app.nothing_to_undo"))
       toasts.dropUndo()
@@ -95,7 +100,7 @@ const WORDS = /** @type {Record<string, import("../texts/index.js").TextKey>} */
   revert: "app.undid_revert",
 })
 
-/** What an undo did, in a sentence. @param {Undone} undone */
+/** A sentence about what an undo did. @param {UndoResult} undone */
 export function undoneWords({
   undoes: { action, memory_id: memory, review_id: review, service, subject },
   changed,

@@ -4,7 +4,13 @@ const GLOW_MS = 2_400
 const BREATH_MS = 400
 const FEW = 5
 
-/** One object out of several, getters kept as getters. @template A, B @param {A} base @param {B & ThisType<A & B>} more @returns {A & B} */
+/**
+ * Merge two objects, preserving getters.
+ * @template A, B
+ * @param {A} base
+ * @param {B & ThisType<A & B>} more
+ * @returns {A & B}
+ */
 export function extend(base, more) {
   return /** @type {A & B} */ (
     Object.defineProperties(/** @type {any} */ (base), Object.getOwnPropertyDescriptors(more))
@@ -12,9 +18,9 @@ export function extend(base, more) {
 }
 
 /**
- * A list kept in step with the change feed; it `opens` with so many rows. Nothing moves under a pointer or a focus: while `held`, new rows wait and
- * deleted ones stay, struck through. A change older than the row we hold is not applied.
- *
+ * A list that follows the change feed; it `opens` with this many rows. Nothing moves under the pointer or the focus:
+ * while `held`, new rows are held back and deleted rows stay, struck through. A change older than the loaded row is not
+ * applied.
  * @template {Row} T
  * @param {{
  *   api: Api, feed: Feed, path: string, entity: string,
@@ -24,7 +30,7 @@ export function extend(base, more) {
  *   later?: (run: () => void, ms: number) => unknown,
  *   opens?: number,
  *   byIds?: (ids: number[]) => Promise<T[]>,
- * }} with_ `byIds` reads some rows anew, at most 200
+ * }} dependencies `byIds` reloads some rows, at most 200
  */
 export function liveList({
   api,
@@ -40,11 +46,11 @@ export function liveList({
 }) {
   let turn = 0
   let breathing = false
-  /** @type {T[]} what came while the rows still make room for what came before */
+  /** @type {T[]} rows that arrived while earlier rows still slide in */
   let arriving = []
   /** @type {Set<number>} */
   const gone = new Set()
-  /** @type {Set<number>} what many at once have changed, not read yet */
+  /** @type {Set<number>} rows changed by a bulk act and not reloaded yet */
   const changed = new Set()
   let reading = false
   return {
@@ -57,10 +63,10 @@ export function liveList({
     phase: "loading",
     busy: false,
     held: false,
-    /** How often rows were pushed aside, by what came or went. */
+    /** How often rows were pushed aside by additions or removals. */
     moved: 0,
     first: 0,
-    /** How many rows stand in the page: few, until more are asked for, so that each change costs little. */
+    /** The number of rows rendered: few, until more are requested, so that each change is cheap. */
     size: opens,
     problem: "",
 
@@ -80,7 +86,7 @@ export function liveList({
       return this.next !== null || this.first + this.size < this.rows.length
     },
 
-    /** Read the list anew. The rows of before stay in sight until the answer is there. */
+    /** Reload the list. The previous rows stay visible until the response arrives. */
     async load() {
       const mine = ++turn
       this.busy = true
@@ -115,7 +121,7 @@ export function liveList({
       this.phase = this.rows.length ? this.phase : "failed"
     },
 
-    /** The next rows, or the ones that were already read. At most 200 stand in the page. */
+    /** The next rows, or rows that are already loaded. At most 200 are rendered. */
     async more() {
       if (this.busy) return
       if (this.first + this.size >= this.rows.length && this.next !== null) await this.fetchMore()
@@ -153,7 +159,10 @@ export function liveList({
       if (row) this.put(row)
     },
 
-    /** Many rows at once: deletions are known by their ids, anything else is read again, once for a burst. @param {{ids: number[], op: string}} batch */
+    /**
+     * A bulk change: deletions are applied by id, other rows are reloaded, once for a burst.
+     * @param {{ids: number[], op: string}} batch
+     */
     applyBatch({ ids, op }) {
       if (op === "deleted") return ids.forEach((id) => this.drop(id))
       if (op === "created") ids.forEach((id) => gone.delete(id) && changed.add(id))
@@ -163,7 +172,7 @@ export function liveList({
       reading = true
     },
 
-    /** At rest the list is read anew; where it is held each row changes where it stands. */
+    /** At rest the whole list is reloaded; while held, each changed row is updated in place. */
     async readAgain() {
       const ids = [...changed]
       changed.clear()
@@ -180,7 +189,11 @@ export function liveList({
       }
     },
 
-    /** A row as it is now. `own` is what the operator did here: it shows at once. @param {T} row @param {{own?: boolean}} [how] */
+    /**
+     * Insert or update a row. `own` marks an act of the operator: it shows at once.
+     * @param {T} row
+     * @param {{own?: boolean}} [how]
+     */
     put(row, { own = false } = {}) {
       if (own) gone.delete(row.id)
       if (gone.has(row.id)) return
@@ -196,7 +209,7 @@ export function liveList({
       else this.arrive([row])
     },
 
-    /** At rest a few rows come one after another; many at once wait. @param {T[]} rows */
+    /** At rest a few rows slide in one after another; many at once are held back. @param {T[]} rows */
     arrive(rows) {
       if (rows.length > FEW || this.moves || this.waiting.length > 0) return this.waiting.push(...rows)
       rows.forEach((row) => this.place(row))
@@ -214,19 +227,23 @@ export function liveList({
       this.glow(id)
     },
 
-    /** A row that waits stays up to date; the operator's own, which the feed told of first, waits no longer. @param {T} row @param {boolean} own */
+    /**
+     * Update a row that is held back; a row of the operator, which the feed delivered first, is shown.
+     * @param {T} row
+     * @param {boolean} own
+     */
     putWaiting(row, own) {
       replaced(this.waiting, row)
       this.waiting = this.waiting.filter((each) => matches(each) && !(own && each.id === row.id))
       if (own) this.place(row)
     },
 
-    /** Would a row more move others that are to stay? */
+    /** Whether another row would move rows that must stay. */
     get moves() {
       return this.held && this.rows.length > 0
     },
 
-    /** Beyond what was read so far: "Show more" will bring it. @param {T} row */
+    /** Whether a row is beyond the loaded rows: "Show more" will load it. @param {T} row */
     beyond(row) {
       const last = this.rows[this.rows.length - 1]
       return this.next !== null && last !== undefined && compare(last, row) < 0
@@ -261,7 +278,7 @@ export function liveList({
       if (this.next !== null && this.rows.length <= FEW) this.fetchMore()
     },
 
-    /** Show what waited, each row in its place. */
+    /** Show the rows held back, each in its position. */
     reveal() {
       const rows = this.waiting
       this.waiting = []
@@ -287,7 +304,7 @@ export function liveList({
   }
 }
 
-/** Put a newer version where the older stands. @template {Row} T @param {T[]} rows @param {T} row */
+/** Replace a row by a newer version in place. @template {Row} T @param {T[]} rows @param {T} row */
 function replaced(rows, row) {
   const at = rows.findIndex((each) => each.id === row.id)
   if (at < 0 || rows[at].version >= row.version) return false

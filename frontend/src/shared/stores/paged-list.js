@@ -3,9 +3,9 @@ import { throttle } from "../browser/throttle.js"
 const PAGE = 50
 
 /**
- * A list that is read page by page and filtered by a text; it is read again when the feed tells of a change.
- * What was read before stays when a later read fails.
- * @param {{api: Api, path: string, later?: any, now?: () => number}} with_
+ * A list that is loaded page by page and filtered by a text; it is reloaded when the feed reports a change. Earlier
+ * rows remain when a later request fails.
+ * @param {{api: Api, path: string, later?: any, now?: () => number}} dependencies
  */
 export function pagedList({ api, path, later, now = Date.now }) {
   let turn = 0
@@ -20,7 +20,7 @@ export function pagedList({ api, path, later, now = Date.now }) {
     problem: "",
     here: false,
 
-    /** The page is shown from now on. @param {() => unknown} [reload] what a change asks for */
+    /** The page is shown from now on. @param {() => unknown} [reload] called on a change */
     enter(reload = () => this.load()) {
       this.here = true
       again = throttle(() => this.here && reload(), { later, now })
@@ -31,7 +31,7 @@ export function pagedList({ api, path, later, now = Date.now }) {
       this.here = false
     },
 
-    /** Something that the list shows may have changed. */
+    /** The rows of the list may have changed. */
     follow() {
       if (this.here) again()
     },

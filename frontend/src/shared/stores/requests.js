@@ -1,8 +1,8 @@
 import { t } from "../texts/index.js"
 
 /**
- * What was asked for and waits its turn.
- * @param {{api: Api, feed: Feed}} with_
+ * Queued requests for sessions.
+ * @param {{api: Api, feed: Feed}} dependencies
  */
 export function requests({ api, feed }) {
   return {
@@ -35,7 +35,7 @@ export function requests({ api, feed }) {
       return t("sessions.requests", { n: this.queued.length })
     },
 
-    /** @param {{tier: number, services: string[], prompt: string, dry_run: boolean, engine?: string}} wish */
+    /** @param {{tier: number, services: string[], prompt: string, dry_run: boolean, engine?: string}} request */
     async ask({ tier, services, prompt, dry_run, engine }) {
       const body = {
         tier: Number(tier),

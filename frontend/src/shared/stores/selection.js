@@ -1,10 +1,10 @@
-/** Which rows of a list are ticked: some, a range, all shown, or all that match. @returns {any} */
+/** The ticked rows of a list: some, a range, all visible, or all that match. @returns {any} */
 export function selection() {
-  /** @type {number | null} where a range begins */
+  /** @type {number | null} the start of a range */
   let from = null
   return {
     chosen: /** @type {Record<number, boolean>} */ ({}),
-    /** Not only the rows that are ticked, but all that match. */
+    /** All that match, not only the ticked rows. */
     everything: false,
 
     get chosenIds() {
@@ -15,7 +15,7 @@ export function selection() {
       return this.everything ? (this.total ?? 0) : this.chosenIds.length
     },
 
-    /** All in sight are ticked, and there are more that match. */
+    /** All visible rows are ticked, and more rows match. */
     get mayChooseEverything() {
       return !this.everything && this.allChosen && (this.total ?? 0) > this.chosenIds.length
     },
@@ -53,7 +53,7 @@ export function selection() {
       else delete this.chosen[id]
     },
 
-    /** From the row that was ticked last to this one, whichever stands first. @param {number} id */
+    /** Tick the range from the last ticked row to this one, in either direction. @param {number} id */
     chooseTo(id) {
       const ids = this.rows.map((/** @type {Row} */ row) => row.id)
       const [one, other] = [ids.indexOf(from ?? id), ids.indexOf(id)].sort((a, b) => a - b)

@@ -1,6 +1,6 @@
 /**
  * The services as services.yaml declares them.
- * @param {{api: Api}} with_
+ * @param {{api: Api}} dependencies
  */
 export function services({ api }) {
   return {

@@ -3,18 +3,18 @@ import { en } from "./en.js"
 /** @typedef {typeof en & typeof import("./late.js").late} Catalogue */
 /** @typedef {{ [A in keyof Catalogue]: `${A & string}.${keyof Catalogue[A] & string}` }[keyof Catalogue]} TextKey */
 
-/** @type {Record<string, any>} what is known by now */
+/** @type {Record<string, any>} the texts loaded so far */
 const known = { ...en }
 const plurals = new Intl.PluralRules("en")
 const number = new Intl.NumberFormat("en")
 
-/** Take in the sentences of more areas. @param {Record<string, any>} areas */
-export function learn(areas) {
+/** Add the texts of more areas. @param {Record<string, any>} areas */
+export function addTexts(areas) {
   Object.assign(known, areas)
 }
 
 /**
- * A sentence of the catalogue: `{name}` stands for a value; one with forms ("one", "other") follows its `n`.
+ * A text of the catalog: `{name}` is replaced by a value; a text with plural forms ("one", "other") depends on its `n`.
  * @param {TextKey} key @param {Record<string, string | number>} [values]
  */
 export function t(key, values = {}) {

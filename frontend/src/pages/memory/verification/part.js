@@ -28,7 +28,7 @@ export function verificationPart(store) {
       const at = this.at()
       return at ? t("verification.tested", { when: timeAgo(at, clock.now) }) : ""
     },
-    /** The event that marked it, until it is verified again. */
+    /** What marked the memory for verification, until the next verification. */
     mark() {
       const { marked_at: at, mark } = verification.outcome ?? {}
       return at ? t("verification.marked", { why: mark }) : ""

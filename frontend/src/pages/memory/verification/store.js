@@ -5,8 +5,8 @@ const DAY_S = 86_400
 /** @typedef {{value: string, label: string, service: string, check: string}} Choice a declared check of a service */
 
 /**
- * Whether sources confirm the memory in the panel, and the checks attached to it.
- * @param {{api: Api}} with_
+ * The verification of the memory in the panel by its sources, and the checks attached to it.
+ * @param {{api: Api}} dependencies
  */
 export function verification({ api }) {
   let turn = 0
@@ -20,13 +20,13 @@ export function verification({ api }) {
     outcome: /** @type {Outcome | null} */ (null),
     checks: /** @type {AttachedCheck[]} */ ([]),
     reviews: /** @type {number[]} */ ([]),
-    /** The form that attaches a check. */
+    /** Whether the form that attaches a check is open. */
     open: false,
     choices: /** @type {Choice[]} */ ([]),
     draft: { chosen: "", command: "", cadence: DAY_S },
     errors: /** @type {Record<string, string>} */ ({}),
 
-    /** The memory in the panel, as it is now. @param {Memory} memory */
+    /** Follow the memory in the panel. @param {Memory} memory */
     follow({ id, version }) {
       if (id === this.id && version === this.version) return
       if (id !== this.id)
@@ -41,7 +41,7 @@ export function verification({ api }) {
       if (mine === turn && found) this.take(found)
     },
 
-    /** @param {Shown} found */
+    /** @param {VerificationState} found */
     take({ verified_at, outcome, checks, reviews }) {
       Object.assign(this, { verified_at, outcome, checks, reviews, loaded: true })
     },
@@ -49,7 +49,7 @@ export function verification({ api }) {
     verify() {
       return this.act("verification.not_verified", async () => {
         const { id } = this
-        turn++ // an answer to an earlier read is older than this one
+        turn++ // the response to an earlier read is older than this one
         const found = await api.post(`/memories/${id}/verify`, {})
         if (id === this.id) this.take(found)
       })
@@ -111,4 +111,4 @@ export function verification({ api }) {
   }
 }
 
-/** @typedef {Shapes["MemoryVerificationOut"]} Shown */
+/** @typedef {Shapes["MemoryVerificationOut"]} VerificationState */

@@ -1,8 +1,8 @@
 import { throttle } from "../../../shared/browser/throttle.js"
 import { t } from "../../../shared/texts/index.js"
 
-/** A person was asked; `closed` is such a request that was answered or that healthy rounds ended. */
-const OF_A_PERSON = ["person", "closed"]
+/** Handoffs to a person; `closed` ones were answered or ended by healthy rounds. */
+const PERSON_STATES = ["person", "closed"]
 
 const STATES = new Map([
   ["open", t("session.handoff_open")],
@@ -14,20 +14,20 @@ const STATES = new Map([
   ["dry", t("session.handoff_dry")],
 ])
 
-/** What became of a handoff, and why. @param {Handoff} handoff */
+/** The state of a handoff, and the reason. @param {Handoff} handoff */
 export function handoffState({ state, why }) {
   return [STATES.get(state) ?? state, why].filter(Boolean).join(": ")
 }
 
-/** From whom to whom. @param {Handoff} handoff */
+/** The source and the target of a handoff. @param {Handoff} handoff */
 export function handoffWay({ session_id: from, child_id: to, tier, service, state }) {
-  const next = OF_A_PERSON.includes(state) ? t("session.aPerson") : t("session.toTier", { tier })
+  const next = PERSON_STATES.includes(state) ? t("session.aPerson") : t("session.toTier", { tier })
   return `#${from} → ${to === null ? next : `#${to}`}, ${service}`
 }
 
 /**
- * The sessions that handed a finding on to each other, from the first to the last.
- * @param {{api: Api, feed: Feed, later?: any, now?: () => number}} with_
+ * The sessions that escalated a finding to each other, from first to last.
+ * @param {{api: Api, feed: Feed, later?: any, now?: () => number}} dependencies
  */
 export function chain({ api, feed, later, now = Date.now }) {
   /** @type {() => void} */
@@ -59,7 +59,7 @@ export function chain({ api, feed, later, now = Date.now }) {
       feed.read(found.seq)
     },
 
-    /** A session of this chain moved on, or a new one joined it. @param {Change} change */
+    /** A session of this chain changed, or a new one joined it. @param {Change} change */
     follow({ row }) {
       if (this.id === null || !row) return
       const held = this.items.find((each) => each.id === row.id)
@@ -72,7 +72,7 @@ export function chain({ api, feed, later, now = Date.now }) {
       if (held.status !== row.status) again()
     },
 
-    /** What it hands on was recorded, or moved on. @param {Change} change */
+    /** An escalation of this chain was recorded, or changed. @param {Change} change */
     followHandoff({ row }) {
       if (row && this.has(row.session_id)) again()
     },

@@ -24,14 +24,10 @@ export function spanWords({ at, p50, p95, max, count, failures }) {
   return [momentOf(at), latency, found].filter(Boolean).join(" · ")
 }
 
-<<<<<<< HEAD
 /** @param {string} period */
 const periodWords = (period) => period.replace(/\D+$/, " $&")
 
-/** All of a chart in words. @param {Span[]} spans @param {string} period */
-=======
 /** A text for the whole chart. @param {Span[]} spans @param {string} period */
->>>>>>> bd68b876e28ad6bfcaf947f8f0ade42796d55fe5
 export function chartWords(spans, period) {
   const count = spans.reduce((sum, each) => sum + each.count, 0)
   const failures = spans.reduce((sum, each) => sum + each.failures, 0)

@@ -271,14 +271,14 @@ async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: 
 
 async def _reason(db: Database, incident: Incident) -> str:
     """Return why a person was asked; a request that an earlier incident left has old words."""
-    asked = [
+    pending = [
         each
         for each in await escalations.open_for_people(db)
         if each.state is EscalationState.PERSON
         and is_member(incident, each.service)
         and each.created_at >= incident.started_at
     ]
-    if asked:
-        return asked[-1].reason
+    if pending:
+        return pending[-1].reason
     text = incident.title.removeprefix(f"{incident.service} ")
     return incident.title if text.startswith("fails: ") else text.removeprefix("warns: ")

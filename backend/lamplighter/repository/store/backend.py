@@ -77,14 +77,16 @@ class Pool:
         self._free = asyncio.LifoQueue()
 
     async def take(self) -> aiosqlite.Connection:
-        """Wait for a free connection."""
-        with suppress(asyncio.QueueEmpty):
-            return self._free.get_nowait()
+        """Wait for a free connection, after the tasks that wait already."""
+        if not self._waiting:
+            with suppress(asyncio.QueueEmpty):
+                return self._free.get_nowait()
         if self._waiting >= MAX_WAITING[self._readonly]:
             raise driver.OperationalError(f"{self._waiting} other requests wait for a connection")
         self._waiting += 1
         try:
             async with asyncio.timeout(ACQUIRE_SECONDS):
+                await asyncio.sleep(0)  # a returned connection goes to an earlier task first
                 return await self._free.get()
         except TimeoutError:
             late = f"no connection became free in {ACQUIRE_SECONDS:g} s"

@@ -1,4 +1,4 @@
-"""Figures the product is held to, each as a ratio to a limit measured in the same run."""
+"""Benchmarks of the product, each a ratio to a limit that is measured in the same run."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Run all benchmarks, or those named: `python -m benchmarks [latency] [ingest] …`."""
+"""Run all benchmarks, or the named ones: `python -m benchmarks [latency] [ingest] …`."""
 
 import asyncio
 import json
@@ -72,7 +72,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def main() -> None:
-    """Print one JSON line a benchmark; where one has missing data, the exit status is 1."""
+    """Print one JSON line per benchmark; the exit status is 1 if a benchmark lacks data."""
     incomplete = []
     for name in [each for each in sys.argv[1:] if not each.startswith("-")] or ALL:
         found = ALL[name]()

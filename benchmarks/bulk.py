@@ -1,6 +1,6 @@
-"""Fading and acts on 100,000 memories: how long they take, and how long others wait meanwhile.
+"""Decay and bulk operations on 100,000 memories: their duration, and how long other writers wait.
 
-Held to 2 s, and to 50 ms that another writer waits.
+Limits: 2 s, and a wait of 50 ms for another writer.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ Work = Callable[[Database], Awaitable[Any]]
 
 
 async def fading() -> dict[str, Any]:
-    """Take a week from each of 100,000 memories."""
+    """Apply one week of decay to each of 100,000 memories."""
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         url = _filled(Path(directory) / "ours.db", MANY)
 
@@ -73,7 +73,7 @@ async def fading() -> dict[str, Any]:
 
 
 async def acts() -> dict[str, Any]:
-    """Change, put back and delete 100,000 memories by one filter."""
+    """Change, revert and delete 100,000 memories by one filter."""
     found = {}
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         url = _filled(Path(directory) / "ours.db", MANY)
@@ -92,7 +92,7 @@ async def acts() -> dict[str, Any]:
 
 
 async def measured(url: str, work: Work) -> dict[str, Any]:
-    """Do it while another process writes one row every few milliseconds."""
+    """Measure the operation while another process writes one row every few milliseconds."""
     other = _other(url)
     try:
         assert other.stdout

@@ -1,7 +1,7 @@
-"""How often verdicts of relate are right, by their scores: `python -m benchmarks.calibrate`.
+"""Share of correct verdicts of relate, by score: `python -m benchmarks.calibrate`.
 
-It writes `calibration.json` from the labelled pairs that the product is developed with. The
-share of right verdicts rises with the score (pool adjacent violators).
+It writes `calibration.json` from the labelled development pairs. The share of correct verdicts
+rises with the score (pool adjacent violators).
 """
 
 import json
@@ -16,13 +16,13 @@ from lamplighter.domain.relate.judge import RelationVerdict, judge_raw
 TARGET: Final = Path(relate.__file__).with_name("calibration.json")
 SETS: Final = fit.SETS
 LEAST: Final = 25
-"""Of how many pairs a step has to be made at least."""
+"""The minimum number of pairs in a step."""
 
 Step = tuple[float, int, int]
 
 
 def main() -> None:
-    """Write for each relation the scores from which on a share of its verdicts is right."""
+    """Write for each relation the score thresholds and the share of correct verdicts above each."""
     scored: dict[str, list[tuple[float, bool]]] = {each.value: [] for each in Relation}
     for pair in (each for name in SETS for each in fit.pairs(name)):
         if judge_text(pair["new"], pair["old"]) is None:
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def pooled(scored: list[tuple[float, bool]]) -> list[tuple[float, float]]:
-    """Return steps of a rising share: from which score on, and which share is right."""
+    """Return steps with a rising share: each lowest score, with its share of right verdicts."""
     steps: list[Step] = []
     for at in range(0, len(scored), LEAST):
         some = scored[at : at + LEAST]

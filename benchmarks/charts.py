@@ -1,6 +1,6 @@
-"""Charts of 200 services with 90 days of results: held to 300 ms and 150 kB an answer.
+"""Charts of 200 services with 90 days of results; limits: 300 ms and 150 kB per response.
 
-The ratio is to what the answer cannot do without: the same rows read by raw sqlite3 and encoded.
+The ratio is to the minimum work of a response: the same rows read by raw sqlite3 and encoded.
 """
 
 import http.client
@@ -28,7 +28,7 @@ DAY: Final = timedelta(days=1)
 
 
 def run() -> dict[str, Any]:
-    """Ask for the chart of one service in each period, and for the strips of all of them."""
+    """Request the chart of one service in each period, and the strips of all services."""
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         home = Path(directory) / "home"
         home.mkdir()
@@ -108,7 +108,7 @@ def _best(work: Any) -> float:
 
 
 def _fill(home: Path) -> None:
-    """Store results as 90 days of checks leave them: raw for 2 days, folded before."""
+    """Store results as 90 days of checks leave them: raw for 2 days, folded before that."""
     lines = [f"  s{n}:\n    checks:\n      - tcp: 127.0.0.1:9\n" for n in range(1, SERVICES + 1)]
     (home / "services.yaml").write_text("services:\n" + "".join(lines))
     now = datetime.now(UTC).replace(second=0, microsecond=0)

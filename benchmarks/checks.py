@@ -1,10 +1,11 @@
 """1,000 checks at 60 s: delay, missing results, and the processor time of supervisor and checks.
 
 Half of the checks are HTTP, half TCP; 10 of them never get an answer. Those of 20 services are
-refused for two intervals of every four: their incidents open and close during the run. The
-services answer in a process of their own, whose time does not count, nor does that of sessions.
-A delay is how much later than its own earliest pace a check ended, without those 20: a failing
-check runs again at once. The load of the machine is in the answer, because delays follow from it.
+refused for two intervals of every four: their incidents open and close during the run. The services
+answer in a separate process, whose time does not count, nor does that of sessions. A delay is the
+time between the earliest end of a check at its own pace and its actual end, without those 20
+services: a failing check runs again at once. The result includes the load of the machine, because
+delays depend on it.
 """
 
 import os
@@ -59,7 +60,7 @@ asyncio.run(main())
 
 
 def run() -> dict[str, Any]:
-    """Run the checks for some rounds, and report delays and processor time."""
+    """Run the checks for several rounds, and report delays and processor time."""
     answering, silent, faltering = free_port(), free_port(), free_port()
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         home = Path(directory)
@@ -130,7 +131,7 @@ def _measure(home: Path) -> tuple[dict[str, float], dict[str, int]]:
 
 
 def _check_process(supervisor: psutil.Process) -> psutil.Process:
-    """Return the check process, as soon as the first check is due."""
+    """Return the check process as soon as the first check is due."""
     while True:
         for each in supervisor.children():
             with suppress(psutil.Error):
@@ -183,6 +184,6 @@ def _count_incidents(home: Path) -> dict[str, int]:
 
 
 def _delays(times: list[float]) -> list[float]:
-    """Return how much later than at its earliest each result of a check came."""
+    """Return the delay of each result of a check after its earliest time."""
     phases = [(at - times[0] + INTERVAL / 2) % INTERVAL - INTERVAL / 2 for at in times]
     return [each - min(phases) for each in phases]

@@ -1,7 +1,7 @@
-"""The start time of commands that only read, beside `python -c pass`. Held to 150 ms.
+"""The start time of read-only commands, compared with `python -c pass`. Limit: 150 ms.
 
-Each is a Python from its very beginning, run in turn with the bare one. `cpu_ms` is the processor
-time, which a busy machine changes least. `modules` counts ours.
+Each command is a new Python process, run in turn with the bare one. `cpu_ms` is the processor time,
+which a busy machine changes least. `modules` counts our modules.
 """
 
 import os
@@ -50,7 +50,7 @@ READS: Final = (
 
 
 def run() -> dict[str, Any]:
-    """Run each command in turn with the bare Python."""
+    """Run each command in turn with a bare Python."""
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         app = App(Path(directory) / "home").start("web")
         try:
@@ -83,7 +83,7 @@ def _measured(command: str, env: dict[str, str]) -> dict[str, Any]:
 
 
 def _taken(argv: Sequence[str], env: dict[str, str]) -> tuple[float, float]:
-    """Return the seconds by the clock and of the processor."""
+    """Return the wall-clock seconds and the processor seconds."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(argv, env=env, stdout=subprocess.DEVNULL, check=True)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,4 +1,4 @@
-"""A month of operation as episodes: what hooks and imports capture, with known facts in it."""
+"""A month of operation as episodes: the texts that hooks and imports capture, with known facts."""
 
 import random
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ EPISODE: Final = Candidate(
     confidence=0.6,
     trust=Trust.UNVERIFIED,
 )
-"""A captured episode before its words."""
+"""A captured episode without its text."""
 
 PROJECTS: Final = ("shop", "billing", "atlas", "infra")
 SERVICES: Final = (None, "checkout", "search", "mailer", "archive")
@@ -69,7 +69,7 @@ _ONCE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One captured text: where, when, and the answers that it holds."""
+    """One captured text: its project, its time, and the answers that it contains."""
 
     project: str
     service: str | None
@@ -81,9 +81,9 @@ class Episode:
 def generate(
     count: int, *, now: datetime, days: int = 31, seed: int = 7, duplicates: float = 0.2
 ) -> Iterator[Episode]:
-    """Yield episodes in the order of their times: a fifth are repeated with other wording.
+    """Yield episodes in order of time: a fifth are repeated with other wording.
 
-    One in twelve states a fact: a decision, a preference or what uses what.
+    One in twelve states a fact: a decision, a preference or a dependency.
     """
     chance = random.Random(seed)
     facts = list(_facts(chance))
@@ -107,7 +107,7 @@ def generate(
 
 
 def session_logs(count: int, *, now: datetime, days: int = 7, seed: int = 7) -> Iterator[Episode]:
-    """Yield a week of what tool hooks capture in sessions of one project; 3 in 100 state a fact."""
+    """Yield a week of texts that tool hooks capture in one project; 3 in 100 state a fact."""
     chance = random.Random(seed)
     facts = list(_facts(chance))
     chance.shuffle(facts)

@@ -1,8 +1,8 @@
 """Fit the weights of relate to the labelled pairs: `python -m benchmarks.fit`.
 
-Multinomial logistic regression with an L2 penalty by accelerated gradient descent, each
-pair in both directions, and beside them pairs of texts that have nothing to do with each
-other, as most of a real stream has not. The same pairs give the same weights.
+Multinomial logistic regression with an L2 penalty by accelerated gradient descent. Each pair is
+used in both directions, together with pairs of unrelated texts, because most pairs of a real stream
+are unrelated. The same pairs give the same weights.
 """
 
 import json
@@ -37,7 +37,7 @@ def pairs(name: str) -> list[dict[str, Any]]:
 
 
 def strangers(found: Sequence[dict[str, Any]], count: int, seed: int) -> list[dict[str, Any]]:
-    """Return pairs of texts of one category that were written of different services."""
+    """Return pairs of texts of one category about different services."""
     chance = random.Random(seed)
     texts = [
         (pair["category"], pair["service"], pair[side]) for pair in found for side in ("old", "new")
@@ -51,7 +51,7 @@ def strangers(found: Sequence[dict[str, Any]], count: int, seed: int) -> list[di
 
 
 def figures(pair: dict[str, Any]) -> dict[str, float]:
-    """Return the figures of a pair, its new text beside its old one."""
+    """Return the features of a pair of a new and an old text."""
     words = relate.builtin_lexicon()
     old, new = (
         relate.analyze(pair[side], words, service=pair["service"]) for side in ("old", "new")
@@ -60,7 +60,7 @@ def figures(pair: dict[str, Any]) -> dict[str, float]:
 
 
 def rows(found: Sequence[dict[str, Any]]) -> list[Row]:
-    """Return what to learn from: figures, label and weight."""
+    """Return the training rows: features, label and weight."""
     taken: list[Row] = []
     for pair in found:
         label = LABELS.index(pair["label"])
@@ -73,7 +73,7 @@ def rows(found: Sequence[dict[str, Any]]) -> list[Row]:
 
 
 def fitted(taken: Sequence[Row], penalty: float = PENALTY) -> list[list[float]]:
-    """Return for each label its weights, the last of them its bias."""
+    """Return the weights of each label; the last weight is the bias."""
     values = np.array([[*row, 1.0] for row, _, _ in taken])
     meant = np.eye(len(LABELS))[[label for _, label, _ in taken]]
     share = np.array([weight for _, _, weight in taken])
@@ -91,7 +91,7 @@ def fitted(taken: Sequence[Row], penalty: float = PENALTY) -> list[list[float]]:
 
 
 def main() -> None:
-    """Fit to the sets that the product is developed with, and write the weights."""
+    """Fit the weights to the development sets, and write them."""
     found = [pair for name in SETS for pair in pairs(name)]
     names = list(figures(found[0]))
     weights = fitted(rows(found))

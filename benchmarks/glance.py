@@ -1,4 +1,4 @@
-"""The overview beside 100,000 memories and thirty days of looks. Held to p95 <= 50 ms."""
+"""The overview with 100,000 memories and thirty days of check results. Limit: p95 <= 50 ms."""
 
 import asyncio
 import http.client
@@ -22,7 +22,7 @@ LIMIT_MS: Final = 50
 
 
 def run() -> dict[str, Any]:
-    """Ask for the overview over one kept connection; beside it a route that does nothing."""
+    """Request the overview over one open connection, in turn with a route that does nothing."""
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         home = Path(directory) / "home"
         home.mkdir()
@@ -50,7 +50,7 @@ def _ask(connection: http.client.HTTPConnection, address: str, way_in: dict[str,
 
 
 def _looked(home: Path) -> None:
-    """Let each service have been looked at by two checks each hour."""
+    """Store the results of two checks per hour for each service."""
     names = [f"svc{number}" for number in range(SERVICES)]
     check = "[{name: web, tcp: 127.0.0.1:9}, {name: api, tcp: 127.0.0.1:10}]"
     services = "".join(f"  {name}:\n    checks: {check}\n" for name in names)

@@ -1,6 +1,6 @@
-"""The knowledge graph: how precise the rules are, and how long a traversal takes on both databases.
+"""The knowledge graph: precision of the rules, and traversal time on both databases.
 
-The median is held to 5 ms among 1,000 entities and 50 ms among 100,000, beside the same
+The limits of the median are 5 ms with 1,000 entities and 50 ms with 100,000, compared with the same
 recursive SQL on a raw connection in the same run.
 """
 
@@ -41,7 +41,7 @@ REACH: Final = Reach("ops")
 
 
 def run() -> dict[str, Any]:
-    """Report precision and recall, and the traversal of both sizes on both databases."""
+    """Report precision and recall, and the traversal times of both sizes on both databases."""
     found: dict[str, Any] = {}
     for half in ("built", "reported"):
         result = score(half)
@@ -108,7 +108,7 @@ def _arguments(center: int) -> dict[str, Any]:
 async def _compare(
     db: Database, ask: Callable[[int], Awaitable[int]], size: int, limit: float
 ) -> dict[str, Any]:
-    """Walk from random centers, ours and raw in turn; both find as many entities."""
+    """Traverse from random centers, the product and raw SQL in turn; both find as many entities."""
     chosen = random.Random(7)
     ours, bare, sizes, cpu = [], [], [], []
     for _ in range(ASKED):
@@ -133,7 +133,7 @@ async def _compare(
 
 
 async def _fill(db: Database, size: int) -> None:
-    """Keep so many entities; a few are hubs that hundreds of others relate to."""
+    """Store this number of entities; a few are hubs with hundreds of relationships."""
     chosen = random.Random(3)
     shared = {"project": "ops", "scope": "project", "properties": "{}", "source": "memory"}
     times = {"created_at": AT, "updated_at": AT, "version": 1}

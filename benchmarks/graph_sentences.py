@@ -1,4 +1,4 @@
-"""The labelled sentences of the graph, and how well the rules extract what they state."""
+"""The labelled sentences of the graph, and how well the rules extract their relationships."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How many relationships were found rightly, wrongly, and not at all."""
+    """The numbers of correct, wrong and missing relationships."""
 
     right: int
     wrong: list[tuple[str, Fact]]
@@ -31,23 +31,23 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """The share of the found ones that is right."""
+        """The share of the extracted relationships that is correct."""
         return self.right / max(1, self.right + len(self.wrong))
 
     @property
     def recall(self) -> float:
-        """The share of the stated ones that was found."""
+        """The share of the stated relationships that was extracted."""
         return self.right / max(1, self.right + len(self.missed))
 
 
 def sentences(half: str) -> list[Sentence]:
-    """Return the sentences of a half: `built` (rules were written on it) or `reported`."""
+    """Return the sentences of a half: `built` (used to write the rules) or `reported`."""
     lines = (FOLDER / f"{half}.tsv").read_text(encoding="utf-8").splitlines()
     return [_sentence(line) for line in lines if line]
 
 
 def score(half: str) -> Score:
-    """Return how well the rules do on a half."""
+    """Return the score of the rules on a half."""
     right, wrong, missed = 0, [], []
     for each in sentences(half):
         claims = extract(each.text, TextContext(project=PROJECT)).claims

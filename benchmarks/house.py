@@ -22,7 +22,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """One module: its name below the package, its folder, lines, tree and imports."""
+    """One module: its name in the package, its folder, lines, tree and imports."""
 
     name: str
     room: str
@@ -32,12 +32,12 @@ class Module:
 
     @property
     def ring(self) -> str:
-        """The first part of its name."""
+        """The first part of the module's name."""
         return self.name.partition(".")[0]
 
 
 def modules(root: Path) -> dict[str, Module]:
-    """Read every module of the package below a checkout."""
+    """Read every module of the package in a checkout."""
     package = root / "backend" / PACKAGE
     paths = {_name(path.relative_to(package)): path for path in sorted(package.rglob("*.py"))}
     found: dict[str, Module] = {}
@@ -65,7 +65,7 @@ def _imports(tree: ast.Module, names: Mapping[str, Path]) -> Iterator[str]:
 
 
 def longest_chain(found: Mapping[str, Module]) -> int:
-    """Return how many modules the longest chain of imports holds; circles are cut."""
+    """Return the number of modules in the longest chain of imports; cycles are cut."""
     open_: set[str] = set()
 
     @cache
@@ -79,7 +79,7 @@ def longest_chain(found: Mapping[str, Module]) -> int:
 
 
 def names_in_several(found: Mapping[str, Module], kinds: tuple[type[ast.AST], ...]) -> list[str]:
-    """Return the public names of classes or functions that more than one module defines."""
+    """Return the public class and function names that several modules define."""
     places: dict[str, set[str]] = defaultdict(set)
     for module in found.values():
         for node in module.tree.body:
@@ -91,7 +91,7 @@ def names_in_several(found: Mapping[str, Module], kinds: tuple[type[ast.AST], ..
 
 
 def functions(found: Mapping[str, Module]) -> list[int]:
-    """Return the lines of every function, shortest first."""
+    """Return the line counts of all functions, shortest first."""
     return sorted(
         (node.end_lineno or 0) - node.lineno + 1
         for module in found.values()
@@ -101,7 +101,7 @@ def functions(found: Mapping[str, Module]) -> list[int]:
 
 
 def figures(found: Mapping[str, Module]) -> list[tuple[str, str]]:
-    """Return every figure with its name."""
+    """Return all figures by name."""
     importers = Counter(each for module in found.values() for each in module.imports)
     arrows = sum(importers.values())
     single = sum(count == 1 for count in importers.values())
@@ -146,7 +146,7 @@ def _by_ring(found: Mapping[str, Module]) -> list[tuple[str, int]]:
 
 
 def between_rooms(found: Mapping[str, Module]) -> Counter[tuple[str, str]]:
-    """Count the imports from one folder into another."""
+    """Count the imports from each folder into another."""
     return Counter(
         (module.room, found[each].room)
         for module in found.values()
@@ -166,7 +166,7 @@ def drawn(found: Mapping[str, Module], ring: str) -> str:
 
 
 def main() -> None:
-    """Print the figures, or the rooms."""
+    """Print the figures or the Mermaid graph."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT)
     parser.add_argument("--rooms", metavar="RING")

@@ -1,6 +1,6 @@
-"""A picture of the tree: one row and one column a folder, one square where one imports another.
+"""A picture of the imports: one row and one column per folder, one square per importing pair.
 
-A square above the diagonal is an import down the rings, one below it an import up. Folders
+A square above the diagonal is an import down the rings, a square below it is an import up. Folders
 are in the order of the rings.
 """
 
@@ -16,7 +16,7 @@ RINGS: Final = (
     *("cli", "serve", "api", "mcp", "supervisor", "usecases", "repository", "engines"),
     *("notebook", "embedding", "formats", "config", "domain", "telemetry", "hook", ""),
 )
-"""The top package is last: it holds leaves, and `__main__`, which starts the command line."""
+"""The top package is last: it contains leaves, and `__main__`, which starts the command line."""
 
 CELL: Final = 9
 NAME_WIDTH: Final = 190
@@ -69,7 +69,7 @@ def _summary(found: Mapping[str, Module], rooms: Sequence[str]) -> str:
 
 
 def _bands(rooms: Sequence[str], side: int) -> list[str]:
-    """Return a band for each ring, across and down."""
+    """Return a band for each ring, horizontal and vertical."""
     bands: list[str] = []
     for number, ring in enumerate(dict.fromkeys(map(_ring, rooms))):
         rows = [at for at, room in enumerate(rooms) if _ring(room) == ring]

@@ -1,4 +1,4 @@
-"""Why a memory is in the next prompt or not, in 10,000: held to 1.5 times packing the prompt."""
+"""Why a memory is in the next prompt or not, with 10,000; limit: 1.5 times packing the prompt."""
 
 import http.client
 import json
@@ -18,7 +18,7 @@ CONTEXT: Final = "/api/v1/context?sections=operational"
 
 
 def run() -> dict[str, Any]:
-    """Ask for the prompt and for random memories' place in it, in turn, over one connection."""
+    """Request the prompt and the inclusion of random memories in turn, over one connection."""
     numbers = random.Random(1)
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         home = Path(directory) / "home"

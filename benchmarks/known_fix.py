@@ -1,8 +1,8 @@
-"""The second incident of one cause, with a model: how many tokens and seconds it takes.
+"""The second incident with the same cause, with a model: its tokens and seconds.
 
 A real supervisor with the engine `messages`, and a real service that is killed twice. Only the
 model is replaced: a stand-in of its API that checks, escalates and repairs, with the prompts and
-tools that the product sends. A token is four characters of what was sent and answered.
+tools that the product sends. Four characters of requests and answers count as a token.
 """
 
 import os
@@ -19,7 +19,7 @@ from restarted_service import Init, declare
 
 TOKENS_GOAL: Final = 7
 SECONDS_GOAL: Final = 60
-"""What the second incident may take, in percent of the first."""
+"""The highest duration of the second incident, in percent of the first."""
 
 DEADLINE_SECONDS: Final = 120.0
 TOKENS: Final = (
@@ -39,7 +39,7 @@ QUIET: Final = (
 
 
 def investigates(asked: Asked) -> Turn:
-    """Answer as a model that checks, escalates what fails, and restarts it at tier 3."""
+    """Answer as a model that checks, escalates failures, and restarts the service at tier 3."""
     if "Failing checks" not in asked.user and "## Handoff" not in asked.system and not asked.turn:
         return says("All is well.")
     if asked.turn == 0:
@@ -55,7 +55,7 @@ def investigates(asked: Asked) -> Turn:
 
 
 def run() -> dict[str, Any]:
-    """Let the service die twice; return tokens and seconds of both incidents."""
+    """Kill the service twice; return tokens and seconds of both incidents."""
     with tempfile.TemporaryDirectory() as directory, MessagesApi({"model": investigates}) as api:
         more = {
             "LAMPLIGHTER_ENGINE": "messages",
@@ -97,7 +97,7 @@ def _figures(first: tuple[int, float], second: tuple[int, float]) -> dict[str, A
 
 
 def _incident(home: Home, init: Init, number: int) -> tuple[int, float]:
-    """Let the service die and be repaired; return the tokens and seconds of its incident."""
+    """Kill the service and wait for its repair; return the tokens and seconds of the incident."""
     _until(lambda: home.rows(QUIET))
     init.kill()
     [(seconds,)] = _until(lambda: home.rows(SECONDS, number))

@@ -1,4 +1,4 @@
-"""A marker printed by a running engine -> shown on an open page. Held to p95 <= 25 ms."""
+"""From a marker that a running engine prints to its row on an open page. Limit: p95 <= 25 ms."""
 
 import tempfile
 import time
@@ -13,7 +13,7 @@ from chromium import ARGUMENTS, executable
 
 MARKERS: Final = sized(100, short=10)
 PAUSE_SECONDS: Final = 0.5
-"""Rows that come faster than the page moves them, one in 0.4 s, wait behind a button."""
+"""If rows come faster than one in 0.4 s, the page collects them behind a button."""
 
 LIMIT_MS: Final = 25.0
 WATCH: Final = r"""
@@ -44,7 +44,7 @@ async () => {
 
 
 def run() -> dict[str, Any]:
-    """Print markers one by one and note when each is in the page."""
+    """Print markers one by one and record when each appears on the page."""
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory, sync_playwright() as tool:
         app = App(Path(directory) / "home").start()
         browser = tool.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))

@@ -1,7 +1,7 @@
-"""A list page of 50 of 100,000 memories over HTTP. Held to 1/3 of raw sqlite3 + msgspec.
+"""A list page of 50 of 100,000 memories over HTTP. Limit: 1/3 of raw sqlite3 + msgspec.
 
-On a machine that does other work the seconds say little: a request waits for its turn on two
-threads. `cpu_of_raw` compares the processor time, that of the web process and of the client.
+On a busy machine the seconds mean little: a request waits for its turn on two threads. `cpu_of_raw`
+compares the processor time, that of the web process and of the client.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ QUERY: Final = (
 
 
 def run() -> dict[str, Any]:
-    """Ask for the page over one kept connection; beside it the rows by hand in one thread."""
+    """Request the page over one persistent connection, in turn with raw rows in one thread."""
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         home = Path(directory) / "home"
         home.mkdir()
@@ -55,7 +55,7 @@ def run() -> dict[str, Any]:
 
 
 def _cpu_of(web: psutil.Process, work: Callable[[], None]) -> float:
-    """Return the processor time that a piece of work takes here and in the web process."""
+    """Return the processor time of a piece of work in this process and the web process."""
     before = time.process_time() + sum(web.cpu_times()[:2])
     work()
     return time.process_time() + sum(web.cpu_times()[:2]) - before

@@ -1,6 +1,6 @@
-"""Check results on an open overview: 1,000 a minute, held to 5 % of a core in the browser.
+"""Check results on an open overview: 1,000 a minute; limit: 5 % of a core in the browser.
 
-All processes of a browser of its own are counted. Beside it the same browser with an empty page.
+All processes of a separate browser count. The baseline is the same browser with an empty page.
 """
 
 import socket
@@ -87,14 +87,14 @@ def _start(home: Path, port: int) -> App:
 
 
 def _percent(profile: str) -> float:
-    """Return the CPU time of the browser in percent of a core, over a while."""
+    """Return the CPU time of the browser over a period, in percent of a core."""
     before, began = _cpu(profile), time.monotonic()
     time.sleep(SECONDS)
     return round(100 * (_cpu(profile) - before) / (time.monotonic() - began), 2)
 
 
 def _cpu(profile: str) -> float:
-    """Return the CPU seconds of a browser with all its processes, by its profile."""
+    """Return the CPU seconds of a browser with all its processes, found by its profile."""
     for each in psutil.process_iter():
         with suppress(psutil.Error):
             line = each.cmdline()

@@ -1,4 +1,4 @@
-"""How we measure: many times, in turn, and never one number alone."""
+"""Measurement: many repetitions, in turn, and never a single number."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from statistics import median
 
 
 def spread(seconds: Sequence[float], *, unit: float = 1_000.0) -> dict[str, float]:
-    """Return the median, the 95th percentile and the worst, in milliseconds."""
+    """Return the median, the 95th percentile and the maximum, in milliseconds."""
     ordered = sorted(seconds)
     at = min(len(ordered) - 1, round(0.95 * len(ordered)))
     return {
@@ -19,18 +19,18 @@ def spread(seconds: Sequence[float], *, unit: float = 1_000.0) -> dict[str, floa
 
 
 def sized(whole: int, *, short: int) -> int:
-    """Return how much a benchmark works on; with SHORT=1 it only shows that it still works."""
+    """Return the size of a benchmark; with SHORT=1 it only shows that the benchmark still works."""
     return short if os.environ.get("SHORT") else whole
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Return how many seconds a piece of work takes."""
+    """Return the seconds that a piece of work takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
 def in_turn(rounds: int, *works: Callable[[], object]) -> list[float]:
-    """Return the median seconds of each, run A B A B so that both meet the same machine."""
+    """Return the median seconds of each, run as A B A B under the same machine conditions."""
     taken = [[timed(work) for work in works] for _ in range(rounds)]
     return [median(column) for column in zip(*taken, strict=True)]

@@ -1,4 +1,4 @@
-"""One memory through `remember`, and a context, with many memories held."""
+"""One memory through `remember`, and a context, with many stored memories."""
 
 import random
 import tempfile
@@ -29,17 +29,17 @@ NEW: Final = sized(300, short=20)
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 GROUPS: Final = {"of_200_services": 200, "all_of_one_group": 1}
 NO_PAGES: Final = {"LAMPLIGHTER_NOTEBOOK": "off"}
-"""Else the web process writes a page of each service beside what is measured."""
+"""Otherwise the web process writes a page of each service during the measurement."""
 
 THINGS: Final = tuple(f"{one}-{two}" for one in "abcdefghij" for two in range(30))
 COLUMNS: Final = "service, category, observation, confidence, created_at, updated_at, content_hash"
 
 
 async def remember_one() -> dict[str, Any]:
-    """Remember new facts beside 10,000 others, of 200 services and then all of one group.
+    """Remember new facts with 10,000 others, of 200 services and then all of one group.
 
-    Beside each the same statements by raw sqlite3, one transaction a memory. Held to a
-    third of its speed, and to p95 <= 5 ms.
+    The baseline is the same statements by raw sqlite3, one transaction per memory. Limits: a third
+    of its speed, and p95 <= 5 ms.
     """
     return {name: await _beside_others(services) for name, services in GROUPS.items()}
 
@@ -65,7 +65,7 @@ async def _beside_others(services: int) -> dict[str, Any]:
 
 
 async def context() -> dict[str, Any]:
-    """Build the block from 100,000 memories. Held to p95 <= 20 ms."""
+    """Build the block from 100,000 memories. Limit: p95 <= 20 ms."""
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         url = _filled(Path(directory) / "ours.db", MANY)
         async with Database(url) as db:
@@ -92,9 +92,10 @@ async def _remembered(here: LearningContext, number: int, services: int) -> floa
 
 
 async def indexed(url: str) -> None:
-    """Index the memories: else the web process does, for minutes, beside what is measured.
+    """Index the memories; otherwise the web process does, for minutes, during the measurement.
 
-    The graph counts as read too: to read 100,000 memories takes it some more minutes.
+    The graph counts as up to date too: to read 100,000 memories takes the graph several more
+    minutes.
     """
     async with Database(url) as db:
         while await index.catch_up(db, seconds=60):
@@ -141,7 +142,7 @@ def _raw(path: Path, services: int) -> list[float]:
 
 
 def _statements(connection: driver.Connection, number: int, service: str, seq: int) -> None:
-    """Run what one `remember` runs, without any of it."""
+    """Run the statements of one `remember`, without the use case."""
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(
         "SELECT service FROM memories WHERE service = ? LIMIT 1", (service,)

@@ -1,9 +1,9 @@
-"""A home that nobody looks after for three months, and what the organizer and verification repair.
+"""A home without care for three months, and what the organizer and verification repair.
 
 Seeded, and stored by the use cases at a simulated time: agents capture episodes, few state facts
-under a topic key, sessions report and contradict what they learn of services, and a person corrects
-a little. Then the health is measured, the organizer runs, and memories are verified against a
-source that confirms most claims and refutes some.
+under a topic key, sessions report and contradict memories of services, and a person corrects a
+little. Then the health is measured, the organizer runs, and memories are verified against a source
+that confirms most claims and refutes some.
 """
 
 import asyncio
@@ -59,10 +59,10 @@ REPORT: Final = replace(
 
 
 class SomeTruth:
-    """A source that confirms most claims and refutes some, always the same ones."""
+    """A source that confirms most claims and refutes some, always the same claims."""
 
     async def answer(self, claims: Sequence[TextClaim], *, project: str) -> dict[TextClaim, Answer]:
-        """Answer four claims of five."""
+        """Confirm four claims of five."""
         return {each: found for each in claims if (found := _answer(each, project)) is not None}
 
 
@@ -75,7 +75,7 @@ def _answer(claim: TextClaim, project: str) -> Answer | None:
 
 
 async def neglect(db: Database, count: int, *, seed: int = 7) -> None:
-    """Store what three months leave behind: `count` episodes, and facts and reports between."""
+    """Store three months of neglect: `count` episodes, with facts and reports between them."""
     chance = random.Random(seed)
     for number, episode in enumerate(generate(count, now=END, days=DAYS, seed=seed)):
         here = Context(db=db, now=lambda at=episode.at: at, redact=Redactor())  # type: ignore[misc]

@@ -1,6 +1,6 @@
 """The notebook of 10,000 memories, and the health and an audit of 100,000, on both databases.
 
-Beside each the raw query or the raw writes of the same data, in the same run.
+The baseline of each is the raw query or the raw writes of the same data, in the same run.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ HEALTH_MS: Final = 1_000.0
 AUDIT_MS: Final = 400.0
 LINE_RATIO: Final = 20.0
 HEALTH_RATIO = AUDIT_RATIO = 40.0
-"""Limits: in time, or as times of the raw change or the plain query of the same run."""
+"""Limits: in time, or as a multiple of the raw change or the plain query of the same run."""
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 BATCH: Final = 1_000
@@ -155,7 +155,7 @@ async def _change_file(here: NotebookContext, number: int) -> None:
 
 
 async def _change_raw(here: NotebookContext, number: int) -> None:
-    """Update one row, and write a file of all rows of its service; nothing else is stored."""
+    """Update one row, and write a file of all rows of its service; store nothing else."""
     service = f"svc{number % PAGES}"
     values = {"observation": f"Takes {number} s", "updated_at": NOW}
     async with writing(here.db):

@@ -1,9 +1,9 @@
-"""The organizer on a month of realistic operation: counts, ratio, time, memory, and what is lost.
+"""The organizer on a month of realistic operation: counts, ratio, time, memory and losses.
 
-What is lost is measured by questions with known answers, asked of the search before and after:
-about facts that episodes state, and about one detail of single episodes. Limits: the backlog ends
-within 5 minutes with under 1,000 memories that are not distilled and under 5 % near-duplicates;
-a week of session logs is compressed 50:1, facts not counted; and no question about a fact is lost.
+Losses are measured by questions with known answers, searched before and after: about facts that
+episodes state, and about one detail of single episodes. Limits: the backlog ends within 5 minutes
+with under 1,000 memories that are not distilled and under 5 % near-duplicates; a week of session
+logs is compressed 50:1, facts not counted; and no question about a fact is lost.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ ASKED: Final = sized(200, short=20)
 BATCH: Final = 500
 HITS: Final = 10
 Question = tuple[str, str, str, str | None]
-"""The project, what is asked, the answer, and the service."""
+"""The project, the question, the answer, and the service."""
 
 _DETAIL: Final = re.compile(r"\b(?:[0-9a-f]{8}|\d+)\b")
 
@@ -127,7 +127,7 @@ def _questions(episodes: Sequence[Episode]) -> tuple[list[Question], list[Questi
 
 
 async def _answered(db: Database, questions: Sequence[Question]) -> float:
-    """Return the share of questions whose answer one of the first hits has."""
+    """Return the share of questions whose answer is in one of the first hits."""
     right = 0
     for project, query, answer, service in questions:
         wanted = SearchRequest(

@@ -1,7 +1,7 @@
-"""The table of memories in a real browser: from a click, or from the address, to painted rows.
+"""The table of memories in a real browser: from a click or an address to painted rows.
 
-Held to 100 ms for a filter or a sort of 10,000, to 300 ms from the address of 100,000, and to
-200 rows in the page. Beside each what the same rows cost when nothing is drawn.
+Limits: 100 ms for a filter or a sort of 10,000, 300 ms from the address of 100,000, and 200 rows on
+the page. The baseline is the cost of the same rows without drawing.
 """
 
 import re
@@ -113,12 +113,12 @@ def _opened(page: Page, address: str) -> dict[str, Any]:
 
 
 def _settled(page: Page) -> None:
-    """Wait for the last thing that the page asks for by itself."""
+    """Wait for the last request that the page makes on its own."""
     page.get_by_role("link", name=re.compile(r"Only one source \d")).wait_for()
 
 
 def _scrolled(page: Page) -> dict[str, Any]:
-    """Scroll through a thousand rows; return how many stood in the page at most."""
+    """Scroll through a thousand rows; return the highest number of rows on the page."""
     most = 0
     page.mouse.move(640, 500)
     for _ in range(60):

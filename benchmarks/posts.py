@@ -1,7 +1,7 @@
-"""Memories that eight clients save at once over HTTP. Held to 1,200 a second.
+"""Memories that eight clients save at once over HTTP. Limit: 1,200 a second.
 
-On a machine that does other work the seconds say little: `cpu_ms` is the processor time that the
-web process takes for one, and 1,000 ms over it is what one core would save in a second.
+On a busy machine the seconds mean little: `cpu_ms` is the processor time of the web process per
+memory, and 1,000 ms divided by it is the rate of one core per second.
 """
 
 import http.client
@@ -22,13 +22,13 @@ from benchmarks.memory import NO_PAGES
 
 CLIENTS: Final = 8
 SAVED: Final = sized(400, short=5)
-"""Memories a client."""
+"""Memories per client."""
 ROUNDS: Final = 3
 LIMIT_A_SECOND: Final = 1_200.0
 
 
 def run() -> dict[str, Any]:
-    """Save memories, and beside it ask a route that does nothing, from the same clients."""
+    """Save memories, in turn with a route that does nothing, from the same clients."""
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         home = Path(directory) / "home"
         home.mkdir()
@@ -54,7 +54,7 @@ def run() -> dict[str, Any]:
 
 
 def _measure(web: psutil.Process, work: Callable[[int], None]) -> tuple[float, float]:
-    """Return the seconds that all clients take at once, and the processor time of the server."""
+    """Return the seconds of all clients at once, and the processor time of the server."""
     before = sum(web.cpu_times()[:2])
     with ThreadPoolExecutor(CLIENTS) as clients:
         seconds = timed(lambda: list(clients.map(work, range(CLIENTS))))

@@ -1,6 +1,6 @@
-"""What the two processes cost: start, memory (150 MB, with /mcp in use 190), an idle CPU.
+"""The cost of the two processes: start, memory (150 MB, 190 with /mcp in use), an idle CPU.
 
-Without a model: what one takes is told by `vectors`.
+Without a model: `vectors` reports the cost of a model.
 """
 
 import json
@@ -29,7 +29,7 @@ SAID: Final = {"title": "WAL", "content": "The database runs in WAL mode", "type
 
 
 def run() -> dict[str, Any]:
-    """Start both, let them idle, and look at them."""
+    """Start both processes, leave them idle, and measure them."""
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         app = App(Path(directory) / "home")
         app.start()
@@ -64,7 +64,7 @@ def run() -> dict[str, Any]:
 
 
 def _use_tools(app: App) -> None:
-    """Do what an agent does first: say hello, list the tools, save and search."""
+    """Act as an agent: initialize, list the tools, save and search."""
     words = [sys.executable, "-m", "lamplighter", "token", "create", "--scope", "knowledge:write"]
     made = subprocess.check_output(
         words, env=app.env, text=True, stderr=subprocess.PIPE, timeout=60

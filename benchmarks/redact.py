@@ -1,6 +1,6 @@
-"""What masking costs beside one plain search of the same lines by RE2.
+"""The cost of masking, compared with one plain search of the same lines by RE2.
 
-Line by line held to three times as long as a plain search line by line in the same run.
+Limit: line by line at most three times as long as a plain search in the same run.
 """
 
 import random

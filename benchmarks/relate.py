@@ -1,8 +1,8 @@
-"""How well relate judges labelled pairs, what each of its parts brings, and what it costs.
+"""How well relate judges labelled pairs, the contribution of each part, and the cost.
 
-The weights were fitted to `pairs`, so its own score says little; `folds` is each fifth judged
-by weights that were fitted to the other four. No weights were fitted to `unseen`, `kinds_held`
-or `two_clauses`, which a written rule makes (`benchmarks/two_clauses.py`). The thresholds of
+The weights were fitted to `pairs`: its own score says little; `folds` is each fifth judged by
+weights that were fitted to the other four. No weights were fitted to `unseen`, `kinds_held` or
+`two_clauses`, which a written rule generates (`benchmarks/two_clauses.py`). The thresholds of
 `judge.py` were chosen with the scores of `unseen` and `two_clauses` in view.
 """
 
@@ -31,7 +31,7 @@ STRANGERS: Final = sized(3_000, short=200)
 
 
 def run() -> dict[str, Any]:
-    """Return scores, the part that each part has in them, and microseconds."""
+    """Return scores, the contribution of each part, and microseconds."""
     seen, unseen = fit.pairs("pairs"), fit.pairs("unseen")
     return {
         "in_sample": _score(seen, _by()),
@@ -50,7 +50,7 @@ def _by(
     without: Callable[[Analysis], Analysis] = lambda each: each,
     weights: Weights | None = None,
 ) -> Judge:
-    """Return how a pair is judged when something of its analyses is blanked."""
+    """Return the verdict on a pair if a part of its analyses is blanked."""
 
     def label(pair: Pair) -> str:
         if comparison_key(pair["old"]) == comparison_key(pair["new"]):
@@ -167,7 +167,7 @@ WITHOUT: Final = {
 
 
 def _cost(found: Sequence[Pair]) -> dict[str, Any]:
-    """Time each step once a pair, after a first round that fills the caches, beside json.loads."""
+    """Time each step per pair after a first round that fills the caches, and json.loads."""
     times: dict[str, list[float]] = {"analyse": [], "judge": [], "json": []}
     cold: dict[str, list[float]] = {name: [] for name in times}
     for taken in (cold, times):

@@ -1,7 +1,7 @@
-"""The search in 100,000 memories (1,000,000 with --full), beside the raw query of FTS5.
+"""The search in 100,000 memories (1,000,000 with --full), compared with the raw query of FTS5.
 
-Held to p95: scoped 10 ms (p50 3; with --full 60), any 25, `knowledge.keep` 10,
-the context of an agent 20.
+Limits of p95: scoped 10 ms (p50 3; with --full 60), any 25, `knowledge.keep` 10, the context of an
+agent 20.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ Ask = Callable[[], Awaitable[object]]
 
 
 class Words:
-    """Words as they are spoken: the first are in every sentence, the last in hardly any."""
+    """Words by frequency: the first are in every sentence, the last in hardly any."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -73,11 +73,11 @@ class Words:
         self.weights = list(itertools.accumulate(weights))
 
     def some(self, count: int) -> list[str]:
-        """Return words as a sentence has them."""
+        """Return words as a sentence contains them."""
         return self.chance.choices(self.all, cum_weights=self.weights, k=count)
 
     def between(self, first: int, last: int, count: int) -> list[str]:
-        """Return different words of about so many sentences."""
+        """Return different words that occur in about this number of sentences."""
         return self.chance.sample(self.all[first:last], count)
 
 

@@ -1,4 +1,4 @@
-"""What 300 sessions leave behind in the two processes: memory, threads, file descriptors."""
+"""The cost of 300 sessions in the two processes: memory, threads, file descriptors."""
 
 import tempfile
 import time
@@ -12,7 +12,7 @@ from benchmarks.measure import sized
 
 SESSIONS: Final = sized(300, short=20)
 FIRST: Final = sized(50, short=10)
-"""What is loaded at first use has been loaded by then."""
+"""The sessions after which everything is loaded that loads at first use."""
 
 LOOKS: Final = 100
 GROWTH: Final = 1.10
@@ -27,7 +27,7 @@ services:
 
 
 def run() -> dict[str, Any]:
-    """Make rounds of a service that is well and one that is not, and look at both processes."""
+    """Run rounds of a healthy and a failing service, and measure both processes."""
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         home = Path(directory) / "home"
         home.mkdir()
@@ -58,7 +58,7 @@ def run() -> dict[str, Any]:
 
 
 def _sample(app: App, count: int) -> dict[str, dict[str, float]]:
-    """Wait for so many sessions, and for the one that runs, then look."""
+    """Wait for this number of sessions to end, and for the running one, then measure."""
     while app.get("/api/v1/sessions?limit=1")["items"][:1] == [] or _newest(app) < count:
         time.sleep(0.2)
     return {name: _look(app, name) for name in PROCESSES}
@@ -69,7 +69,7 @@ def _newest(app: App) -> int:
 
 
 def _look(app: App, name: str) -> dict[str, float]:
-    """Look many times and keep the least: a session in progress has more of everything."""
+    """Measure many times and return the minimum: a running session increases every figure."""
     process = psutil.Process(app.running[name].pid)
     looks = []
     for _ in range(LOOKS):

@@ -1,4 +1,4 @@
-"""What running 300 sessions costs beside starting the same engine bare, and what they leave."""
+"""The cost of 300 sessions compared with starting the same engine bare, and their leftovers."""
 
 import asyncio
 import json
@@ -29,14 +29,14 @@ from lamplighter.supervisor.run.files import SessionFiles
 
 SESSIONS: Final = sized(300, short=20)
 FIRST: Final = sized(50, short=10)
-"""What is loaded and kept ready at first use has been by then."""
+"""The sessions after which everything is loaded that loads at first use."""
 
 GROWTH: Final = 1.10
 DONE: Final = {"type": "result", "is_error": False, "result": "well", "num_turns": 1}
 
 
 async def run() -> dict[str, Any]:
-    """Run sessions of an engine that says one line, in turn with the bare engine."""
+    """Run sessions of an engine that prints one line, in turn with the bare engine."""
     argv = ["/usr/bin/printf", "%s\n", json.dumps(DONE)]
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         path = Path(directory)

@@ -1,13 +1,13 @@
 """Write pairs of texts of two clauses by one rule: `python -m benchmarks.two_clauses`.
 
-Each service has two claims, each of them in other words, with its contradiction, and under
-another condition, and two further facts. Of these the rule makes six pairs a service:
+Each service has two claims, each with a paraphrase, a contradiction and a version under another
+condition, and two further facts. The rule builds six pairs per service from these:
 
-* reinforce: both claims in other words, in the same order and in the other one;
-* contradict: one claim in other words beside the contradiction of the other, both ways round;
-* new: the two further facts, and the first claim under another condition beside a further fact.
+* reinforce: both claims paraphrased, in the same order and in the other order;
+* contradict: one paraphrased claim with the contradiction of the other, both ways round;
+* new: the two further facts, and the first claim under another condition with a further fact.
 
-The joint between the clauses changes from pair to pair. No weights are fitted to these pairs.
+The conjunction between the clauses changes from pair to pair. No weights are fitted to these pairs.
 """
 
 import json
@@ -22,7 +22,7 @@ JOINTS: Final = ("; ", ", and ", ", but ", ", while ", " - ")
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: as it is held, in other words, contradicted, under another condition."""
+    """One claim: the stored text, a paraphrase, a contradiction, and another condition."""
 
     text: str
     again: str
@@ -32,7 +32,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is claimed of a service, and what else is true of it."""
+    """The claims about a service, and its further facts."""
 
     service: str
     category: str
@@ -302,7 +302,7 @@ FACTS: Final = (
 
 
 def pairs() -> Iterator[dict[str, Any]]:
-    """Return the pairs that the rule makes."""
+    """Return the pairs that the rule builds."""
     number = 0
     for facts in FACTS:
         one, two, (more, other) = facts.one, facts.two, facts.more

@@ -1,10 +1,10 @@
 """Two sessions in the real CLI: facts that a user types on Monday, used on Tuesday.
 
-For each fact, one session in which the user types the fact, then another session with a
-question about it. Only the answers of the model are replaced: the stand-in answers with the
-fact if its request contains the fact. Then each captured fact is confirmed with the command,
-and a third session has to receive it at its start without the label. Questions that no fact
-is about show how much is included without need. A missing CLI or session is missing data.
+For each fact, one session in which the user types the fact, then another session with a question
+about the fact. Only the answers of the model are replaced: the stand-in answers with the fact if
+its request contains the fact. Then each captured fact is confirmed with the command, and a third
+session has to receive the fact at its start without the label. Questions that match no fact show
+how much is included without need. A missing CLI or session is missing data.
 """
 
 import json
@@ -64,7 +64,7 @@ HELD: Final = (
     Fact("Stop adding comments to obvious code.", "Add a docstring and comments to the parser."),
     Fact("From now on, write error messages in German.", "Add an error message for a bad date."),
 )
-"""Written after the rule, and never used to change it."""
+"""Written after the rule, and never used to change the rule."""
 
 UNRELATED: Final = (
     "Explain what a monad is.",
@@ -83,7 +83,7 @@ UNRELATED: Final = (
 
 
 def run() -> dict[str, Any]:
-    """Measure all facts in a server of their own; a missing CLI is missing data."""
+    """Measure all facts in a separate server; a missing CLI is missing data."""
     try:
         cli()
     except AssertionError:
@@ -112,7 +112,7 @@ def run() -> dict[str, Any]:
 def measure(
     server: Server, desk: Desk, facts: Sequence[Fact], unrelated: Sequence[str]
 ) -> dict[str, Any]:
-    """Return how many facts were captured, included, used and confirmed, and what is missing."""
+    """Return the numbers of captured, included, used and confirmed facts, and the missing data."""
     desk.configure()
     with MessagesApi() as api:
         api.scenarios["model"] = lambda asked: _answer(asked, facts)
@@ -158,7 +158,7 @@ def measure(
 
 @dataclass(frozen=True)
 class Received:
-    """One session: how it ended, and what its hooks added at its start and with its prompt."""
+    """One session: how it ended, and the hooks' text at its start and with its prompt."""
 
     done: Done
     start: str
@@ -166,7 +166,7 @@ class Received:
 
     @property
     def answer(self) -> str:
-        """The answer of the model."""
+        """The model's answer."""
         return self.done.answer if self.done.status == 0 else ""
 
 
@@ -179,7 +179,7 @@ def _ask(desk: Desk, api: MessagesApi, prompt: str) -> Received:
 
 
 def _answer(asked: Asked, facts: Sequence[Fact]) -> Turn:
-    """Answer with each fact that hooks added; a session that is told one writes a file first."""
+    """Answer with each fact that hooks added; a session with a fact writes a file first."""
     prompt = _texts(asked)[-1] if _texts(asked) else ""
     known = [each.typed for each in facts if each.typed in _added(asked, "UserPromptSubmit")]
     if any(each.typed in prompt for each in facts) and not known and asked.turn == 0:
@@ -188,7 +188,7 @@ def _answer(asked: Asked, facts: Sequence[Fact]) -> Turn:
 
 
 def _added(asked: Asked | None, event: str) -> str:
-    """Return what the hooks of an event added to a request."""
+    """Return the text that the hooks of an event added to a request."""
     mark = f"{event} hook additional context: "
     return "\n".join(
         text.partition(mark)[2].partition(" hook additional context: ")[0]
@@ -213,7 +213,7 @@ def _memories(server: Server, desk: Desk) -> dict[str, int]:
 
 
 def _tokens(server: Server, desk: Desk, table: str) -> float:
-    """Return the median tokens of what sessions of a project received, where they did."""
+    """Return the median tokens that sessions of a project received, of those that received any."""
     query = (
         f"SELECT {table}.tokens FROM {table} JOIN sessions ON sessions.id = {table}.session_id"
         " WHERE sessions.project = ?"

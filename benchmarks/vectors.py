@@ -1,7 +1,7 @@
-"""Search by meaning: how long it takes with 100,000 memories, how well codes stand for vectors.
+"""Semantic search: its time with 100,000 memories, and how well codes represent vectors.
 
-The vectors of a few thousand texts are the model's own; the others lie between two of them,
-as texts of one matter do, for to embed 100,000 would take a quarter of an hour.
+The vectors of a few thousand texts come from the model; the others are between two of them, as
+texts on one subject are, because to embed 100,000 would take a quarter of an hour.
 """
 
 import asyncio
@@ -36,11 +36,11 @@ LIMIT_MS: Final = 25
 RECALL: Final = 0.98
 BUSY_SECONDS: Final = sized(20, short=2)
 BUSY_RATIO: Final = 0.02
-"""Of the rate on an idle machine, with three busy processes a core."""
+"""The share of the rate of an idle machine, with three busy processes per core."""
 
 
 def run() -> dict[str, Any]:
-    """Measure at 100,000. Held to p95 <= 25 ms with words and meaning, recall >= .98."""
+    """Measure at 100,000. Limits: p95 <= 25 ms for keyword and semantic search, recall >= .98."""
     return asyncio.run(_run())
 
 
@@ -87,7 +87,7 @@ async def _run() -> dict[str, Any]:
 
 
 async def _rate(url: str, model: MiniLM) -> dict[str, float]:
-    """Embed in the background for a while; a core's seconds are what counts beside others."""
+    """Embed in the background for a while; only a core's seconds count beside other processes."""
     async with Database(url) as db:
         embedder = Embedder(db, model, lambda: NOW)
         await embedder.begin()
@@ -107,7 +107,7 @@ async def _rate(url: str, model: MiniLM) -> dict[str, float]:
 
 
 async def _while_busy(embedder: Embedder) -> float:
-    """Return how many texts a second are embedded beside three busy processes a core."""
+    """Return the texts embedded per second with three busy processes per core."""
     code = [sys.executable, "-c", "while True: pass"]
     many = 3 * (os.cpu_count() or 1)
     others = [await asyncio.create_subprocess_exec(*code) for _ in range(many)]
@@ -133,7 +133,7 @@ def _between(real: Vector) -> Vector:
 
 
 def _kept(path: Path, vectors: Vector, name: str) -> None:
-    """Keep vectors as the embedder does, for the memories in the order of their numbers."""
+    """Store vectors as the embedder does, for the memories in the order of their numbers."""
     connection = driver.connect(str(path))
     connection.execute("BEGIN")
     connection.execute("DELETE FROM embeddings")
@@ -166,7 +166,7 @@ async def _seconds_to_read(near: SemanticSearch) -> float:
 async def _timed(
     db: Database, near: SemanticSearch | None, questions: list[str]
 ) -> tuple[list[float], list[float]]:
-    """Return the seconds of each search, and what of a core each took: others may run beside."""
+    """Return the seconds of each search and its share of a core: other processes may run."""
     taken, used = [], []
     for number, question in enumerate(["ready", *questions]):
         wanted = SearchRequest(query=question, layers=(SearchLayer.MEMORY,))
@@ -180,7 +180,7 @@ async def _timed(
 
 
 def _recall(near: SemanticSearch, asked: Vector, vectors: Vector) -> float:
-    """Return which share of the ten truly nearest is among those that are compared."""
+    """Return the share of the ten exact nearest that is among the compared candidates."""
     assert near._ready is not None
     codes: VectorCodes = near._ready.codes
     exact = np.argsort(-(asked @ vectors.T), axis=1)[:, :10] + 1

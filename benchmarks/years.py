@@ -1,9 +1,9 @@
-"""Lists and counts after years: 300,000 events, 100,000 memories and what happened to them.
+"""Lists and counts after years: 300,000 events, 100,000 memories and their history.
 
-Each question of the API is asked by its use case, on SQLite and on PostgreSQL. Its processor time
-counts that of the server. Held to 100 ms. A first session starts while 100,000 memories are due to
-fade. Beside each the same rows by the shortest query that answers the question, read by the driver.
-Where rows are missing it says so, and the run fails.
+The use case of each API query runs on SQLite and on PostgreSQL. Its processor time includes that of
+the server. Limit: 100 ms. A first session starts while 100,000 memories are due to decay. The
+baseline is the same rows by the shortest equivalent query, read by the driver. The run fails, and
+reports it, if rows are missing.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ ASKED: Final = 5
 WORDS: Final = "takes 60"
 """The text of one memory in 80."""
 COMMON: Final = "9"
-"""The text of every second memory: the longest list of those with it, and of those without."""
+"""The text of every second memory: the longest lists of memories with and without the text."""
 EVERY: Final = "restart"
 """The text of all memories."""
 LAST_MONTH: Final = END - timedelta(days=30)
@@ -66,7 +66,7 @@ Row = Mapping[str, Any]
 
 
 def rows_of(seed: int = 1) -> Iterator[tuple[sa.Table, Sequence[Row]]]:
-    """Return the rows of a home that ran for years, table by table; the same for the same seed."""
+    """Return the rows of a home after years of operation, by table; the same for the same seed."""
     chance = random.Random(seed)
     yield tables.sessions, [_session(number, chance) for number in range(1, SESSIONS + 1)]
     yield tables.events, [_event(number, chance) for number in range(1, EVENTS + 1)]
@@ -94,7 +94,7 @@ def _session(number: int, chance: random.Random) -> Row:
 
 
 def _event(number: int, chance: random.Random) -> Row:
-    """Return an event; of ten, nine repeat another one of their service."""
+    """Return an event; nine of ten repeat another event of their service."""
     text = chance.choice(FAILURES)
     if chance.random() < 0.1:
         text = f"{text} after {chance.randrange(1_000_000)} ms"
@@ -172,7 +172,7 @@ def _exposure(chance: random.Random) -> Row:
 
 
 async def fill(db: Database) -> None:
-    """Store the rows, many in one statement."""
+    """Store the rows, many per statement."""
     for table, rows in rows_of():
         statement = prepare_insert(table, *rows[0])
         for first in range(0, len(rows), AT_ONCE):
@@ -251,7 +251,7 @@ RAW: Final = {
         f" WHERE {_THEN} AND active = 1 AND {{}} {_IN_ORDER}",
     }.items()
 }
-"""The rows that these questions read, by one query of the driver."""
+"""The rows of these queries, read by one query of the driver."""
 
 
 LEAST: Final = {
@@ -267,11 +267,11 @@ LEAST: Final = {
     f"memories WHERE observation LIKE '%{COMMON}%'": MEMORIES // 3,
     f"memories WHERE observation LIKE '%{EVERY}%'": MEMORIES,
 }
-"""How many rows there are at least: of fewer a question is answered too fast."""
+"""The minimum numbers of rows: with fewer rows a query is too fast."""
 
 
 def run() -> dict[str, Any]:
-    """Ask each question on both databases."""
+    """Run each query on both databases."""
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         path = Path(directory) / "lamplighter.db"
         sqlite = asyncio.run(_filled_and_measured(sqlite_url(path)))
@@ -338,7 +338,7 @@ async def _filled_and_measured(url: str, server: PostgresServer | None = None) -
 
 
 async def list_missing(db: Database) -> list[str]:
-    """Return of which rows there are fewer than the questions are asked of."""
+    """Return the tables with fewer rows than the queries need."""
     counts = {name: await db.fetch_val(f"SELECT count(*) FROM {name}") for name in LEAST}
     return [
         f"{name}: {counts[name]} of {least}"
@@ -348,7 +348,7 @@ async def list_missing(db: Database) -> list[str]:
 
 
 async def _first_session(url: str) -> dict[str, float]:
-    """Start two sessions while nearly all memories are due to fade; return what the first takes."""
+    """Start two sessions while most memories are due to decay; return the cost of the first."""
     now = END + timedelta(days=40)
     async with Database(url) as db:
         async with writing(db):
@@ -363,7 +363,7 @@ async def _first_session(url: str) -> dict[str, float]:
 
 
 async def measure(url: str) -> dict[str, dict[str, float]]:
-    """Return the processor time and the time that each question takes, in milliseconds."""
+    """Return the processor time and the elapsed time of each query, in milliseconds."""
     found: dict[str, dict[str, float]] = {}
     async with Database(url) as db:
         for name, ask in QUESTIONS.items():
@@ -381,16 +381,16 @@ async def measure(url: str) -> dict[str, dict[str, float]]:
 
 
 class ProcessorTime:
-    """The processor time of this process and of the server that it started, from now on.
+    """The processor time of this process and of the server that it started, from its creation on.
 
-    To list the processes of the server takes milliseconds, which do not count.
+    Listing the processes of the server takes milliseconds, which do not count.
     """
 
     def __init__(self) -> None:
         self._server, self._own = _server_seconds(), time.process_time()
 
     def used(self) -> float:
-        """Return the seconds that were used."""
+        """Return the seconds used."""
         own = time.process_time() - self._own
         return own + _server_seconds() - self._server
 
@@ -404,7 +404,7 @@ def _server_seconds() -> float:
 
 
 def _cpu_seconds_of(process: psutil.Process) -> float:
-    """Linux counts it in nanoseconds, and psutil in hundredths of a second."""
+    """Return processor seconds: Linux counts nanoseconds, psutil hundredths of a second."""
     exact = Path(f"/proc/{process.pid}/schedstat")
     if exact.exists():
         return int(exact.read_text().split()[0]) / 1e9

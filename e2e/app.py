@@ -1,4 +1,4 @@
-"""The whole product for a test or a benchmark: both real processes, a home of their own."""
+"""The whole product for a test or a benchmark: both real processes and a separate home."""
 
 import json
 import os
@@ -38,7 +38,7 @@ services:
 
 @cache
 def migrated() -> bytes:
-    """Return a database file at the newest revision: each app begins with a copy of it."""
+    """Return a migrated database file; each app starts with a copy of it."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "lamplighter.db"
         migrate.upgrade(sqlite_url(path))
@@ -47,7 +47,7 @@ def migrated() -> bytes:
 
 @dataclass
 class App:
-    """A running Lamplighter whose engine says what the test tells it to."""
+    """A running Lamplighter whose engine prints the text that the test passes."""
 
     home: Path
     env: dict[str, str] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class App:
             os.close(os.open(self._fifo, os.O_WRONLY | os.O_NONBLOCK))
 
     def says(self, words: str) -> None:
-        """Let the engine of the running session say this."""
+        """Let the engine of the running session print this text."""
         order = (words.replace("\n", "\\n") + "\n").encode()
         deadline = time.monotonic() + 20
         while True:
@@ -119,16 +119,16 @@ class App:
             return json.load(answer)
 
     def way_in(self) -> dict[str, str]:
-        """Return the headers that this home's own token is shown in."""
+        """Return the headers with this home's own token."""
         token = self.home / "token"
         return {"Authorization": f"Bearer {token.read_text().strip()}"} if token.exists() else {}
 
     def link(self) -> str:
-        """Return a one-time link to log in by."""
+        """Return a one-time login link."""
         return nursery.run("login", env=self.env, seconds=30).stdout.strip()
 
     def log_in(self, page: Page) -> None:
-        """Log a browser in; it loads nothing yet."""
+        """Log a browser in; no page loads yet."""
         settings = read_settings(self.env)
         with ThreadPoolExecutor(1) as aside:  # a browser's own loop runs in this thread
             link = aside.submit(access.create_login_link, settings).result(timeout=30)

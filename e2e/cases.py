@@ -1,4 +1,4 @@
-"""Contradictions as a session leaves them: both claims kept, the old one weakened."""
+"""Contradictions as a session leaves them: both claims stored, the old one weakened."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ def contradiction(app: "App", old: str, new: str, **more: object) -> tuple[int, 
 
 
 def client_session(app: "App", name: str, said: str, **more: object) -> int:
-    """Let a client open a session, save something, be told of it and end; return its number."""
+    """Let a client open a session, save and receive a memory, and end; return its number."""
     opened = {"id": name, "project": "shop"}
     app.post("/agentops/sessions", {**opened, "directory": "/srv/shop"})
     kept = {"session_id": name, "project": "shop", "type": "decision", "title": said[:80]}
@@ -43,7 +43,7 @@ def client_session(app: "App", name: str, said: str, **more: object) -> int:
 
 
 def open_cases(app: "App", pairs: list[tuple[int, int]]) -> list[int]:
-    """Open a case for each pair of memories, old and new; return their reviews."""
+    """Open a review for each pair of an old and a new memory; return the reviews."""
     opening = _open_cases(read_settings(app.env), pairs)
     with ThreadPoolExecutor(1) as aside:  # a browser's own loop runs in this thread
         return aside.submit(asyncio.run, opening).result(timeout=60)

@@ -1,9 +1,9 @@
-"""Find a Chromium for the browser tests, and install one where there is none.
+"""Find a Chromium for the browser tests, and install one if there is none.
 
-On PATH first; else Debian's, when we are root on Debian; else Playwright's own.
-Chromium's headless shell comes first, as in Playwright: the same engine without the browser's
-windows. It saves about a second of processor time in each test.
-Run as a script it installs; `executable()` only looks.
+On PATH first; else Debian's, if we are root on Debian; else Playwright's own. Chromium's headless
+shell comes first, as in Playwright: the same engine without the browser's windows. The headless
+shell saves about a second of processor time in each test. Run as a script, this module installs;
+`executable()` only searches.
 """
 
 import os
@@ -39,7 +39,7 @@ def executable() -> str | None:
 
 
 def install() -> None:
-    """Install a Chromium where none is found."""
+    """Install a Chromium if none is found."""
     if not executable() and not install_debian(SHELL):
         subprocess.run(
             [sys.executable, "-m", "playwright", "install", "--only-shell", "chromium"], check=True

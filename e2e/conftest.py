@@ -1,4 +1,4 @@
-"""A real browser in front of the real product; every console error fails the test."""
+"""A real browser on the real product; every console error fails the test."""
 
 import shutil
 from collections.abc import Generator, Iterator
@@ -32,7 +32,7 @@ AWAY = (
 )
 
 WAIT_MS = 30_000
-"""How long a browser waits on a loaded machine; how fast the app is, is for benchmarks/."""
+"""The browser's timeout on a loaded machine; benchmarks/ measure the speed of the app."""
 expect.set_options(timeout=WAIT_MS)
 
 REFUSED = "the server responded with a status of"  # looked at in the answers themselves
@@ -46,7 +46,7 @@ FAILED = pytest.StashKey[bool]()
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note which tests failed: their last picture is kept."""
+    """Record which tests failed: their last screenshot is stored."""
     report = yield
     item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
     return report
@@ -72,7 +72,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """Start a PostgreSQL server that holds a database at the newest revision, to copy from."""
+    """Start a PostgreSQL server with a database at the newest revision, as a template."""
     server = PostgresServer()
     try:
         with ThreadPoolExecutor(1) as aside:  # the browser's own loop runs in this thread
@@ -84,7 +84,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def database(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
-    """Return where the app keeps its rows: in its home, or on a PostgreSQL server."""
+    """Return where the app stores its rows: in its home, or on a PostgreSQL server."""
     if getattr(request, "param", "sqlite") == "sqlite":
         yield {}
         return
@@ -103,7 +103,7 @@ def app(tmp_path: Path, database: dict[str, str], request: pytest.FixtureRequest
 
 @pytest.fixture
 def expected() -> set[int]:
-    """Return the statuses that a test provokes on purpose."""
+    """Return the HTTP statuses that a test provokes on purpose."""
     return set()
 
 

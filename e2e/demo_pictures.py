@@ -1,6 +1,7 @@
-"""Pictures of the demo for the docs: `make pictures` runs it and takes them as things happen.
+"""Pictures of the demo for the docs: `make pictures` runs the demo and captures its events.
 
-It prints when each was taken, and what the demo said, for the times in `docs/start/demo.md`.
+It prints the time of each picture and the output of the demo, for the times in
+`docs/start/demo.md`.
 """
 
 import re
@@ -33,20 +34,20 @@ def say(line: str) -> None:
 
 @dataclass
 class Demo:
-    """A demo that runs, what it has said, and a browser that is logged in to it."""
+    """A running demo, its output, and a logged-in browser."""
 
     process: "subprocess.Popen[str]"
     said: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
     def listen(self) -> None:
-        """Keep what it says."""
+        """Store the output of the demo."""
         for line in self.process.stdout or ():
             self.said.append(line.rstrip())
             say(line.rstrip())
 
     def first(self, pattern: str) -> str:
-        """Wait for a line and return what the pattern found in it."""
+        """Wait for a line and return the match of the pattern."""
         while time.monotonic() - self.began < SECONDS:
             for line in list(self.said):
                 if found := re.search(pattern, line):
@@ -56,7 +57,7 @@ class Demo:
 
 
 def main() -> int:
-    """Run the demo and take each picture once; the exit status is 1 when one is missing."""
+    """Run the demo and take each picture once; the exit status is 1 if one is missing."""
     port = free_port()
     command = [sys.executable, "-m", "lamplighter", "demo", "--port", str(port)]
     process = subprocess.Popen(
@@ -85,7 +86,7 @@ def main() -> int:
 
 
 def take(demo: Demo, page: Page, base: str) -> list[str]:
-    """Take the pictures in their order; return those that could not be taken."""
+    """Take the pictures in order; return those that failed."""
     wanted: list[tuple[str, Callable[[dict[str, Any], list[dict[str, Any]]], str | None]]] = [
         ("2-found", lambda seen, _: failing(seen, "archive", "shop")),
         ("3-repair", repairing),
@@ -114,29 +115,29 @@ def _states(seen: dict[str, Any]) -> dict[str, str]:
 
 
 def failing(seen: dict[str, Any], *names: str) -> str | None:
-    """Return the overview when these services fail."""
+    """Return the overview once these services fail."""
     states = _states(seen)
     return "/overview" if all(states.get(name) == "failing" for name in names) else None
 
 
 def healthy(seen: dict[str, Any], *names: str) -> str | None:
-    """Return the overview when these services are well."""
+    """Return the overview once these services are healthy."""
     states = _states(seen)
     return "/overview" if all(states.get(name) == "ok" for name in names) else None
 
 
 def repairing(_: dict[str, Any], ran: list[dict[str, Any]]) -> str | None:
-    """Return the page of the session that repairs."""
+    """Return the page of the repairing session."""
     return next((f"/sessions/{each['id']}" for each in ran if each["tier"] == 3), None)
 
 
 def waits(seen: dict[str, Any], name: str, path: str) -> str | None:
-    """Return a page when a service waits for a person."""
+    """Return a page once a service waits for a person."""
     return path if any(each["service"] == name for each in seen["people"]) else None
 
 
 def used(demo: Demo, ran: list[dict[str, Any]]) -> str | None:
-    """Return the page of the last repair, once the demo says that a memory was used in it."""
+    """Return the page of the last repair, once the demo reports that it used a memory."""
     if not any(REMEMBERED in line for line in demo.said):
         return None
     repairs = [each for each in ran if each["tier"] == 3 and each["status"] == "completed"]

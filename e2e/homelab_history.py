@@ -1,4 +1,4 @@
-"""A month of a small homelab as its sessions left it, by the real use cases: for pictures.
+"""A month of a small homelab, stored by the real use cases: for pictures.
 
 `write` fills an empty home: rounds every four hours, three chains, contradictions, cooldowns.
 """
@@ -35,7 +35,7 @@ DAYS: Final = 45
 EVERY: Final = timedelta(hours=4)
 MINUTE: Final = timedelta(minutes=1)
 FINE: Final = timedelta(days=2)
-"""Of these days every ten minutes has results, before them only each round."""
+"""The days with results every ten minutes; earlier days have only those of each round."""
 CHECKS: Final = {
     "jellyfin": "http",
     "caddy": "http",
@@ -51,7 +51,7 @@ SERVICES: Final = (Path(__file__).parent / "month.yaml").read_text()
 
 @dataclass(slots=True)
 class Home:
-    """A home whose month is being written, and the moment it has come to."""
+    """A home during the writing of its month, and the current simulated time."""
 
     path: Path
     db: Database
@@ -60,7 +60,7 @@ class Home:
     sizes: dict[int, int] = field(default_factory=dict)
 
     async def say(self, session: Session, *lines: dict[str, Any]) -> None:
-        """Let a session print these lines, and take them in."""
+        """Let a session print these lines, and ingest them."""
         directory = self.path / "sessions"
         directory.mkdir(exist_ok=True)
         start = self.sizes.get(session.id, 0)
@@ -77,7 +77,7 @@ class Home:
         await session_lines.ingest(ingest, taken, now=self.now)
 
     async def results(self, down: str = "", detail: str = "connection refused") -> None:
-        """Store a result of each check, and follow what comes of them."""
+        """Store a result of each check, and process the consequences."""
         here = context(self.db, self.now)
         await check_runs.record(
             here, [self._result(name, down, detail) for name in CHECKS], self.services
@@ -105,7 +105,7 @@ class Home:
             self.now += MINUTE
 
     async def begin(self, plan: SessionPlan) -> Session:
-        """Open a session, that of the request which waits longest where one does."""
+        """Open a session, for the oldest waiting request if there is one."""
         request = await requests.next_queued(self.db)
         if request:
             plan = replace(
@@ -122,7 +122,7 @@ class Home:
         return opened.session
 
     async def end(self, session: Session, words: str, *, cost: float, turns: int) -> Session:
-        """End a session well."""
+        """End a session successfully."""
         report = {"type": "result", "is_error": False, "num_turns": turns, "result": words}
         await self.say(session, {**report, "total_cost_usd": cost})
         finished = Finished(is_error=False, response=words, turns=turns, cost_usd=cost)
@@ -133,12 +133,12 @@ class Home:
 
 
 def text(words: str) -> dict[str, Any]:
-    """Return an assistant's words as the stream carries them."""
+    """Return an assistant's text as a line of the stream."""
     return {"type": "assistant", "message": {"content": [{"type": "text", "text": words}]}}
 
 
 def tool(name: str, asked: dict[str, Any], answer: str, **found: Any) -> list[dict[str, Any]]:
-    """Return a use of a tool and its answer."""
+    """Return a tool use and its result."""
     use = {"type": "tool_use", "id": "t1", "name": name, "input": asked}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": answer}
     back = {"type": "user", "message": {"content": [result]}}
@@ -149,7 +149,7 @@ def tool(name: str, asked: dict[str, Any], answer: str, **found: Any) -> list[di
 
 
 def look(service: str, *, ok: bool, n: int) -> list[dict[str, Any]]:
-    """Return a check of a service as the stream carries it."""
+    """Return a check of a service as lines of the stream."""
     kind = CHECKS[service]
     took = 12.0 + (n * 7) % 30
     words = f"{service}: {kind} ok in {took:.0f} ms" if ok else f"{service}: connection refused"

@@ -1,6 +1,6 @@
-"""Pictures of every page for the docs: `make pictures` takes them of a month that was lived.
+"""Pictures of every page for the docs: `make pictures` takes them of a simulated month.
 
-The same pages in both themes at desk width, and in the light one at the width of a phone.
+The same pages in both themes at desktop width, and in the light theme at phone width.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ WISH = ActionRequest(
 
 
 async def ask(app: App, running: int) -> None:
-    """Let the running session ask for a restart."""
+    """Let the running session request a restart."""
     async with database(read_settings(app.env)) as db, writing(db):
         now = datetime.now(UTC)
         session = await sessions.get(db, running)
@@ -76,7 +76,7 @@ async def ask(app: App, running: int) -> None:
 
 
 def started(home: Path) -> App:
-    """Start both processes; the page of settings shows nothing of the engine that says LIVE."""
+    """Start both processes, the web process without the ENGINE variables."""
     app = App(home).start("supervisor")
     engine = {name: app.env.pop(name) for name in ENGINE}
     app.start("web")
@@ -85,7 +85,7 @@ def started(home: Path) -> App:
 
 
 def take(browser: Browser, app: App, out: Path, running: int) -> None:
-    """Take every page as it looks in each of LOOKS."""
+    """Take a picture of every page in each of LOOKS."""
     for look, (theme, width, height) in LOOKS.items():
         context = browser.new_context(
             viewport={"width": width, "height": height},
@@ -102,7 +102,7 @@ def take(browser: Browser, app: App, out: Path, running: int) -> None:
 
 
 def main(out: Path = OUT) -> None:
-    """Live a month, look at it, and keep the pictures."""
+    """Write a month, open the pages, and store the pictures."""
     out.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as directory:
         home = Path(directory) / "home"

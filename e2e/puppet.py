@@ -1,8 +1,8 @@
-"""An engine whose words a test decides: it prints what is written into a FIFO, line by line.
+"""An engine with output controlled by a test: it prints lines written into a FIFO.
 
-A line `json …` is printed as it is, of `file …` what the file holds, `end` ends the session well,
-any other line is said as the assistant's text. `{now}` becomes the moment of printing in
-milliseconds.
+A line `json …` is printed literally, `file …` prints the content of the file, `end` ends the
+session successfully, any other line is printed as the assistant's text. `{now}` becomes the time of
+printing in milliseconds.
 """
 
 import json

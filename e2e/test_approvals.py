@@ -1,4 +1,4 @@
-"""What a session asks, and what a person says to it in the app."""
+"""Requests of a session, and a person's decisions in the app."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def app(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[App]:
 
 
 def asks(app: App) -> None:
-    """Let a session find the service down and want to restart it."""
+    """Let a session find the service down and request a restart."""
     app.post("/api/v1/sessions", {"tier": 3, "services": ["web"]})
 
 
@@ -50,7 +50,7 @@ def ran(app: App) -> str:
 
 
 def decide(app: App, number: int, **body: Any) -> None:
-    """Decide by the API, as somebody else does."""
+    """Decide over the API, as another person does."""
     sent = urllib.request.Request(
         f"{app.url}/api/v1/approvals/{number}/decision",
         method="PUT",

@@ -1,4 +1,4 @@
-"""The audit page: what is believed about a topic, from a service and from a memory; printed."""
+"""The audit page: the memories on a topic, opened from a service or a memory; printed."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -1,4 +1,4 @@
-"""Operations of an operator on many memories, and their undo."""
+"""Bulk operations of an operator on memories, and their undo."""
 
 import re
 from datetime import UTC, datetime

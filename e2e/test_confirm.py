@@ -1,4 +1,4 @@
-"""What a user typed in an interactive session is confirmed with one key, and the key undone."""
+"""A user's memory from an interactive session is confirmed with one key; one key undoes it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an operator corrects."""
+"""Corrections by an operator."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A banner says that nothing is saved while the file of the database is gone."""
+"""A banner reports that nothing is saved while the database file is missing."""
 
 from playwright.sync_api import Page, expect
 

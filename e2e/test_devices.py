@@ -1,8 +1,8 @@
-"""Notifications to a browser: turned on in the settings, shown by the service worker, turned off.
+"""Notifications to a browser: enabled in the settings, shown by the service worker, disabled.
 
-Chromium reaches no push service here. Therefore the browser's own subscription is the one part
-that is not real: its endpoint and its keys are made by the page. Chromium's headless shell also
-calls a granted permission denied and shows no notification.
+Chromium reaches no push service here. Therefore the browser's own subscription is the one simulated
+part: the page makes its endpoint and its keys. Chromium's headless shell also reports a granted
+permission as denied and shows no notification.
 """
 
 import json

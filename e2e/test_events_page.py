@@ -1,4 +1,4 @@
-"""Events: when they happened, what was said again and again, and a link to one of them."""
+"""Events: their times, repeated events, and a link to one event."""
 
 import re
 
@@ -20,7 +20,7 @@ def report(app: App, text: str = REFUSED, level: str = "critical") -> int:
 
 @pytest.fixture
 def eventful(app: App) -> App:
-    """An app where one thing happened three times and another once."""
+    """An app with one event that occurred three times and another that occurred once."""
     for _ in range(3):
         report(app)
     report(app, "All is well", "info")

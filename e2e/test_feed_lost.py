@@ -1,4 +1,4 @@
-"""The connection goes, rows are written all the same, and every tab catches up exactly."""
+"""Rows are written while the connection is lost, and every tab catches up exactly."""
 
 import re
 import signal
@@ -20,7 +20,7 @@ def learn(app: App, *numbers: int) -> None:
 
 
 def shown(tab: Page) -> list[str]:
-    """Return what the rows of a tab say, one line each; what waits behind its pill is shown."""
+    """Return the texts of a tab's rows, one per line, including those behind its pill."""
     pill = tab.get_by_role("button", name=re.compile(r"\d+ new memor"))
     with suppress(TimeoutError):  # its rows may have come in before the click
         if pill.is_visible():
@@ -32,7 +32,7 @@ def shown(tab: Page) -> list[str]:
 
 
 def held(app: App, count: int) -> list[str]:
-    """Return what the server has, once it has so many."""
+    """Return the rows of the server, once it has this number of rows."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         items = app.get("/api/v1/memories?limit=200")["items"]
@@ -42,7 +42,7 @@ def held(app: App, count: int) -> list[str]:
 
 
 def wait_until_equal(tabs: list[Page], app: App, count: int) -> None:
-    """Fail unless each tab comes to show exactly the rows that the server has."""
+    """Fail unless each tab eventually shows exactly the rows of the server."""
     rows = held(app, count)
     assert len(rows) == count
     deadline = time.monotonic() + PATIENCE_SECONDS

@@ -92,7 +92,7 @@ def test_a_search_without_a_match_and_an_empty_graph_say_so(page: Page, app: App
 
 
 def place_of(page: Page, entity: int) -> tuple[float, float]:
-    """Return where an entity is drawn on the screen; the drawing itself holds the places."""
+    """Return the position of an entity on the screen, as stored by the drawing."""
     drawn = page.locator(".graph-drawing")
     expect(drawn.locator("canvas").first).to_be_visible()
     page.wait_for_function(

@@ -1,4 +1,4 @@
-"""One button stops everything, and lets it go on."""
+"""One button halts everything; one button resumes."""
 
 import re
 

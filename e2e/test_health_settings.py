@@ -1,4 +1,4 @@
-"""Health, settings and tokens: what is wrong and what to do, what is in force, who may come in."""
+"""Health, settings and tokens: failures and advice, the active configuration, and access."""
 
 import re
 import time
@@ -19,7 +19,7 @@ PASSWORD = "hunter2-hunter2"
 
 @pytest.fixture
 def set_up(tmp_path: Path) -> Iterator[App]:
-    """Start an app with settings from both places, one of them a file."""
+    """Start an app with settings from both sources, one of them a file."""
     home = tmp_path / "home"
     home.mkdir()
     (home / "lamplighter.toml").write_text("# by hand\nmax_tier = 2\n")
@@ -164,7 +164,7 @@ def test_a_value_that_a_start_would_refuse_is_reported_and_the_palette_finds_a_s
 
 @pytest.fixture
 def on_postgres(tmp_path: Path, postgres: PostgresServer) -> Iterator[App]:
-    """Start an app beside a PostgreSQL server whose address holds a password."""
+    """Start an app on a PostgreSQL server whose address contains a password."""
     url = postgres.create("password", "migrated")
     url = f"{url}{'&' if '?' in url else '?'}password={PASSWORD}"
     started = App(tmp_path / "home", env={"LAMPLIGHTER_DATABASE_URL": url}).start("web")

@@ -1,4 +1,4 @@
-"""What agents, services and other people's systems say is text, wherever it is shown."""
+"""Texts of agents, services and other systems are shown as text everywhere."""
 
 import json
 import re
@@ -74,7 +74,7 @@ def _filled(app: App) -> App:
 
 
 def _memory(n: int, text: str) -> dict[str, object]:
-    """Return a memory that says a payload in each of its fields that take it."""
+    """Return a memory with a payload in each of its text fields."""
     clean = text.replace("\0", "")
     return {
         "category": ("timing", "behavior", "decision")[n % 3],
@@ -90,7 +90,7 @@ def _line(text: str) -> str:
 
 
 def _post(app: App, path: str, body: dict[str, object]) -> bool:
-    """Send it as it is; what the API does not take in one field it is given without."""
+    """Post the payload; a field that the API rejects is left out."""
     for left_out in ((), ("service",), ("service", "title", "tags")):
         try:
             app.post(path, {name: value for name, value in body.items() if name not in left_out})

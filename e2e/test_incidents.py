@@ -1,4 +1,4 @@
-"""Incidents are listed, read with their timeline, noted and closed by a person."""
+"""Incidents are listed, read with their timeline, commented and closed by a person."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Twelve journeys of an operator by keyboard alone: no test here has a mouse.
+"""Twelve journeys of an operator with the keyboard only: no test here uses a mouse.
 
 1. past the navigation to the content     7. settle a case and take it back
 2. to every page by two keys              8. run a session
@@ -63,7 +63,7 @@ THERE_AND_BACK = """async () => {
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """An app for all journeys; each minds what is its own."""
+    """An app for all journeys; each journey uses only its own rows."""
     app = App(tmp_path_factory.mktemp("keyboard") / "home").start()
     texts = ("Vacuum on Sundays", "Needs a warm cache", "Throw this away", "Correct me")
     for text in texts:
@@ -105,7 +105,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 def tab_to(page: Page, name: str, *, back: bool = False) -> None:
-    """Press Tab until what has this name has the focus."""
+    """Press Tab until the element of this name has the focus."""
     seen = []
     for _ in range(80):
         page.keyboard.press("Shift+Tab" if back else "Tab")

@@ -1,4 +1,4 @@
-"""The app in a language of nobody: sentences a third longer, in brackets; nothing is cut off."""
+"""The app in a pseudo-language: sentences a third longer, in brackets; nothing is cut off."""
 
 import subprocess
 from pathlib import Path
@@ -36,7 +36,7 @@ BEYOND: Final = """() => [...document.querySelectorAll("body *")]
 
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return where the app stands, built in the language of nobody."""
+    """Return the directory of the app, built in the pseudo-language."""
     place = tmp_path_factory.mktemp("foreign")
     words = [*BUILD, "--outDir", str(place), "--emptyOutDir"]
     subprocess.run(words, cwd=FRONTEND, check=True, timeout=60)

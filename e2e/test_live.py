@@ -1,4 +1,4 @@
-"""What an operator sees while a session runs."""
+"""The page of a running session, from an operator's view."""
 
 import re
 import time
@@ -14,7 +14,7 @@ LISTS = re.compile(r"/api/v1/(memories|events)(\?|$)")
 
 
 def read_again(page: Page) -> list[str]:
-    """Return the addresses of lists that the page reads from now on: the stream needs none."""
+    """Return the list requests of the page from now on: the stream needs none."""
     # newer browsers never report the script of a worker as loaded, so the network is never idle
     page.wait_for_function("() => !document.querySelector('main [aria-busy=true]')")
     page.wait_for_timeout(500)

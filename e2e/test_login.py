@@ -1,4 +1,4 @@
-"""Coming in and going out, as a person in a browser does."""
+"""Login and logout of a person in a browser."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""SPEC-0015, the scenarios of the page, each by its name."""
+"""The page scenarios of SPEC-0015, each test named by its scenario."""
 
 import re
 
@@ -15,7 +15,7 @@ def add(app: App, observation: str, **more: object) -> int:
 
 
 def cells(page: Page, observation: str) -> list[str]:
-    """Return what the row of a memory shows, but for the box that selects it."""
+    """Return the texts of a memory's row, without the selection box."""
     row = page.get_by_role("row", name=re.compile(observation))
     expect(row).to_be_visible()
     return [text.strip() for text in row.get_by_role("cell").all_inner_texts()][1:]

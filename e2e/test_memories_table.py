@@ -1,4 +1,4 @@
-"""The table of memories: sorted, filtered, edited in its rows, changed by the hundred, and calm."""
+"""The table of memories: sorted, filtered, edited in place, changed in bulk, without jumps."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""The health of the memory in the app: measured, with an action that the supervisor carries out."""
+"""The health of the memory in the app: measured, with an action that the supervisor runs."""
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -11,7 +11,7 @@ FULL = "The deploy of checkout failed because the disk was full"
 
 @pytest.fixture
 def database() -> dict[str, str]:
-    """Let the organizer run only when a person asks."""
+    """Let the organizer run only at a person's request."""
     return {"LAMPLIGHTER_ORGANIZE": "0"}
 
 
@@ -44,7 +44,7 @@ def test_a_figure_is_measured_and_repaired(page: Page, app: App) -> None:
 
 
 def measured_late(page: Page) -> None:
-    """Let the figures of the memory come after all else of the page."""
+    """Delay the figures of the memory until the rest of the page is loaded."""
 
     def late(route: Route) -> None:
         page.wait_for_timeout(500)

@@ -1,4 +1,4 @@
-"""One memory: what stands in its panel, how it is edited, and what becomes of two who edit it."""
+"""The panel of one memory: its content, its editing, and two concurrent edits."""
 
 import re
 from itertools import pairwise
@@ -41,7 +41,7 @@ def save(panel: Locator) -> None:
 
 
 def changed(page: Page, memory: int, body: dict[str, object]) -> None:
-    """Let somebody else change a memory."""
+    """Let another person change a memory."""
     page.evaluate(
         """async ([id, body]) => { await fetch(`/api/v1/memories/${id}`, {method: "PATCH",
             headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)}) }""",

@@ -1,4 +1,4 @@
-"""A session of a model, as the app shows it while it works and after."""
+"""A session of a model, in the app during its work and afterwards."""
 
 import re
 import threading
@@ -27,7 +27,7 @@ USED = {"input_tokens": 7_210, "output_tokens": 402, "cache_read_input_tokens": 
 
 
 class Stage:
-    """A model that looks, searches, wants to act, and says what it learned when it may."""
+    """A model that checks, searches, requests an action, and reports a memory after approval."""
 
     def __init__(self) -> None:
         self.done = threading.Event()

@@ -1,4 +1,4 @@
-"""Nothing moves under a reader when a filter is applied or a session ends."""
+"""Nothing moves on the page when a filter is applied or a session ends."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -34,7 +34,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def written(app: App, text: str) -> None:
-    """Wait until the notebook has written its page of a service with a text."""
+    """Wait until the notebook has written a service's page with this text."""
     wait_until(lambda: page_file(app).exists() and text in page_file(app).read_text())
 
 

@@ -1,4 +1,4 @@
-"""Ten tasks of an operator, each from the overview and in four clicks at most."""
+"""Ten tasks of an operator, each from the overview in at most four clicks."""
 
 import time
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def fails(app: App, service: str) -> int:
 
 @contextmanager
 def clicks(page: Page, app: App, exactly: int) -> Iterator[None]:
-    """Begin on the overview, and count the clicks until the answer is there."""
+    """Begin on the overview, and count the clicks until the answer is visible."""
     page.goto(f"{app.url}/overview")
     expect(page.get_by_role("link", name="jellyfin", exact=True).first).to_be_visible()
     page.evaluate("sessionStorage.setItem('clicks', '0')")
@@ -80,7 +80,7 @@ def slower_than_last_week(app: App) -> None:
 
 
 def investigated_with(app: App, memory: str, incident: int) -> None:
-    """Let a session with this memory in its prompt work on an incident, to its end."""
+    """Let a session with this memory in its prompt investigate an incident and end."""
     body = {"category": "remediation", "service": "jellyfin", "observation": memory}
     app.post("/api/v1/memories", body)
     app.start("supervisor")

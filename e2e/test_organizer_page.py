@@ -1,4 +1,4 @@
-"""The Organizer page: a preview, a run, what it changed, and its undo."""
+"""The Organizer page: a preview, a run, its changes, and its undo."""
 
 import asyncio
 import re
@@ -21,7 +21,7 @@ OVER = "document.documentElement.scrollWidth - document.documentElement.clientWi
 
 @pytest.fixture
 def database() -> dict[str, str]:
-    """Let the organizer run only when a person asks."""
+    """Let the organizer run only at a person's request."""
     return {"LAMPLIGHTER_ORGANIZE": "0"}
 
 
@@ -103,7 +103,7 @@ def test_a_contradiction_leads_to_its_review(page: Page, app: App) -> None:
 
 
 def step(app: App, run: OrganizerRun | None, done: int) -> OrganizerRun:
-    """Let a run of another process begin, go on, or end."""
+    """Let a run in another process begin, continue or end."""
 
     async def work() -> OrganizerRun:
         now = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""The overview: each number leads to its rows, and nothing moves while it lives."""
+"""The overview: each number links to its rows, and nothing moves during live updates."""
 
 import re
 

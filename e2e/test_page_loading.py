@@ -1,4 +1,4 @@
-"""Loading a page: with late code, after leaving it, and in a plain browser."""
+"""Loading a page: with late code, after leaving the page, and in a basic browser."""
 
 import re
 

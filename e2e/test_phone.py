@@ -1,4 +1,4 @@
-"""On a phone: approvals are first in the bar, and filters are folded until they are wanted."""
+"""On a phone: approvals are first in the bar, and filters are folded until opened."""
 
 import os
 import re
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.web_alone
 
 
 def picture(page: Page, name: str) -> None:
-    """Keep a picture where a person asked for some."""
+    """Store a screenshot if a person requested screenshots."""
     if directory := os.environ.get("PICTURES"):
         page.screenshot(path=Path(directory) / f"{name}.png")
 

@@ -1,4 +1,4 @@
-"""The prompt that the next session would be told: the same bytes, under any budget."""
+"""The preview of the next session's prompt: the same bytes, under any budget."""
 
 import re
 import time
@@ -15,7 +15,7 @@ TEXTS = ("Takes 60s to start", "Refuses its first query", "Needs its library sca
 
 @pytest.fixture
 def knowing(app: App) -> App:
-    """An app that remembers a little, whose first session has ended."""
+    """An app with a few memories, whose first session has ended."""
     for n, text in enumerate(TEXTS):
         body = {"category": "behavior", "service": "jellyfin", "observation": text}
         app.post("/api/v1/memories", {**body, "confidence": 0.9 - n / 10})
@@ -35,7 +35,7 @@ def ended(app: App, session: int) -> None:
 
 
 def timeless(text: str | None) -> str:
-    """Return it without the minute: that of a session is a little later."""
+    """Return the prompt without the minute: a session starts a little later."""
     return re.sub(r"(?m)^- Time: .*$", "", text or "")
 
 

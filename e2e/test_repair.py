@@ -1,4 +1,4 @@
-"""What an operator sees of a failure: found, investigated, mended, and refused in the end."""
+"""A failure, from an operator's view: found, investigated, repaired, and finally refused."""
 
 import json
 import os
@@ -23,7 +23,7 @@ NOTE = "import sys; open(sys.argv[1], 'w').write('start\\n')"
 
 @dataclass
 class Small:
-    """A real service on loopback, started anew when its action asks for it; `heals` or not."""
+    """A real service on loopback, restarted when its action asks; `heals` or not."""
 
     directory: Path
     port: int = 0

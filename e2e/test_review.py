@@ -1,4 +1,4 @@
-"""What an operator decides on contradictions, and takes back."""
+"""An operator's decisions on contradictions, and their reverts."""
 
 import re
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def merge(page: Page) -> None:
 
 
 def standing(app: App, *ids: int) -> list[tuple[str, float, bool]]:
-    """Return what is believed: the words, how sure, and whether sessions are told."""
+    """Return the observation, the confidence, and whether the memory is active, by memory."""
     rows = [app.get(f"/api/v1/memories/{each}") for each in ids]
     return [(row["observation"], row["confidence"], row["active"]) for row in rows]
 

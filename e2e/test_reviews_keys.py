@@ -1,4 +1,4 @@
-"""A queue of contradictions worked through without a mouse."""
+"""A queue of contradictions, reviewed with the keyboard only."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a session taught is revoked from its page after a preview, and undone."""
+"""The memories of a session are revoked from its page after a preview, and the undo."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Every page and all that opens, in both themes and four widths: accessible and steady."""
+"""Every page, menu and dialog, in both themes and four widths: accessible and stable."""
 
 import re
 from collections.abc import Callable
@@ -32,7 +32,7 @@ PAGES: Final = (
 )
 WIDTHS: Final = (1280, 768, 390, 320)
 NAMED: Final = WIDTHS if ALL else (1280, 390)
-"""Where the rules of accessibility run too: those of sizes and places do at each width."""
+"""The widths at which the accessibility rules also run; size and place rules run at each."""
 COLOURS: Final = ["color-contrast", "link-in-text-block"]  # what another theme changes
 RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 THEMES: Final[tuple[tuple[Literal["light", "dark"], list[str]], ...]] = (
@@ -116,7 +116,7 @@ SMALL: Final = """() => {
 
 @pytest.fixture
 def filled(app: App) -> App:
-    """An app with something of everything to show."""
+    """An app with rows of every kind."""
     app.post("/api/v1/memories", {"category": "maintenance", "observation": "Vacuum on Sundays"})
     faded = {"category": "timing", "service": "old", "observation": "Took 5s", "confidence": 0.2}
     app.post("/api/v1/memories", faded)
@@ -146,13 +146,13 @@ def violations(page: Page, rules: list[str]) -> list[str]:
 
 
 def misplaced(page: Page, where: str) -> list[str]:
-    """Return what is too small or too wide."""
+    """Return the problems of size: elements that are too small, a page that is too wide."""
     wrong = [f"{where}: too small to hit: {each}" for each in page.evaluate(SMALL)]
     return [*wrong, f"{where}: wider than the screen"] if page.evaluate(OVERFLOW) else wrong
 
 
 def looked_at(page: Page, where: str) -> list[str]:
-    """Return what is wrong with what stands there, in both themes."""
+    """Return the problems of the current page, in both themes."""
     wrong = misplaced(page, where)
     for theme, rules in THEMES:
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
@@ -326,7 +326,7 @@ def test_the_first_load_stays_small(page: Page, filled: App) -> None:
 
 
 def _browser_of(browser: Browser, app: App, width: int, wrong: list[str]) -> Page:
-    """Return a page of a fresh browser that tells of everything foreign, and of every error."""
+    """Return a page of a fresh browser that reports every foreign request and every error."""
     context = browser.new_context(viewport={"width": width, "height": 800}, reduced_motion="reduce")
     context.add_init_script(SHIFTS)
     page = context.new_page()

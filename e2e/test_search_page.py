@@ -1,4 +1,4 @@
-"""The search: from a key to a result, to what it says, corrected there, and back."""
+"""The search: from a key to a result, to its content, corrected there, and back."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Sessions as an operator reads them: chains, an output of any length, memory in and out."""
+"""Sessions from an operator's view: chains, output of any length, memory activity."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def asked(command: str, answer: str) -> list[str]:
 
 
 def until(app: App, number: int | None) -> None:
-    """Wait until this session runs, or none does."""
+    """Wait until this session runs; None: until no session runs."""
     deadline = time.monotonic() + 20
     while app.get("/api/v1/supervisor")["session_id"] != number and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -37,7 +37,7 @@ def until(app: App, number: int | None) -> None:
 
 @pytest.fixture
 def long_one(app: App, tmp_path: Path) -> App:
-    """An app whose first session prints 50,000 lines and goes on."""
+    """An app whose first session prints 50,000 lines and continues."""
     lines = [
         spoken("\n".join(f"Line {number} " + "word " * (number % 40) for number in part))
         for part in (range(at, at + 25) for at in range(0, LINES, 25))

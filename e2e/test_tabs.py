@@ -1,4 +1,4 @@
-"""Twenty tabs of one browser share one stream, through a worker of our own address."""
+"""Twenty tabs of one browser share one stream, through a worker of the same origin."""
 
 import re
 import time
@@ -11,18 +11,18 @@ from app import App
 TABS = 20
 SLOW_START = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"
 PATIENCE_SECONDS = 130
-"""How long the last of them may take to find the worker that has the stream already."""
+"""How long the last tab may take to find the worker that already has the stream."""
 CLIENTS = re.compile(r"^lamplighter_feed_clients (\d+)\.0$", re.MULTILINE)
 
 
 def streams(app: App) -> int:
-    """Count the clients that follow the feed."""
+    """Return the number of clients that follow the feed."""
     [found] = CLIENTS.findall(app.text("/metrics"))
     return int(found)
 
 
 def settled(app: App) -> int:
-    """Return how many streams there are once those that were opened too many have ended."""
+    """Return the number of streams after surplus streams have ended."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (found := streams(app)) != 1 and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -1,6 +1,6 @@
-"""The certificate authorities of this machine are read once a process, not for each client.
+"""The certificate authorities of this machine, read once per process, not for each client.
 
-To read them takes a client of `httpx2` 25 ms of processor time, also where it asks by plain HTTP.
+Reading them takes a client of `httpx2` 25 ms of processor time, even for plain HTTP.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""Kill backups and restores at random moments: what is left is whole, or nothing."""
+"""Backups and restores, killed at random moments: the result is complete or absent."""
 
 import json
 import random
@@ -20,7 +20,7 @@ State = tuple[object, ...]
 
 
 def state(home: Home, url: str) -> State:
-    """Return what a home holds once it was used again, in its database and in its files."""
+    """Return the state of a home after further use: its database and its files."""
     done = home.run("migrate")
     assert done.returncode == 0, done.stderr
     outputs = {path.name: path.read_bytes() for path in (home.path / "sessions").glob("*.jsonl")}
@@ -29,7 +29,7 @@ def state(home: Home, url: str) -> State:
 
 
 def killed(home: Home, chance: random.Random, seconds: float, *words: str) -> None:
-    """Start a command and kill it at a random moment before it would have ended."""
+    """Start a command and kill it at a random moment before its expected end."""
     process = home.start(*words)
     time.sleep(chance.uniform(0, seconds))
     process.send_signal(signal.SIGKILL)
@@ -37,7 +37,7 @@ def killed(home: Home, chance: random.Random, seconds: float, *words: str) -> No
 
 
 def kill_backups(home: Home, chance: random.Random, kills: int) -> None:
-    """Kill backups: every one that looks whole is whole, and the next one is made."""
+    """Kill backups: every one that looks complete is complete, and the next one succeeds."""
     seconds = took(home, "backup")
     for _ in range(kills):
         killed(home, chance, seconds, "backup", "--keep", "3")
@@ -50,7 +50,7 @@ def kill_backups(home: Home, chance: random.Random, kills: int) -> None:
 
 
 def kill_restores(home: Home, url: str, old: Path, new: Path, kills: int, seed: int) -> int:
-    """Kill restores of `new` over `old`: each leaves one of them; return how often `new`."""
+    """Kill restores of `new` over `old`: each leaves one of them; return the count of `new`."""
     chance, came = random.Random(seed), 0
     states = []
     for path in (new, old):
@@ -68,7 +68,7 @@ def kill_restores(home: Home, url: str, old: Path, new: Path, kills: int, seed: 
 
 
 def took(home: Home, *words: str) -> float:
-    """Run a command to its end, and return the seconds it took."""
+    """Run a command to its end, and return its duration in seconds."""
     began = time.monotonic()
     done = home.run(*words)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Many cells of one table in one test: pytest needs more time for a test than a request takes."""
+"""Many table cells in one test: pytest's overhead per test exceeds the time of a request."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
@@ -13,9 +13,9 @@ Test = Callable[..., None]
 def walk(
     names: str | tuple[str, ...], cells: Iterable[Any], ids: Callable[[Any], str] = repr
 ) -> Callable[[Test], Test]:
-    """Call a test once for each cell; what fails names its cell, and the rest is tried as well.
+    """Call a test once for each cell; a failure names its cell, and the other cells still run.
 
-    It is written as `pytest.mark.parametrize` is.
+    Used like `pytest.mark.parametrize`.
     """
     named = (names,) if isinstance(names, str) else names
     tried: list[Sequence[Any]] = [(cell,) if isinstance(names, str) else cell for cell in cells]

@@ -1,4 +1,4 @@
-"""Check results of a running home, stored by the function that the supervisor stores them with."""
+"""Check results of a running home, stored by the same function that the supervisor uses."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from lamplighter.usecases.services import check_runs
 
 
 def store_results(home: Path, runs: Sequence[CheckRun]) -> None:
-    """Store results in the database of a home, also while a browser's loop runs here."""
+    """Store results in the database of a home, also while a browser's event loop runs here."""
     with ThreadPoolExecutor(1) as aside:
         aside.submit(asyncio.run, _store(home, runs)).result(timeout=60)
 

@@ -1,4 +1,4 @@
-"""Confidences by the steps that lead to them; tests/spec has SPEC-0015's numbers."""
+"""Confidences after a sequence of steps; tests/spec has SPEC-0015's numbers."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ WEEK: Final = -WEEKLY_DECAY
 
 
 def after(*steps: float, of: float = INITIAL_CONFIDENCE) -> float:
-    """Return a confidence after some steps, the first one first."""
+    """Return the confidence after several steps, in order."""
     for step in steps:
         of = clamp(of + step)
     return of

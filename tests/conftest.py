@@ -1,4 +1,4 @@
-"""What all tests share: real databases, a fixed moment, and no settings from outside."""
+"""Fixtures of all tests: real databases, a fixed time, and no settings from outside."""
 
 import gc
 import os
@@ -29,7 +29,7 @@ DAY = timedelta(days=1)
 OPEN = Redactor()
 MIGRATED = "migrated"
 WAITING = ("faults", "packaging", "supervisor")
-"""Where tests of real processes are: they wait for half of their time, the longest a minute."""
+"""Directories with tests of real processes: they wait for half of their time, at most a minute."""
 
 # thousands of tests are objects that stay: to look through them again and again takes long
 gc.set_threshold(50_000, 50, 50)
@@ -53,10 +53,10 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let each process of a run begin with its share of the tests that wait.
+    """Distribute the waiting tests over the start of each process of a run.
 
-    Each is given equally many tests in a row. One of a minute that began last would be waited
-    for alone, and where all of them wait at the same time, the cores are idle.
+    Each process gets equally many tests in a row. A test of a minute that started last would delay
+    the whole run, and if all of them wait at the same time, the cores are idle.
     """
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     waiting: dict[Path, list[pytest.Item]] = {}
@@ -76,13 +76,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the collected tests out of what is looked through for garbage."""
+    """Exclude the collected tests from garbage collection."""
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a database file at the newest revision, to copy from."""
+    """Return a database file at the newest revision, as a template."""
     path = tmp_path_factory.mktemp("migrated") / "lamplighter.db"
     path.write_bytes(migrated_bytes())
     return path
@@ -90,7 +90,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """Start a PostgreSQL server that holds a database at the newest revision, to copy from."""
+    """Start a PostgreSQL server with a database at the newest revision, as a template."""
     server = PostgresServer()
     try:
         migrate.upgrade(server.create(MIGRATED))
@@ -101,7 +101,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def reused(postgres: PostgresServer) -> Iterator[ReusedDatabase]:
-    """Return the PostgreSQL database that the tests of this process have one after another."""
+    """Return the PostgreSQL database that the tests of this process use one after another."""
     database = ReusedDatabase(postgres, MIGRATED)
     yield database
     database.close()
@@ -136,7 +136,7 @@ async def db(url: str) -> AsyncIterator[Database]:
 
 @pytest.fixture(scope="session")
 def model() -> "Iterator[MiniLM]":
-    """Load the model of language that runs here, once a process."""
+    """Load the local language model, once per process."""
     from lamplighter.embedding.minilm import MiniLM
 
     loaded = MiniLM()

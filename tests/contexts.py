@@ -1,4 +1,4 @@
-"""Contexts of tests: a database, a clock that stands still, and a redactor."""
+"""Contexts of tests: a database, a fixed clock, and a redactor."""
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
@@ -34,7 +34,7 @@ def context(db: Database, now: datetime = NOON, redact: Redactor = OPEN) -> Cont
 
 
 def named(names: Iterable[str]) -> Services:
-    """Return services of which only the names are known."""
+    """Return services with only their names."""
     return Services(tuple(Service(name=each) for each in names))
 
 
@@ -46,7 +46,7 @@ def learning(
     fading: bool = True,
     **active: Any,
 ) -> LearningContext:
-    """Return what a candidate is ingested with."""
+    """Return the context that a candidate is ingested with."""
     return LearningContext(
         db=db,
         now=lambda: NOON,
@@ -66,7 +66,7 @@ def ingesting(
     now: datetime = NOON,
     **more: Any,
 ) -> IngestContext:
-    """Return what the lines of a session are ingested with; `more` may be configuration."""
+    """Return the context that a session's lines are ingested with; `more` may be configuration."""
     own = {name: more.pop(name) for name in ("hooked", "pace", "tool", "services") if name in more}
     return IngestContext(
         db=db,
@@ -81,12 +81,12 @@ def ingesting(
 def agent_context(
     db: Database, now: datetime, agent: Agent = CODER, redact: Redactor = OPEN, **more: Any
 ) -> InteractiveContext:
-    """Return what the sessions of an agent are recorded with."""
+    """Return the context that records an agent's sessions."""
     return InteractiveContext(db=db, now=lambda: now, redact=redact, agent=agent, **more)
 
 
 def session_context(db: Database, path: Path, **more: Any) -> SessionContext:
-    """Return what a supervisor runs sessions with in a directory."""
+    """Return the context that a supervisor runs sessions with, in a directory."""
     found = SessionContext(
         db=db,
         now=clock.now,
@@ -100,6 +100,6 @@ def session_context(db: Database, path: Path, **more: Any) -> SessionContext:
 
 
 def changed(here: SessionContext, **more: Any) -> SessionContext:
-    """Return a context with other fields, those of its configuration too."""
+    """Return a context with changed fields, including those of its configuration."""
     own = {name: more.pop(name) for name in OWN & more.keys()}
     return replace(here, active=replace(here.active, **more), **own)

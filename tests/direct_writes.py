@@ -1,4 +1,4 @@
-"""Writes that a test makes in a database without the product, on both databases."""
+"""Writes that a test makes without the product, on both databases."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -14,7 +14,7 @@ from lamplighter.repository.upkeep import migrate
 
 
 def run(url: str, *statements: str) -> list[tuple[Any, ...]]:
-    """Run SQL in a connection of its own; return the rows of the last statement."""
+    """Run SQL in a separate connection; return the rows of the last statement."""
     if is_postgres(url):
         return _meanwhile(_ask(url, statements))
     with closing(driver.connect(str(file_of(url)))) as connection:
@@ -25,7 +25,7 @@ def run(url: str, *statements: str) -> list[tuple[Any, ...]]:
 
 
 def refuse(url: str, when: str, message: str, *, only_if: str = "true") -> None:
-    """Let the database refuse what is `BEFORE … ON table`, while a condition holds."""
+    """Let the database refuse the operation `BEFORE … ON table` while a condition holds."""
     if is_postgres(url):
         run(
             url,
@@ -40,12 +40,12 @@ def refuse(url: str, when: str, message: str, *, only_if: str = "true") -> None:
 
 
 def allow(url: str, table: str) -> None:
-    """Let the database take again what it refused."""
+    """Let the database accept the refused operations again."""
     run(url, f"DROP TRIGGER refuse ON {table}" if is_postgres(url) else "DROP TRIGGER refuse")
 
 
 def noted(url: str) -> list[tuple[Any, ...]]:
-    """Bring two memories that are indexed to the newest revision: what waits then?"""
+    """Migrate two indexed memories to the newest revision; return the unindexed rows."""
     row = (
         "INSERT INTO memories (id, category, observation, confidence, active, created_at,"
         " updated_at, tier) VALUES ({}, 'timing', '{}', 0.9, 1, '2026-01-01T12:00:00.000000Z',"
@@ -69,6 +69,6 @@ async def _ask(url: str, statements: tuple[str, ...]) -> list[tuple[Any, ...]]:
 
 
 def _meanwhile(work: Coroutine[Any, Any, list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
-    """Do it in another thread: the test may have a loop of its own."""
+    """Run the action in another thread: the test may have its own event loop."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result(60)

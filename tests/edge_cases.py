@@ -1,7 +1,7 @@
 """The operations of an API and their edge cases, of which `make test` tries a part.
 
-A test of an operation makes its cases when it runs: `parametrize` of schemathesis would make those
-of all operations in each process that collects the tests.
+A test of an operation creates its cases when it runs: `parametrize` of schemathesis would create
+those of all operations in each process that collects the tests.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def operations(schema: BaseSchema) -> list[str]:
 def examine(
     schema: BaseSchema, operation: str, each: int, ask: Callable[[schemathesis.Case], None]
 ) -> None:
-    """Make so many examples of an operation, and its edge cases; `ask` raises what is wrong."""
+    """Try this number of examples of an operation, and its edge cases; `ask` raises on failure."""
     bounded = settings(
         max_examples=each,
         deadline=None,

@@ -1,4 +1,4 @@
-"""Real processes for tests: a home of its own, its web server, its sessions."""
+"""Real processes for tests: a separate home, its web server, its sessions."""
 
 import itertools
 import json

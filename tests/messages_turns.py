@@ -1,4 +1,4 @@
-"""What the stand-in of the Messages API is asked, and the turns it answers by."""
+"""The requests to the stand-in of the Messages API, and the turns that it answers with."""
 
 import json
 import re

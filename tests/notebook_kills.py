@@ -1,8 +1,8 @@
-"""Kill a run of the notebook between two of its steps, or let an editor save there.
+"""Kills of a notebook run between two of its steps, or an editor's save at that point.
 
-Runs as a program of its own without threads: each attempt is a fork that is killed at one traced
-line of the notebook's code. After it the next run must find everything: no torn page, no lost
-edit, nothing stored twice.
+Runs as a separate program without threads: each attempt is a fork that is killed at one traced line
+of the notebook's code. The next run must then find everything: no torn page, no lost edit, nothing
+stored twice.
 """
 
 import asyncio

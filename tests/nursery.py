@@ -1,11 +1,11 @@
-"""Real Python processes that begin with what every one of them loads first.
+"""Real Python processes, forked with the common modules already loaded.
 
-To load it takes half a second of processor time, and a run of all tests starts well over
-a thousand. So each process that runs tests has a nursery, which has loaded it once and
-forks: a child has a session, an environment, a directory and streams of its own, does what
-a Python that is started so does and ends as that ends. What `up`, `demo`, the hook and the wheel
-start is a Python from its very beginning, as are those of the benchmarks and what is given
-a PYTHON… that we have not.
+Loading them takes half a second of processor time, and a run of all tests starts well over a
+thousand processes. Therefore each process that runs tests has a nursery, which has loaded them once
+and forks: a child has its own session, environment, directory and streams, behaves like a newly
+started Python and ends like one. Processes that `up`, `demo`, the hook and the wheel start are
+newly started Pythons, as are those of the benchmarks and those with a PYTHON… variable that differs
+from ours.
 """
 
 import atexit

@@ -1,4 +1,4 @@
-"""Runs of the organizer in a process of its own, killed at any moment and continued."""
+"""Organizer runs in a separate process, killed at any moment and continued."""
 
 import asyncio
 import random

@@ -1,7 +1,7 @@
-"""Five hundred poisoned memories, and what somebody who obeys every word makes of a text.
+"""Five hundred poisoned memories, and the actions of an agent that obeys every word of a text.
 
-A canary is a program that writes down each run of it: `CANARY WORDS` in the file it was
-made for. What is allowed of it is what services.yaml declares, and no more.
+A canary is a program that records each of its runs: `CANARY WORDS` in the file it was made for.
+services.yaml declares the only permitted runs.
 """
 
 import base64

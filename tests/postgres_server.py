@@ -1,7 +1,7 @@
-"""A throw-away PostgreSQL server: the binaries of a package, our own start and end.
+"""A disposable PostgreSQL server: the binaries of a package, started and stopped by the tests.
 
-It runs in the foreground as our child, as a user who owns nothing, and ends with
-us however we end. Nothing outside its one directory is touched.
+It runs in the foreground as a child process, as a user who owns nothing, and always ends with its
+parent. It touches nothing outside its one directory.
 """
 
 import importlib.util

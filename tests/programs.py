@@ -1,7 +1,7 @@
-"""Install the programs that tests run besides Python, where the machine lacks them.
+"""Installation of the programs that tests run besides Python, if the machine lacks them.
 
-`python tests/programs.py curl` installs curl when we are root on Debian. Elsewhere it leaves the
-machine alone, and the tests that need the program skip with the reason.
+`python tests/programs.py curl` installs curl if we are root on Debian. Elsewhere it changes
+nothing, and the tests that need the program are skipped with the reason.
 """
 
 import os

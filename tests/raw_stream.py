@@ -1,4 +1,4 @@
-"""A client of the change feed on a bare socket, which can be cut at any byte."""
+"""A client of the change feed on a raw socket, which can be cut at any byte."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The drill of a restore: a backup under write load, both processes killed, the home removed."""
+"""The restore drill: a backup under write load, both processes killed, the home removed."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Examples of secrets, made of parts at run time, and harmless lines of operations."""
+"""Examples of secrets, assembled at run time, and harmless lines of operations."""
 
 import random
 import string

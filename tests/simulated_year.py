@@ -1,4 +1,4 @@
-"""A home that runs for a long time: results, rounds, events and memories, stored by the product."""
+"""A long-running home: results, rounds, events and memories, stored by the product."""
 
 import random
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The rings hold: each contract passes on the tree, and fails where it is broken on purpose."""
+"""The rings hold: each contract passes on the tree, and fails if broken on purpose."""
 
 import ast
 import json

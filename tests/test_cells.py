@@ -1,4 +1,4 @@
-"""One test that walks a table tries each of its cells, and says which of them fail."""
+"""A test that walks a table tries each of its cells, and reports which fail."""
 
 from inspect import signature
 

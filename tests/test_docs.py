@@ -1,4 +1,4 @@
-"""Docs that cannot lie: settings, routes, markers and decisions are in them, and examples work."""
+"""Accurate docs: settings, routes, markers and decisions are documented, and examples work."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The stand-in for the Messages API answers as the real one would, and as it is told to."""
+"""The stand-in for the Messages API answers like the real one, and as its script says."""
 
 import json
 from collections.abc import Iterator

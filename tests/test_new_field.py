@@ -1,4 +1,4 @@
-"""A field added to a memory or an event is declared once: all that carries it follows."""
+"""A field added to a memory or an event is declared once: every format includes it."""
 
 import os
 import shutil

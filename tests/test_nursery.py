@@ -1,4 +1,4 @@
-"""A child of the nursery is what a Python that starts is: only its beginning is shorter."""
+"""A child of the nursery behaves like a new Python: only its start is shorter."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The words of the product are plain English; phrases of the old dialect do not come back."""
+"""The product's texts are plain English; phrases of the old dialect do not return."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""How thoroughly to try: `make test` a seeded part, `make soak` (THOROUGH=1) all."""
+"""The share of cases to try: `make test` a seeded part, `make soak` (THOROUGH=1) all."""
 
 import os
 from typing import Final

@@ -1,4 +1,4 @@
-"""Verification in a process of its own, killed at any moment and continued."""
+"""Verification in a separate process, killed at any moment and continued."""
 
 import asyncio
 from collections import Counter

@@ -7,7 +7,7 @@ _PACKAGE: Final = Path(__file__).parent
 _CHECKOUT: Final = _PACKAGE.parents[1]
 _INSTALLED: Final = _PACKAGE / "_assets"
 
-# The checkout comes first: an editable install leaves copies behind that grow stale.
+# The checkout comes first: an editable install leaves stale copies behind.
 IN_CHECKOUT: Final = (_CHECKOUT / "pyproject.toml").is_file()
 MIGRATIONS: Final = (_CHECKOUT if IN_CHECKOUT else _INSTALLED) / "migrations"
 PROMPTS: Final = (_CHECKOUT if IN_CHECKOUT else _INSTALLED) / "prompts"

@@ -53,7 +53,7 @@ def run(words: Sequence[str], environ: Mapping[str, str], stream: BinaryIO) -> i
         return 0 if asked else 2
     _bound(SECONDS)
     payload = b""
-    with suppress(Exception):  # a session never suffers by it
+    with suppress(Exception):  # a hook must never disturb its session
         payload = stream.read(READ_BYTES)
         _print(_handed(event, environ, payload))
     with suppress(Exception):
@@ -128,7 +128,7 @@ def _is_text(line: bytes) -> bool:
         content = entry["message"].get("content")
         blocks = content if isinstance(content, list) else []
         return all(each.get("type") == "text" for each in blocks)
-    except (ValueError, KeyError, AttributeError):  # of another form: not a text of these
+    except (ValueError, KeyError, AttributeError):  # an unknown format, not a text message
         return False
 
 

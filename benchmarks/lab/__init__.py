@@ -1,1 +1,1 @@
-"""The lab: real services, real faults, a real home; what it detects, repairs and learns."""
+"""The lab: real services, real faults and a real home; how it detects, repairs and learns."""

@@ -1,8 +1,8 @@
 """`python -m benchmarks.lab`: break real services, and measure what Lamplighter does.
 
-`--classes "kill,hang"` takes some classes (`kill + silent job` is two faults at once),
-`--repeats N` injects each N times, `--minutes M` watches a healthy world, `--seed S` shuffles,
-`--at-once K` runs K classes beside each other. The result is JSON; `--page FILE` writes the page.
+`--classes "kill,hang"` selects classes (`kill + silent job` is two faults at once), `--repeats N`
+injects each N times, `--minutes M` watches a healthy world, `--seed S` shuffles, `--at-once K` runs
+K classes in parallel. The result is JSON; `--page FILE` writes the page.
 """
 
 import argparse
@@ -34,14 +34,14 @@ from benchmarks.lab.world import World, initialize_postgres
 
 ALL: Final = (*(each.name for each in faults.FAULTS), *(" + ".join(pair) for pair in faults.PAIRS))
 SPACING: Final = 312.0
-"""Seconds between two repeats: more than an incident's rest of five minutes."""
+"""Seconds between two repeats: more than the five quiet minutes after an incident."""
 
 QUIET_SECONDS: Final = 90.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How the lab runs."""
+    """The options of a lab run."""
 
     classes: Sequence[str] = ALL
     repeats: int = 3
@@ -55,12 +55,12 @@ class Options:
 
 
 class StoppedEarly(Exception):
-    """The run is to end before all is measured."""
+    """The run ends before everything is measured."""
 
 
 @dataclass(slots=True)
 class ClassResult:
-    """What one class came to."""
+    """The results of one class."""
 
     name: str
     verdicts: list[Verdict] = field(default_factory=list)
@@ -71,13 +71,13 @@ class ClassResult:
 
 
 stopped = threading.Event()
-"""Set when the run is to end early: what has not ended by then is not run."""
+"""Set when the run is to end early: remaining trials are not run."""
 
 
 def run(
     options: Options, publish: Callable[[dict[str, Any]], None] = lambda found: None
 ) -> dict[str, Any]:
-    """Run the lab and return its figures; they are published after each class too."""
+    """Run the lab and return its figures; they are also published after each class."""
     names = list(options.classes)
     random.Random(options.seed).shuffle(names)
     root = Path(tempfile.mkdtemp(prefix="lamp-lab-"))
@@ -211,12 +211,12 @@ def _baseline(
 
 
 def _owners(found: Mapping[str, float]) -> dict[str, float]:
-    """Return moments by service; a certificate is one of nginx."""
+    """Return times by service; a certificate belongs to nginx."""
     return {"nginx" if name == "certificate" else name: at for name, at in found.items()}
 
 
 def _health(root: Path, options: Options) -> list[str]:
-    """Watch a healthy world with a check a second; return what was raised nevertheless."""
+    """Watch a healthy world with one check per second; return the false alarms."""
     world = World(root / "health", root / "template")
     home, prober = LabHome(world, 1), Prober(world)
     try:
@@ -234,7 +234,7 @@ def _health(root: Path, options: Options) -> list[str]:
 
 
 def _wait(what: Any, seconds: float) -> None:
-    """Wait until something holds; RuntimeError when it does not in time."""
+    """Wait until a condition holds. Raises RuntimeError after the timeout."""
     deadline = time.monotonic() + seconds
     while not what():
         if time.monotonic() > deadline:

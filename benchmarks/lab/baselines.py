@@ -1,8 +1,8 @@
-"""Baselines: what simple supervisors do in the same world, each written in a few lines.
+"""Baselines: simple supervisors in the same world, a few lines each.
 
-`restart` restarts what fails at its first failed check, without a limit. `monit` restarts after two
-cycles, and after three restarts stops watching and alerts; what has no program alerts. `systemd`
-sees only that a process ended (Restart=on-failure), and gives up after five starts in 10 s.
+`restart` restarts a service at its first failed check, without a limit. `monit` restarts after two
+cycles, and after three restarts stops watching and alerts; a service without a program only alerts.
+`systemd` notices only ended processes (Restart=on-failure), and gives up after five starts in 10 s.
 """
 
 import socket
@@ -23,7 +23,7 @@ from benchmarks.lab.world import NAME, World
 CYCLE: Final = 2.0
 TIMEOUT: Final = 2.0
 REST: Final = 5.0
-"""How long a restarted service is left alone."""
+"""How long a restarted service is not checked."""
 
 MONIT_CYCLES: Final = 2
 MONIT_RESTARTS: Final = 3
@@ -93,7 +93,7 @@ class Baseline:
 
 
 def checks_of(world: World) -> Mapping[str, Callable[[], bool]]:
-    """Return a plain check of each service; `tls` belongs to nginx and has no program."""
+    """Return a basic check of each service; `tls` belongs to nginx and has no program."""
     probes = Prober(world).probes()
 
     def port(name: str, ask: bytes = b"") -> Callable[[], bool]:

@@ -1,4 +1,4 @@
-"""`python ctl.py SOCKET VERB UNIT`: asks the init of the lab to act, as an action of a service."""
+"""`python ctl.py SOCKET VERB UNIT`: request an act from the lab's init, as a service's action."""
 
 import socket
 import sys

@@ -1,8 +1,9 @@
-"""The fault classes: how each is injected and healed, and what is true of it.
+"""The fault classes: how each is injected and healed, and its ground truth.
 
-`root` is the service that fails first. `right` are the acts that repair it; without any, it is
-right to hand the incident to a person. `tries` are acts that may be tried once, in the first
-incident, because only the try shows that they do not help. `harmful` make it worse.
+`root` is the service that fails first. `right` are the acts that repair it; if it is empty,
+escalating the incident to a person is correct. `tries` are acts that may be tried once, in the
+first incident, because only the attempt shows that they do not help. `harmful` acts make the fault
+worse.
 """
 
 import shutil
@@ -34,11 +35,11 @@ class Fault:
     tries: frozenset[str] = frozenset()
     harmful: frozenset[str] = frozenset()
     probe: str = "front"
-    """What users notice, as the prober names it."""
+    """The user-visible failure, as the prober names it."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
     needs: Callable[[], str] = lambda: ""
-    """Why the class cannot run on this machine; empty where it can."""
+    """Why the class cannot run on this machine; empty if it can."""
 
     @property
     def handed_over(self) -> bool:
@@ -46,22 +47,22 @@ class Fault:
         return not self.right
 
     def is_harmful(self, act: str) -> bool:
-        """Whether an act makes it worse: restarting what holds data and is not the cause does."""
+        """Whether an act makes it worse: restarting a data store that is not the cause does."""
         return act in self.harmful or (act in STATEFUL and act not in self.right)
 
 
 def send(name: str, number: signal.Signals) -> Step:
-    """Return the step that sends a signal to a unit."""
+    """Return a step that sends a signal to a unit."""
     return lambda world: world.init.units[name].send(number)
 
 
 def write(name: str, text: str) -> Step:
-    """Return the step that writes a file of the world."""
+    """Return a step that writes a file of the world."""
     return lambda world: world.write(name, text)
 
 
 def start(*names: str) -> Step:
-    """Return the step that restarts units, without an act."""
+    """Return a step that restarts units, without recording an act."""
 
     def step(world: World) -> None:
         for name in names:
@@ -71,7 +72,7 @@ def start(*names: str) -> Step:
 
 
 def steps(*each: Step) -> Step:
-    """Return several steps as one."""
+    """Combine several steps into one."""
 
     def step(world: World) -> None:
         for one in each:
@@ -81,17 +82,17 @@ def steps(*each: Step) -> Step:
 
 
 def remove(name: str) -> Step:
-    """Return the step that removes a file of the world."""
+    """Return a step that removes a file of the world."""
     return lambda world: world.path(name).unlink(missing_ok=True)
 
 
 def without(name: str) -> Step:
-    """Return the step that removes a file of the world and restarts the app."""
+    """Return a step that removes a file of the world and restarts the app."""
     return steps(remove(name), start("app"))
 
 
 def squat(world: World) -> None:
-    """Take the port of the app while it is down."""
+    """Occupy the port of the app while it is down."""
     unit = world.init.units["app"]
     argv = (sys.executable, str(HERE / "programs" / "squatter.py"), str(world.ports["app"]))
     other = world.init.units["squatter"] = Unit("squatter", argv, world.path("squatter.out"))
@@ -106,7 +107,7 @@ def leave_port(world: World) -> None:
 
 
 def fill(world: World) -> None:
-    """Fill the disk with files that may be removed."""
+    """Fill the disk with removable files."""
     try:
         with world.path("disk/cache-1").open("wb") as file:
             while True:
@@ -126,13 +127,13 @@ def fill_inodes(world: World) -> None:
 
 
 def empty(world: World) -> None:
-    """Make room on the disk."""
+    """Free space on the disk."""
     for each in world.path("disk").glob("cache-*"):
         each.unlink()
 
 
 def certify(days: int) -> Step:
-    """Return the step that gives nginx a certificate that is valid for so many days."""
+    """Return a step that gives nginx a certificate that is valid for this number of days."""
 
     def step(world: World) -> None:
         world.write_certificate(timedelta(days=days))
@@ -147,7 +148,7 @@ def breaks_nginx(world: World) -> None:
 
 
 def skew(seconds: int) -> Step:
-    """Return the step that gives the worker another clock; 0 is the right one."""
+    """Return a step that shifts the clock of the worker; 0 is the correct time."""
 
     def step(world: World) -> None:
         unit = world.init.units["worker"]
@@ -159,7 +160,7 @@ def skew(seconds: int) -> Step:
 
 
 def flap(world: World) -> None:
-    """Let the link to Redis go down and come back, again and again."""
+    """Interrupt and restore the link to Redis repeatedly."""
 
     def toggle() -> None:
         while world.path("flaps").exists():
@@ -173,7 +174,7 @@ def flap(world: World) -> None:
 
 
 def stop_flapping(world: World) -> None:
-    """Let the link stay up."""
+    """Keep the link up."""
     remove("flaps")(world)
     time.sleep(0.1)
     world.write("link", "ok")
@@ -193,7 +194,7 @@ def _limits() -> str:
 
 APP: Final = frozenset({"restart app"})
 ANY_OF_APP: Final = frozenset({"restart app", "rollback app"})
-"""What its operator declares as a repair of an app that does not answer."""
+"""The repairs that an operator declares for an app that does not answer."""
 
 FAULTS: Final[tuple[Fault, ...]] = (
     Fault("kill", "app", send("app", signal.SIGKILL), start("app"), right=APP),
@@ -292,13 +293,13 @@ PAIRS: Final = (
 
 
 def find(name: str) -> tuple[Fault, ...]:
-    """Return a class, or the two of a pair (`kill + silent job`); KeyError names the others."""
+    """Return a class, or a pair (`kill + silent job`). Raises KeyError with the valid names."""
     by_name = {each.name: each for each in FAULTS}
     return tuple(by_name[part.strip()] for part in name.split("+"))
 
 
 def not_run(faults: tuple[Fault, ...]) -> str:
-    """Say why faults cannot be made on this machine; empty where they can."""
+    """Return why faults cannot be injected on this machine; empty if they can."""
     programs = {"nginx": "nginx", "PostgreSQL": "postgres", "Redis": "redis-server"}
     absent = [name for name, file in programs.items() if program(file) is None]
     reasons = [f"{name} is not installed" for name in absent]

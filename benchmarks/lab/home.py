@@ -1,4 +1,4 @@
-"""A real home of Lamplighter over one world: `lamplighter up`, and what it recorded."""
+"""A real Lamplighter home on one world: `lamplighter up`, and its recorded incidents."""
 
 import http.server
 import json
@@ -21,7 +21,7 @@ from benchmarks.lab.world import World
 from living import free_port
 
 ROUNDS: Final = "100s"
-"""Two healthy rounds, which give slots back, fit between two repeats."""
+"""Two healthy rounds, which reset the restart limit, fit between two repeats."""
 
 SETTINGS: Final = {
     "LAMPLIGHTER_INTERVAL": ROUNDS,
@@ -37,7 +37,7 @@ SETTINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class IncidentRow:
-    """One incident as the home recorded it; times are seconds of the epoch."""
+    """One incident as the home recorded it; times are seconds since the epoch."""
 
     id: int
     root: str
@@ -51,7 +51,7 @@ class IncidentRow:
 
 
 class Inbox:
-    """The address that notifications are sent to; it counts them."""
+    """The address that receives notifications; it counts them."""
 
     def __init__(self) -> None:
         self.messages: list[tuple[float, str]] = []
@@ -74,14 +74,14 @@ class Inbox:
         self.url = f"json://127.0.0.1:{self._server.server_address[1]}/"
 
     def close(self) -> None:
-        """Take no more messages."""
+        """Stop accepting messages."""
         self._server.shutdown()
         self._server.server_close()
 
 
 @dataclass
 class LabHome:
-    """The home of one class, kept over its repeats."""
+    """The home of one class, reused for its repeats."""
 
     world: World
     interval: int
@@ -106,7 +106,7 @@ class LabHome:
         return {**kept, **SETTINGS, **own, **self.settings}
 
     def start(self) -> None:
-        """Write services.yaml, start the product and give the job its push address."""
+        """Write services.yaml, start the product and pass the job its push address."""
         self.path.mkdir()
         (self.path / "services.yaml").write_text(self.world.services(self.interval))
         with self.world.path("lamplighter.out").open("wb") as log:
@@ -135,7 +135,7 @@ class LabHome:
         ).stdout
 
     def close(self) -> None:
-        """End the product."""
+        """Stop the product."""
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
@@ -145,7 +145,7 @@ class LabHome:
         self.inbox.close()
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of a query to the home's database."""
+        """Return the rows of a query on the home's database."""
         address = f"file:{self.path / 'lamplighter.db'}?mode=ro"
         with (
             suppress(sqlite3.OperationalError),
@@ -155,7 +155,7 @@ class LabHome:
         return []
 
     def incidents(self, since: float) -> list[IncidentRow]:
-        """Return the incidents that were detected since a moment."""
+        """Return the incidents detected since this time."""
         found = self.rows(
             "SELECT id, service, services, severity, title, outcome, detected_at, resolved_at,"
             " COALESCE(person_notified_at, (SELECT MIN(e.at) FROM incident_entries e"
@@ -172,7 +172,7 @@ class LabHome:
         return [each for each in rows if each.detected_at >= since]
 
     def counts(self, since: float) -> dict[str, int]:
-        """Return how many rows of each kind a person finds since a moment."""
+        """Return the number of rows of each kind that a person sees since this time."""
         at = datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         queries = {
             "incidents": "incidents WHERE merged_into IS NULL AND detected_at >= ?",
@@ -187,7 +187,7 @@ class LabHome:
         }
 
     def live_incidents(self) -> int:
-        """Return how many incidents are open."""
+        """Return the number of open incidents."""
         return int(
             (self.rows("SELECT COUNT(*) FROM incidents WHERE state <> 'resolved'") or [(1,)])[0][0]
         )
@@ -200,7 +200,7 @@ class LabHome:
         return self.live_incidents() == 0 and sessions == [(0,)] and checked
 
     def memories(self) -> list[dict[str, Any]]:
-        """Return the memories that it learned."""
+        """Return the memories that the home learned."""
         found = self.rows(
             "SELECT id, service, category, observation, confidence, active FROM memories"
             " ORDER BY id"

@@ -1,4 +1,4 @@
-"""Judgement: what trials came to, against the ground truth. Pure."""
+"""Judgement: the results of trials, compared with the ground truth. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,22 +10,22 @@ from benchmarks.lab.faults import Fault
 from benchmarks.lab.trial import Trial
 
 EARLY: Final = 2.0
-"""A healthy time is true when it is within this factor of the measured one."""
+"""A claimed healthy time is true within this factor of the measured time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What one fault in one trial came to; times are in seconds from the injection."""
+    """The result of one fault in one trial; times are in seconds from the injection."""
 
     fault: str
     repeat: int
     detected: float | None
     root_right: bool
     done: bool
-    """Whether it was repaired by the right act, or rightly handed to a person."""
+    """Whether the right act repaired the fault, or the escalation to a person was right."""
 
     seconds: float | None
-    """The time until users were served again, or until a person was asked."""
+    """The time until users were served again, or until a request to a person."""
 
     handed_over: bool
     acts: int
@@ -36,7 +36,7 @@ class Verdict:
 
 
 def judge_all(faults: Sequence[Fault], trial: Trial) -> list[Verdict]:
-    """Judge the faults of a trial; what the trial has once counts with the first of them."""
+    """Judge the faults of a trial; figures of the whole trial count for the first fault."""
     found = [judge(each, [one for one in faults if one is not each], trial) for each in faults]
     rest = [
         replace(each, acts=0, needless=0, harmful=0, notices=0, incidents=0) for each in found[1:]
@@ -79,7 +79,7 @@ def _outcome(fault: Fault, trial: Trial) -> tuple[bool, float | None]:
 
 
 def needless(trial: Trial, right: frozenset[str], faults: Sequence[Fault]) -> list[str]:
-    """Return the acts that repair nothing: what may be tried may be tried once."""
+    """Return the acts that repair nothing; an act in `tries` may be tried once."""
     allowed = [act for each in faults for act in each.tries] if trial.repeat == 1 else []
     found: list[str] = []
     spent: set[str] = set()
@@ -98,7 +98,7 @@ def _since(trial: Trial, at: float | None) -> float | None:
 
 
 def summarize(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return the figures of some verdicts."""
+    """Return the summary figures of several verdicts."""
     repaired = [each for each in verdicts if not each.handed_over]
     acts = sum(each.acts for each in verdicts)
     detected = [each.detected for each in verdicts if each.detected is not None]
@@ -141,9 +141,9 @@ _TRIVIAL: Final = re.compile(r"Answers HTTP 2\d\d at ")
 def judge_memory(
     memory: Mapping[str, Any], faults: Sequence[Fault], healthy_after: Sequence[float]
 ) -> str:
-    """Return `true`, `false` or `trivial` from the ground truth; `unjudged` where it says nothing.
+    """Return `true`, `false` or `trivial` from the ground truth; `unjudged` if it does not decide.
 
-    `healthy_after` are measured seconds from an act until users were served.
+    `healthy_after` are the measured seconds from an act until users were served.
     """
     text, service = str(memory["text"]), str(memory["service"])
     right = frozenset().union(*(each.right for each in faults))

@@ -1,4 +1,4 @@
-"""The prober: asks from outside, twice a second, what the users of a world notice."""
+"""The prober: checks from outside, twice a second, what the users of a world notice."""
 
 import socket
 import ssl
@@ -18,14 +18,14 @@ TIMEOUT: Final = 3.0
 
 @dataclass
 class Prober:
-    """Probes one world until closed; `log` holds when each probe passed or failed."""
+    """Probes one world until closed; `log` holds the times at which each probe passed or failed."""
 
     world: World
     log: dict[str, list[tuple[float, bool]]] = field(default_factory=dict)
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
-        """Probe in threads of its own, a thread a probe."""
+        """Start probing, with one thread per probe."""
         for name, probe in self.probes().items():
             self.log[name] = []
             threading.Thread(target=self._run, args=(name, probe), daemon=True).start()
@@ -35,7 +35,7 @@ class Prober:
         self._ended.set()
 
     def up_since(self, start: float, name: str) -> tuple[float | None, float | None]:
-        """Return when a probe first failed after a moment, and since when it passes again."""
+        """Return when a probe first failed after this time, and since when it passes again."""
         log = [each for each in self.log[name] if each[0] >= start]
         failures = [at for at, passed in log if not passed]
         if not failures or not log[-1][1]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import psutil
 
 _WORLD: Final = re.compile(rf"{tempfile.gettempdir()}/lamp-lab-[^ ']*")
-"""The directory of a run, as an error message quotes it: it says nothing to a reader."""
+"""The directory of a run, as an error message quotes it: noise for a reader."""
 GOALS: Final[tuple[tuple[str, str, str, float], ...]] = (
     ("detected_percent", "Detected", ">=", 100),
     ("root_right_percent", "Root cause right", ">=", 95),
@@ -53,7 +53,7 @@ def machine() -> str:
 
 
 def markdown(found: Mapping[str, Any]) -> str:
-    """Return the page of one run."""
+    """Return the Markdown page of one run."""
     lines = [
         "# The lab",
         "",
@@ -128,7 +128,7 @@ def _baselines(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rows(classes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what a person finds after the first injection of each class."""
+    """Return the rows that a person sees after the first injection of each class."""
     first = {each["name"]: each["trials"][0].get("rows") for each in classes if each["trials"]}
     found = {name: rows for name, rows in first.items() if rows}
     if not found:
@@ -168,7 +168,7 @@ def _not_run(reasons: Mapping[str, str]) -> list[str]:
 
 
 def _model(found: Mapping[str, Any] | None) -> list[str]:
-    """Return what the repeat takes with a model."""
+    """Return the cost of the repeated incident with a model."""
     if found is None:
         return []
     return [

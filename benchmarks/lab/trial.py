@@ -1,4 +1,4 @@
-"""Trials: a fault in a world under the product or under a baseline, and what came of it."""
+"""Trials: a fault in a world under the product or under a baseline, and its outcome."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -11,17 +11,17 @@ from benchmarks.lab.prober import Prober
 from benchmarks.lab.world import World
 
 STABLE_SECONDS: Final = 4.0
-"""A repair counts when everything stays up for this long."""
+"""A repair counts if everything stays up for this long."""
 
 WATCH_SECONDS: Final = 12.0
-"""How long acts are still counted after a person was asked."""
+"""How long acts still count after a request to a person."""
 
 POLL_SECONDS: Final = 0.25
 
 
 @dataclass
 class Trial:
-    """One injected fault (or two at once), and what was seen until it was healed."""
+    """One injected fault (or two at once), and the observations until it was healed."""
 
     repeat: int
     injected_at: float
@@ -29,19 +29,19 @@ class Trial:
     incidents: list[IncidentRow] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
-    """How many rows of each kind a person finds afterwards."""
+    """The number of rows of each kind that a person sees afterwards."""
 
     up_at: dict[str, float | None] = field(default_factory=dict)
-    """Since when users were served again, by fault."""
+    """The time since which users are served again, by fault."""
 
     asked: dict[str, float] = field(default_factory=dict)
-    """When a person was asked, by the service that the request names."""
+    """The time of the request to a person, by the service that the request names."""
 
 
 def with_product(
     faults: Sequence[Fault], world: World, home: LabHome, prober: Prober, repeat: int, limit: float
 ) -> Trial:
-    """Inject faults under a home and watch until all is repaired or in the hands of a person."""
+    """Inject faults under a home and watch until all are repaired or escalated to a person."""
     trial = Trial(repeat, time.time())
     for fault in faults:
         fault.inject(world)

@@ -19,7 +19,7 @@ SETTLE_SECONDS: Final = 0.3
 
 @dataclass
 class Unit:
-    """One program under the init: how it is started, and its process while it runs."""
+    """One program under the init: its command, and its process while it runs."""
 
     name: str
     argv: tuple[str, ...]
@@ -30,11 +30,11 @@ class Unit:
 
     @property
     def running(self) -> bool:
-        """Whether its process lives, stopped or not."""
+        """Whether the process is alive, stopped or not."""
         return self.process is not None and self.process.poll() is None
 
     def start(self) -> bool:
-        """Start it in a group of its own; return whether it still runs after a moment."""
+        """Start the program in its own group; return whether it still runs after a moment."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self.argv,
@@ -50,7 +50,7 @@ class Unit:
         return self.running
 
     def stop(self, number: signal.Signals | None = None) -> None:
-        """Stop it and all of its group; kill what does not end."""
+        """Stop the program and its group; kill processes that do not end."""
         if self.process is None:
             return
         group = self.process.pid
@@ -61,7 +61,7 @@ class Unit:
         self.process.wait()
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to its group."""
+        """Send a signal to the group."""
         if self.process is not None:
             self._signal(self.process.pid, number)
 
@@ -73,14 +73,14 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One act that somebody asked the init for: when, and `restart app`."""
+    """One act requested from the init: its time and text, such as `restart app`."""
 
     at: float
     words: str
 
 
 class Init:
-    """The units of one world, and the socket where actions ask for acts."""
+    """The units of one world, and the socket on which actions request acts."""
 
     def __init__(self, directory: Path) -> None:
         self.units: dict[str, Unit] = {}
@@ -100,7 +100,7 @@ class Init:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def act(self, words: str) -> bool:
-        """Do what was asked and record it; return whether it worked."""
+        """Perform the requested act and record it; return whether it succeeded."""
         self.acts.append(Act(time.time(), words))
         verb, _, name = words.partition(" ")
         with self._lock:
@@ -109,12 +109,12 @@ class Init:
             return verb == "restart" and self.restart(name)
 
     def restart(self, name: str) -> bool:
-        """Stop a unit and start it; the lab's own repairs come here too, and are no acts."""
+        """Stop a unit and start it; the lab's own repairs also call this, and are not acts."""
         self.units[name].stop()
         return self.units[name].start()
 
     def acts_between(self, start: float, end: float) -> list[str]:
-        """Return what was asked for in a span of time, in order."""
+        """Return the acts requested in a span of time, in order."""
         return [each.words for each in self.acts if start <= each.at < end]
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""The world of one fault class: nginx -> app -> PostgreSQL, Redis and a name server, and more.
+"""The world of one fault class: nginx -> app -> PostgreSQL, Redis, a name server and others.
 
-Everything lies in one directory and listens on 127.0.0.1; `close` leaves nothing behind.
+Everything is in one directory and listens on 127.0.0.1; `close` leaves nothing behind.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ PORTS: Final = ("http", "https", "app", "postgres", "redis", "link", "dns", "wor
 
 
 def program(name: str) -> str | None:
-    """Return the path of a server's program; None where it is not installed."""
+    """Return the path of a server's program; None if it is not installed."""
     for pattern in BINARIES:
         if found := sorted(glob(f"{pattern}/{name}")):
             return found[-1]
@@ -57,7 +57,7 @@ def program(name: str) -> str | None:
 
 
 def can_mount() -> bool:
-    """Whether this user may mount a small disk of its own."""
+    """Whether this user may mount a small disk."""
     return os.geteuid() == 0
 
 
@@ -81,7 +81,7 @@ class World:
         return self.directory / name
 
     def write(self, name: str, text: str) -> None:
-        """Write a file in one step, so that no program reads half of it."""
+        """Write a file atomically, to prevent partial reads."""
         new = self.path(f"{name}.new")
         new.write_text(text)
         new.rename(self.path(name))
@@ -309,7 +309,7 @@ def _name(common: str) -> x509.Name:
 
 
 def initialize_postgres(directory: Path) -> None:
-    """Make the PostgreSQL directory that each world starts with a copy of."""
+    """Create the PostgreSQL directory that each world copies at its start."""
     programs = Path(str(program("initdb"))).parent
     drop: list[str] = []
     directory.mkdir()

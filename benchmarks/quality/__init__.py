@@ -1,8 +1,8 @@
-"""The yardstick of search: how often what answers a question stands among the first.
+"""The search benchmark: how often the answer to a question is among the first results.
 
-Notes of operators and talks of many sessions, all written or made here; see sets.py. A table
-goes to standard error, the same figures as JSON to standard output. What was tuned was tuned
-on half of the questions; the other half is told apart (`unseen`).
+Notes of operators and conversations of many sessions, all written or generated here; see sets.py. A
+table goes to standard error, the same figures as JSON to standard output. Tuning used one half of
+the questions; the other half is reported separately (`unseen`).
 """
 
 import asyncio
@@ -34,7 +34,7 @@ Table = dict[str, dict[str, dict[str, float]]]
 
 
 def run() -> dict[str, Any]:
-    """Return the measures of each way for each set, and print them as a table."""
+    """Return the measures of each search method for each set, and print them as a table."""
     found = asyncio.run(_run())
     for name, table in found.items():
         _print(name, table)
@@ -42,7 +42,7 @@ def run() -> dict[str, Any]:
 
 
 def every_set() -> list[Set]:
-    """Return all sets of the yardstick; in the short form the first alone."""
+    """Return all sets of the benchmark; only the first in the short form."""
     if sized(len(MADE), short=0) == 0:
         return [*sets()[:1]]
     return [*sets(), *(make() for make in MADE)]
@@ -55,7 +55,7 @@ async def _run() -> dict[str, Table]:
 
 
 async def compared(directory: Path, found: Set, model: MiniLM) -> Table:
-    """Return the measures of each way for one set, filled into a database of its own."""
+    """Return the measures of each method for one set, filled into its own database."""
     async with filled(directory, found, model) as held:
         every: dict[str, Order] = dict(ways(found, await held.vectors(), await held.asked(found)))
         every[OURS] = held.way(found, meaning=False)

@@ -1,4 +1,4 @@
-"""Entries as clients keep them: through the contract of AgentOps, by its routes."""
+"""Entries as clients store them: through the routes of AgentOps."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ _REFS: Final = sa.select(memories.c.id, memories.c.source_ref)
 
 @dataclass(slots=True)
 class Clock:
-    """The time that the service thinks it is."""
+    """The service's clock in the benchmark."""
 
     at: datetime
 
@@ -31,7 +31,7 @@ class Clock:
 
 
 async def kept(db: Database, entries: Sequence[Entry], *, now: datetime) -> list[int]:
-    """Keep entries by POST, and those that are imported by an export; return their numbers."""
+    """Store entries by POST or by importing an export; return their numbers."""
     clock = Clock(now)
     ids: list[int] = []
     async with _service(db, clock) as client:
@@ -73,7 +73,7 @@ def _posted(each: Entry) -> dict[str, Any]:
 async def _import(
     db: Database, client: AsyncClient, entries: Sequence[Entry], ids: list[int]
 ) -> None:
-    """Import as one export; which memory became of which is told by its words and its time."""
+    """Import as one export; text and time identify the memory of each entry."""
     wanted = [number for number, each in enumerate(entries) if each.way is Way.IMPORTED]
     rows = [
         {

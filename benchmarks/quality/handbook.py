@@ -1,4 +1,4 @@
-"""Pages of an operations handbook: long, alike, and asked for by title, symptom and paraphrase."""
+"""Pages of an operations handbook: long, similar, and searched by title, symptom and paraphrase."""
 
 import random
 from typing import Any, Final
@@ -7,7 +7,7 @@ from benchmarks.quality.sets import BEGAN, PATHS, SEED, Entry, Question, Set, Wa
 
 HANDBOOK: Final = "handbook"
 TITLED: Final = 0.5
-"""How many of the pages come with their title in its field; the others begin with it."""
+"""The share of pages with a title in its field; the others begin with the title."""
 
 SERVICES: Final = (
     *("checkout", "ledger", "mailer", "catalog", "identity", "billing-api", "search-core"),
@@ -15,7 +15,7 @@ SERVICES: Final = (
     *("media-vault", "scheduler"),
 )
 NEAR: Final = 0.25
-"""How many pages stand there once more for another host of the same service."""
+"""The number of pages that are repeated for another host of the same service."""
 
 
 def handbook() -> Set:
@@ -71,7 +71,7 @@ def _page(chance: random.Random, kind: Any, fill: list[str], slots: dict[str, An
 
 
 def names(chance: random.Random, service: str) -> dict[str, Any]:
-    """Return names and numbers for the words of a page."""
+    """Return names and numbers for the text of a page."""
     return {
         "svc": service,
         "host": f"{service}-{chance.choice(('a', 'b', 'c'))}{chance.randint(1, 9)}",

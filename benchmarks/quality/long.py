@@ -1,7 +1,7 @@
-"""Talks of many months: twenty dated sessions of about 25 turns each, as clients keep them.
+"""Conversations over many months: twenty dated sessions of about 25 turns each, stored by clients.
 
-Each talk comes in by another way: as it is spoken, all at once with the speaker as the title
-or the date before each turn, or as a dated import.
+Each conversation is stored in another way: live, all at once with the speaker as the title or the
+date before each turn, or as a dated import.
 """
 
 import random
@@ -36,7 +36,7 @@ WAYS: Final = (Way.LIVE, Way.TITLED, Way.DATED, Way.IMPORTED)
 
 
 def long_talks() -> Set:
-    """Return the talks with their questions: single facts, moments, and what two sessions tell."""
+    """Return the conversations and their questions: single facts, times, facts of two sessions."""
     talks = [_Talk(number) for number in range(TALKS)]
     entries: list[Entry] = []
     questions: list[Question] = []
@@ -76,7 +76,7 @@ class _Talk:
         return {"turns": chance.choice(LONG_SCRIPTS["chatter"][what])}
 
     def _plan(self, chance: random.Random, told: Any, short: Any) -> list[list[Mapping[str, Any]]]:
-        """Lay the scripts out over the sessions; the two parts of one stand in different ones."""
+        """Distribute the scripts over the sessions; the parts of a script are in different ones."""
         plan: list[list[Mapping[str, Any]]] = [[] for _ in range(SESSIONS)]
         for each in told["once"]:
             plan[chance.randrange(SESSIONS)].append(each)

@@ -1,4 +1,4 @@
-"""The product as it comes: real memories in a real database, found by its one search."""
+"""The product as shipped: real memories in a real database, found by its one search."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -52,7 +52,7 @@ class Filled:
         return np.stack(await self.near.embedding.embed([each.text for each in found.questions]))
 
     def way(self, found: Set, *, meaning: bool) -> Callable[[int], Awaitable[list[int]]]:
-        """Return the search of the product, with or without meaning."""
+        """Return the search of the product, with or without semantic search."""
         places = {number: at for at, number in enumerate(self.ids)}
 
         async def order(number: int) -> list[int]:
@@ -70,7 +70,7 @@ class Filled:
 
 @asynccontextmanager
 async def filled(directory: Path, found: Set, model: MiniLM) -> AsyncIterator[Filled]:
-    """Keep the entries of a set as memories, as clients would, and embed them."""
+    """Store the entries of a set as memories, as clients would, and embed them."""
     url = sqlite_url(directory / f"{found.name}.db")
     migrate.upgrade(url)
     async with Database(url) as db:

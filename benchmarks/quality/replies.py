@@ -1,4 +1,4 @@
-"""Talks with an assistant: short questions of a person, long technical replies that answer them."""
+"""Conversations with an assistant: short questions, answered by long technical replies."""
 
 import random
 from datetime import timedelta
@@ -21,7 +21,7 @@ REMINDERS: Final = (
 
 
 def replies() -> Set:
-    """Return the talks; each question is answered by one long reply, never by a short turn."""
+    """Return the conversations; one long reply answers each question, never a short turn."""
     chance = random.Random(SEED + 11)
     told: dict[str, Any] = read("pages")
     entries: list[Entry] = []
@@ -49,7 +49,7 @@ def replies() -> Set:
 
 
 def _reply(chance: random.Random, kind: Any, fill: list[str], own: dict[str, Any]) -> str:
-    """Return a reply of 1,000 to 4,000 characters: what was asked for amid much that was not."""
+    """Return a reply of 1,000 to 4,000 characters: the answer among much unrelated text."""
     parts = [chance.choice(fill).format(**own)]
     for heading, text in kind["sections"]:
         parts.append(f"**{heading.format(**own)}**\n\n{text.format(**own)}")

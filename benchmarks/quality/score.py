@@ -1,4 +1,4 @@
-"""How well an order of answers serves questions."""
+"""Measures of how well a ranking answers questions."""
 
 import math
 from collections.abc import Sequence
@@ -9,19 +9,19 @@ AT = (5, 10, 20)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One question: at which ranks its answers stood, how many there are, and were told."""
+    """One question: the ranks of its answers, their number, and how many were included."""
 
     ranks: tuple[int, ...]
     answers: int = 1
     told: int = 0
 
     def recall(self, at: int) -> float:
-        """Return which share of the answers is among the first."""
+        """Return the share of the answers that is among the first results."""
         return sum(rank <= at for rank in self.ranks) / self.answers
 
     @property
     def gain(self) -> float:
-        """Return the discounted gain of the first ten, as a share of the most there is."""
+        """Return the discounted gain of the first ten, as a share of the maximum."""
         most = sum(1 / math.log2(rank + 2) for rank in range(min(self.answers, 10)))
         return sum(1 / math.log2(rank + 1) for rank in self.ranks if rank <= 10) / most
 
@@ -37,12 +37,12 @@ def scored(found: Sequence[Judged]) -> dict[str, float]:
 
 
 def ranked(order: Sequence[int], answers: Sequence[int]) -> tuple[int, ...]:
-    """Return at which places the answers stand, from 1; those that were not found have none."""
+    """Return the ranks of the answers, from 1; missing answers have no rank."""
     return tuple(order.index(answer) + 1 for answer in answers if answer in order)
 
 
 def within(texts: Sequence[str], order: Sequence[int], answers: Sequence[int], budget: int) -> int:
-    """Return how many answers are told when entries are told in order within so many tokens."""
+    """Return how many answers are included if entries are included in order up to this budget."""
     left, told = budget, 0
     for number in order:
         left -= math.ceil((min(len(texts[number]), 300) + 20) / 4)

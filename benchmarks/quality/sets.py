@@ -1,6 +1,6 @@
-"""The sets of the yardstick: notes and talks with questions, made here from what we wrote.
+"""The sets of the benchmark: notes and conversations with questions, generated from written texts.
 
-The same numbers of chance each time, so that two runs compare. Half of the questions are for
+Each run uses the same random seed, which makes two runs comparable. Half of the questions are for
 tuning (`tuned`), the other half only for the report.
 """
 
@@ -25,25 +25,25 @@ NOTES, TALK = "notes", "talks"
 
 
 class Way(StrEnum):
-    """How an entry comes in."""
+    """How an entry is stored."""
 
     ROW = "row"
     """As a row of the repository."""
     LIVE = "live"
-    """By a client, as it is said."""
+    """By a client, live."""
     TITLED = "titled"
-    """By a client, long after it was said, with who says it as the title."""
+    """By a client, long afterwards, with the speaker as the title."""
     DATED = "dated"
-    """By a client, long after it was said, with its date before it."""
+    """By a client, long afterwards, with its date before it."""
     IMPORTED = "imported"
-    """In an export, with its moment."""
+    """In an export, with its time."""
     PAGE = "page"
     """By a client, without a session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that is known; `session` counts those of talks of one `project`."""
+    """One known text; `session` counts those of conversations of one `project`."""
 
     text: str
     at: datetime
@@ -56,7 +56,7 @@ class Entry:
 
     @property
     def words(self) -> str:
-        """The text as it is kept."""
+        """The stored text."""
         if not self.speaker or self.way is Way.TITLED:
             return self.text
         said = f"{self.speaker}: {self.text}"
@@ -64,7 +64,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The title that it is kept by."""
+        """The stored title."""
         return self.speaker if self.way is Way.TITLED else self.title
 
 
@@ -89,12 +89,12 @@ class Set:
 
 
 def sets() -> tuple[Set, Set]:
-    """Return the notes and the talks."""
+    """Return the notes and the conversations."""
     return halved(_notes()), halved(_talks())
 
 
 def halved(found: Set) -> Set:
-    """Mark half of the questions of each kind as those that may be tuned on."""
+    """Mark half of the questions of each kind for tuning."""
     chance = random.Random(SEED)
     order = list(range(len(found.questions)))
     chance.shuffle(order)
@@ -153,7 +153,7 @@ def _talks() -> Set:
 
 
 def _shuffled(found: Set, chance: random.Random) -> Set:
-    """Mix the entries, so that neighbours by number have nothing to do with each other."""
+    """Shuffle the entries: neighbors by number are unrelated."""
     order = list(range(len(found.entries)))
     chance.shuffle(order)
     place = {number: at for at, number in enumerate(order)}
@@ -182,7 +182,7 @@ def _slots(chance: random.Random, host: str, hosts: list[str]) -> dict[str, Any]
 
 
 def _misspelt(word: str, chance: random.Random) -> str:
-    """Leave out a letter, double one, or swap two."""
+    """Leave out a letter, double a letter, or swap two."""
     at = chance.randrange(1, len(word) - 1)
     ways: tuple[Callable[[], str], ...] = (
         lambda: word[:at] + word[at + 1 :],
@@ -199,12 +199,12 @@ def _retyped(identifier: str, chance: random.Random) -> str:
 
 
 def read(name: str) -> dict[str, Any]:
-    """Return what was written for the yardstick under a name."""
+    """Return the benchmark text of this name."""
     return tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def words_of(text: str) -> Iterator[str]:
-    """Return the words of a text in small letters, without their marks."""
+    """Return the words of a text in lower case, without punctuation."""
     for word in text.lower().split():
         bare = word.strip(string.punctuation)
         if bare:

@@ -1,4 +1,4 @@
-"""Ways to search that the product is held against: from the plainest to one part before ours."""
+"""Search methods for comparison with the product: from the simplest to all but one part of ours."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -30,7 +30,7 @@ Way = Callable[[int], Sequence[int]]
 
 
 class Lexical:
-    """FTS5 over the entries: their text, and with little weight what stands around it."""
+    """FTS5 over the entries: their text, and their context with little weight."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._db = driver.connect(":memory:")
@@ -50,7 +50,7 @@ class Lexical:
     def scores(
         self, asked: Question, *, every: bool = False, stop: bool = True, weights: str = "1, 1, 0"
     ) -> dict[int, float]:
-        """Return the scores of what matches, more is better."""
+        """Return the scores of the matches; higher is better."""
         words = [each for each in words_of(asked.text) if not (stop and each in STOP)]
         quoted = ['"' + each.replace('"', "") + '"' for each in words]
         if not quoted:
@@ -66,7 +66,7 @@ class Lexical:
 
 
 def ways(found: Set, vectors: Vector, asked: Vector) -> dict[str, Way]:
-    """Return each way as a function from the place of a question to the places of entries."""
+    """Return each method as a function from the index of a question to the indexes of entries."""
     lexical, texts = Lexical(found.entries), found.questions
     projects = np.array([each.project for each in found.entries])
 
@@ -119,5 +119,5 @@ def _around(entries: Sequence[Entry], number: int) -> str:
 
 
 def said(entry: Entry) -> str:
-    """Return all the words of an entry."""
+    """Return the full text of an entry."""
     return f"{entry.name} {entry.words}" if entry.name else entry.words

@@ -1,4 +1,4 @@
-"""A real server on a free port, and a client that asks it."""
+"""A real server on a free port, and a client for it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from living import Home, Server
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Start one server for all tests that do not mind each other's rows."""
+    """Start one server for all tests that tolerate each other's rows."""
     home = Home(
         tmp_path_factory.mktemp("api") / "home",
         {

@@ -1,4 +1,4 @@
-"""A client of the change feed, as a browser is one: it reads messages and remembers their ids."""
+"""A client of the change feed that acts like a browser: it reads messages and stores their ids."""
 
 import json
 from collections.abc import Iterator

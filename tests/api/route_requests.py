@@ -1,4 +1,4 @@
-"""One request for each route: an address that exists and a valid body."""
+"""One request for each route: an existing address and a valid body."""
 
 import itertools
 import os
@@ -62,26 +62,26 @@ def name(op: Operation) -> str:
 
 
 def numbered(path: str, *numbers: int | str) -> str:
-    """Return an address of a path: with one number for all of its parts, or with one for each."""
+    """Return the address of a path, with one number for all of its parameters or one for each."""
     parts = path.count(":int}")
     given = iter(numbers * parts if len(numbers) == 1 else numbers)
     return re.sub(r"\{\w+:int\}", lambda _: str(next(given)), path)
 
 
 def row_of(address: str) -> str:
-    """Return the address of the row that another one changes something of."""
+    """Return the address of the row that a subordinate route changes."""
     return re.sub(r"/(history/\d+/undo|resolution|decision|merge|confirm)$", "", address)
 
 
 @dataclass
 class Asking:
-    """Asks routes of a server; what an address needs is made first, by the API where it can."""
+    """Sends requests to a server; creates the rows that addresses need, if possible by the API."""
 
     home: Home
     client: httpx2.Client
 
     def ask(self, op: Operation, **more: Any) -> httpx2.Response:
-        """Ask a route as it wants to be asked, but for what `more` says."""
+        """Send a valid request to a route, with the changes of `more`."""
         address = more.pop("address", None) or self.address(op)
         if not {"json", "content"} & more.keys():
             more |= self.sent(op)
@@ -132,7 +132,7 @@ class Asking:
         return numbered(op.path, number)
 
     def current(self, op: Operation) -> dict[str, str]:
-        """Return the version of the file that a route edits, as its header; nothing for others."""
+        """Return the version header of the file that a route edits; nothing for other routes."""
         if 428 not in op.problems:
             return {}
         if op.path.endswith("/settings"):
@@ -176,7 +176,7 @@ class Asking:
         return int(self.made(f"/api/v1/memories/{memory}/checks", {"command": "uptime"})["id"])
 
     def sent(self, op: Operation) -> dict[str, Any]:
-        """Return what a route is asked with: its body, or the alert of a monitor."""
+        """Return the request of a route: its body, or a monitor's alert."""
         if "/webhooks/" in op.path:
             down = {"service": "jellyfin", "title": "is down", "id": f"a{next(NUMBERS)}"}
             return {"json": down}
@@ -185,7 +185,7 @@ class Asking:
         return {"json": self.body(op)} if op.body else {}
 
     def let_go(self, op: Operation) -> None:
-        """Release what a route may have halted, or no session could begin any more."""
+        """Resume after a route that may have halted; otherwise no session could start."""
         if (op.method, op.path) == HALT:
             self.client.delete(op.path)
 
@@ -245,7 +245,7 @@ class Asking:
         return int(self.made("/api/v1/events", given)["id"])
 
     def review(self, **more: Any) -> int:
-        """Let a session say otherwise than a memory, as one that has ended did."""
+        """Let an ended session contradict a memory."""
         old, new = self.memory(), self.memory(observation="Takes 5s to start")
         row = {
             "kind": "conflict",
@@ -302,7 +302,7 @@ class Asking:
         return number
 
     def pages(self, *, doubtful: bool = False) -> None:
-        """Let the notebook have the page of a service, with a line that waits for a review."""
+        """Let the notebook have a service's page with a line that waits for review."""
         page = self.home.path / "notebook" / "services" / "jellyfin.md"
         if page.exists() and not doubtful:
             return
@@ -316,7 +316,7 @@ class Asking:
             assert self.home.ask("notebook", "sync").returncode == 1, "nothing waits for a review"
 
     def incident(self) -> int:
-        """Let the service have an open incident, as one that a monitor reported."""
+        """Give the service an open incident, as a monitor reports it."""
         row = {
             "service": "jellyfin",
             "services": '["jellyfin"]',
@@ -335,7 +335,7 @@ class Asking:
         return int(self.home.value("SELECT max(id) FROM incidents"))
 
     def organized(self) -> int:
-        """Let the organizer set one of two alike aside, and return the number of its run."""
+        """Let the organizer supersede one of two duplicates, and return the number of its run."""
         named = {"session_id": f"o{next(NUMBERS)}", "project": f"p{next(NUMBERS)}"}
         opened = {"id": named["session_id"], "project": named["project"]}
         assert self.client.post("/agentops/sessions", json=opened).is_success
@@ -364,7 +364,7 @@ class Asking:
         return int(ended[0][0]) if ended else self.home.says(*[CODE] * 20).id
 
     def session_for(self, op: Operation) -> Callable[[], int]:
-        """Return what makes the session that a route of sessions needs."""
+        """Create the session that a session route needs."""
         if op.path.endswith("/stop"):
             return self.running
         return self.limited if op.method == "POST" else self.session
@@ -378,14 +378,14 @@ class Asking:
             del self.home.more[LIMIT]
 
     def ignored(self) -> int:
-        """Return a marker that was not taken; each request that takes one leaves one less."""
+        """Return an ignored marker; each request that ingests a marker leaves one less."""
         first = "SELECT min(id) FROM markers WHERE state = 'ignored'"
         if not (self.session() and self.home.value(first)):
             self.home.says(*[CODE] * 20)
         return int(self.home.value(first))
 
     def escalated(self) -> int:
-        """Let a person be asked for a service."""
+        """Escalate a service to a person."""
         self.home.write(
             "INSERT INTO escalations (session_id, tier, service, reason, state, created_at) "
             "VALUES (?, 4, 'jellyfin', 'Nothing helped', 'person', ?)",
@@ -395,7 +395,7 @@ class Asking:
         return int(self.home.value("SELECT max(id) FROM escalations"))
 
     def approval(self, **more: Any) -> int:
-        """Let a session that runs ask a person."""
+        """Let a running session request an approval."""
         row = {
             "session_id": self.running(),
             "tier": 3,
@@ -417,7 +417,7 @@ class Asking:
         return int(self.home.value("SELECT max(id) FROM approvals"))
 
     def reset(self) -> None:
-        """Let an operator have given a slot back at STAMP."""
+        """Let an operator have reset a cooldown slot at STAMP."""
         self.home.write(
             "INSERT INTO cooldowns (service, action, outcome, tier, created_at, cleared_at,"
             " cleared_by) VALUES ('jellyfin', 'restart', 'success', 3, ?, ?, 'operator')",
@@ -445,7 +445,7 @@ class Asking:
         return int(self.made("/api/v1/notices/test", {})["id"])
 
     def cookie(self) -> dict[str, str]:
-        """Log a browser in and return what it shows then."""
+        """Log a browser in and return its request headers."""
         self.home.write(
             "INSERT INTO logins (secret_hash, created_at, seen_at, expires_at) VALUES (?, ?, ?, ?)",
             hash_secret(SECRET),

@@ -1,4 +1,4 @@
-"""Agents by their tokens: each keeps to its own project, and its switches count here too."""
+"""Agents and their tokens: each is limited to its own project, and its switches apply here too."""
 
 import itertools
 import json

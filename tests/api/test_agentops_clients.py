@@ -1,4 +1,4 @@
-"""What the clients there are send, as they send it, and what they read of the answers."""
+"""Existing clients' requests to AgentOps, and the response fields that they read."""
 
 import itertools
 import json
@@ -35,7 +35,7 @@ REQUESTS: Final = {
     **JSON,
 }
 CUT: Final = quote("日本語" * 60).encode()[: 3 * 167].decode()
-"""A query that was cut amid a character, as a client in Go does after 500 bytes."""
+"""A query cut within a character, as a client in Go does after 500 bytes."""
 
 SESSION: Final = {"id": str, "project": str, "started_at": str}
 ROW: Final = {
@@ -61,12 +61,12 @@ CAPTURED: Final = {"extracted": 1, "saved": int, "duplicates": int}
 LEARNED: Final = "## Key Learnings:\n\n1. The pool of {project} is shared by all of its workers"
 
 Ask = tuple[str, str, Any, int, Any]
-"""Method, address, body, status, and what is read of the answer."""
+"""Method, address, body, status, and the response fields that the client reads."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """A client there is: the headers it sends, those of its bodies, and what it asks in order."""
+    """An existing client: its headers, those of its bodies, and its requests in order."""
 
     headers: dict[str, str]
     asks: tuple[Ask, ...]
@@ -388,7 +388,7 @@ def test_a_client_there_is_works_with_the_web_process(web: Server, name: str, sl
 
 
 def play(client: Client, port: int, prefix: str, shown: dict[str, str]) -> None:
-    """Ask what a client asks, in order, by one connection, and look at what it reads."""
+    """Send a client's requests in order over one connection, and check the fields that it reads."""
     number = next(NUMBERS)
     known: dict[str, Any] = {"session": f"s{number}-b2c4", "project": f"project-{number}"}
     asking = HTTPConnection("127.0.0.1", port, timeout=20)
@@ -409,7 +409,7 @@ def play(client: Client, port: int, prefix: str, shown: dict[str, str]) -> None:
 
 
 def filled(given: Any, known: dict[str, Any]) -> Any:
-    """Return an address or a body with what is known by now."""
+    """Fill an address or a body with the values known by now."""
     if isinstance(given, dict):
         return filled(json.dumps(given, separators=(",", ":")).encode(), known)
     if isinstance(given, bytes):
@@ -421,7 +421,7 @@ def filled(given: Any, known: dict[str, Any]) -> Any:
 
 
 def read(told: Any, wanted: Any, known: dict[str, Any], where: str) -> None:
-    """See that an answer has what is read of it: a kind, or a value; all that is in a list."""
+    """Check that an answer has the fields to read: by type or value, in each item of a list."""
     if isinstance(wanted, type):
         kinds = (int, float) if wanted is float else wanted
         assert isinstance(told, kinds), f"{where}: {told!r}"

@@ -1,4 +1,4 @@
-"""The contract of AgentOps: what holds for each of its routes, on both of its mounts."""
+"""The contract of AgentOps: rules for each of its routes, on both of its mounts."""
 
 import itertools
 import json
@@ -66,7 +66,7 @@ def asking(request: pytest.FixtureRequest) -> httpx2.Client:
 
 
 def failure(answer: httpx2.Response, status: int) -> dict[str, Any]:
-    """Return what an answer says went wrong; it has the form of this contract."""
+    """Return the error of a response, which has the form of this contract."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/json"
     body: dict[str, Any] = answer.json()
@@ -76,7 +76,7 @@ def failure(answer: httpx2.Response, status: int) -> dict[str, Any]:
 
 
 def made(asking: httpx2.Client) -> dict[str, Any]:
-    """Keep an observation in a session of its own, and a prompt."""
+    """Store an observation in a separate session, and a prompt."""
     word = f"p{next(NUMBERS)}"
     given = {
         "session_id": f"s-{word}",
@@ -91,7 +91,7 @@ def made(asking: httpx2.Client) -> dict[str, Any]:
 
 
 def asked(asking: httpx2.Client, entry: AgentOpsOperation, **more: Any) -> httpx2.Response:
-    """Ask as an existing client does."""
+    """Send a request as an existing client does."""
     row = made(asking)
     number = row["prompt"] if "/prompts/" in entry.path else row["id"]
     path = entry.path.replace("{id:path}", row["session_id"]).replace("{id}", str(number))
@@ -128,7 +128,7 @@ def asked(asking: httpx2.Client, entry: AgentOpsOperation, **more: Any) -> httpx
 
 
 def shaped(asking: httpx2.Client, entry: AgentOpsOperation) -> tuple[int, Any]:
-    """Return the status and the form of a good answer."""
+    """Return the status and the structure of a successful response."""
     is_strict = PREFIX in str(asking.base_url)
     gives = entry.gives if is_strict or entry.gives_lenient is None else entry.gives_lenient
     kind = list[gives] if entry.is_list and gives is entry.gives else gives  # type: ignore[valid-type]
@@ -232,7 +232,7 @@ def test_a_scope_is_what_is_asked_for(
 
 @pytest.fixture(scope="module")
 def ours(home: Home, web: Server) -> dict[str, str]:
-    """Return what a running session of ours shows."""
+    """Return the credentials of a running supervisor session."""
     secret = "a-secret-that-a-session-is-given"
     home.write(
         "INSERT INTO sessions (id, tier, engine, trigger, status, started_at, project)"
@@ -253,7 +253,7 @@ def ours(home: Home, web: Server) -> dict[str, str]:
 def test_a_session_of_ours_has_no_business_here(
     asking: httpx2.Client, entry: AgentOpsOperation, ours: dict[str, str]
 ) -> None:
-    """Its walls are those of its project: here nothing would hold them."""
+    """It is limited to its project, and the routes here would not enforce that limit."""
     path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
 
     answer = asking.request(entry.method, path, headers=ours)
@@ -308,7 +308,7 @@ def test_a_body_that_is_no_object_is_refused(
 def test_a_page_has_to_say_that_it_sends_json(
     asking: httpx2.Client, entry: AgentOpsOperation
 ) -> None:
-    """A page may send the other kinds without asking for leave first."""
+    """A page may send the other content types without a preflight request."""
     here = f"http://{asking.base_url.netloc.decode()}"
     headers = {"Origin": here, "Content-Type": "text/plain"}
 

@@ -1,4 +1,4 @@
-"""The contract of AgentOps and its description are one, on both of its mounts."""
+"""The AgentOps API matches its schema, on both of its mounts."""
 
 from collections.abc import Iterator
 
@@ -52,7 +52,7 @@ def on_postgres(
 
 
 def ended(service: MemoryService) -> None:
-    """End a service that has met nothing it did not expect."""
+    """Stop a service whose log shows no unexpected error."""
     service.kill()
     assert "Traceback" not in service.log
     assert "failed" not in service.log

@@ -1,4 +1,4 @@
-"""The memory service as a process: whom it lets in, and how it begins and ends."""
+"""The memory service as a process: its access rules, its start and its end."""
 
 import json
 import signal
@@ -202,7 +202,7 @@ def test_the_doctor_reports_it(home: Home) -> None:
 
 
 def told(home: Home) -> str:
-    """Return what the doctor says of the memory service."""
+    """Return the doctor's findings on the memory service."""
     lines: list[Any] = home.ask("doctor").stdout.splitlines()
     return next(line for line in lines if "Memory service" in line)
 

@@ -1,4 +1,4 @@
-"""Habits of HTTP that clients have: each is served as the services they know serve it."""
+"""HTTP habits of existing clients: the service responds as the services that they know."""
 
 import json
 import socket
@@ -38,7 +38,7 @@ def asking(
 
 
 def sent(service: MemoryService, words: bytes) -> bytes:
-    """Return all that is answered until the other side closes."""
+    """Return all bytes received until the other side closes."""
     here = b"127.0.0.1:%d" % service.port
     heard = b""
     with socket.create_connection(("127.0.0.1", service.port), timeout=20) as connection:

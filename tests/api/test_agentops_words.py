@@ -1,4 +1,4 @@
-"""What a client says is given back to it as it said it, whatever we make of it."""
+"""The texts of a client are returned unchanged, however the server processes them."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Who may ask what, made from the list of routes: one without a guard fails here by itself."""
+"""Access rules, generated from the list of routes: a route without a guard fails here."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -45,14 +45,14 @@ Mint = Callable[..., dict[str, str]]
 
 @pytest.fixture(scope="session")
 def anybody(server: Server) -> Iterator[httpx2.Client]:
-    """A client that shows nothing."""
+    """A client without credentials."""
     with httpx2.Client(base_url=server.url, timeout=20) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
 def mint(client: httpx2.Client) -> Mint:
-    """Make a token with some scopes, once each, and return the headers that show it."""
+    """Create a token with these scopes, once each, and return its headers."""
     made: dict[tuple[str, ...], dict[str, str]] = {}
 
     def minted(*scopes: str) -> dict[str, str]:
@@ -65,7 +65,7 @@ def mint(client: httpx2.Client) -> Mint:
 
 
 def as_(asking: Asking, anybody: httpx2.Client, op: Operation, headers: dict[str, str]) -> int:
-    """Ask a route as somebody; what its address needs is made by who may do all."""
+    """Send a request as a caller; the rows that its address needs are created with all rights."""
     address = asking.address(op)
     headers = {**headers, **asking.current(op)}
     with anybody.stream(op.method, address, headers=headers, **asking.sent(op)) as answer:
@@ -329,7 +329,7 @@ async def newcomer(request: Request) -> Response:
 
 
 async def test_an_undeclared_route_is_denied_to_all(tmp_path: Path) -> None:
-    """Whoever adds a route beside the list has added none."""
+    """A route added outside the list is not reachable."""
     home = Home(tmp_path / "home")
     assert home.ask("token", "list").returncode == 0
     from lamplighter.config.settings import read_settings

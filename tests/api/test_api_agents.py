@@ -1,4 +1,4 @@
-"""Agents over HTTP: their settings, what they did, and what one would be told before a turn."""
+"""Agents over HTTP: their settings, their activity, and the context of their next turn."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Approvals by the API: listed, read, and decided on by whoever may."""
+"""Approvals over the API: listed, read, and decided by authorized callers."""
 
 import httpx2
 import pytest

@@ -1,4 +1,4 @@
-"""Acts on all memories that a filter finds, over HTTP."""
+"""Bulk operations on all memories that match a filter, over HTTP."""
 
 from typing import Any
 

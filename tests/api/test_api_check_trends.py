@@ -22,7 +22,7 @@ services:
 
 
 def check(home: Home, *runs: tuple[str, PointState, datetime]) -> None:
-    """Store results as the supervisor does, from another process' point of view."""
+    """Store results as the supervisor does, as seen from another process."""
     found = [
         CheckRun(service=name, check="tcp", kind="tcp", at=at, state=state, latency_ms=12.5)
         for name, state, at in runs

@@ -1,4 +1,4 @@
-"""services.yaml and the settings file edited over HTTP: by a person, exactly, and undone."""
+"""services.yaml and the settings file over HTTP: edited by a person, exactly, and undone."""
 
 import stat
 import time
@@ -35,7 +35,7 @@ CHECKS = [{"disk": "/", "free": "1%", "warn": "1%"}]
 
 
 class Editor:
-    """A person in a browser, who is logged in to a server with its own services.yaml."""
+    """A person in a browser, logged in to a server with its own services.yaml."""
 
     def __init__(self, home: Home) -> None:
         home.services.write_text(FILE)

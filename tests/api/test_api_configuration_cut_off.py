@@ -21,7 +21,7 @@ from living import Home
 
 @contextmanager
 def lock_held(home: Path) -> Iterator[None]:
-    """Let edits wait right before they replace the file."""
+    """Let edits wait just before they replace the file."""
     (home / "edits").mkdir(mode=0o700, exist_ok=True)
     with (home / "edits" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

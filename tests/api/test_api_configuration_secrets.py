@@ -1,4 +1,4 @@
-"""Secrets of the settings file, and tests of checks that take long, in the editor."""
+"""Secrets of the settings file, and tests of slow checks, in the editor."""
 
 import socket
 import time

@@ -1,4 +1,4 @@
-"""What holds for every route, made from the list of routes: a new one is covered by itself."""
+"""Rules for every route, generated from the list of routes: a new route is covered."""
 
 import re
 import socket
@@ -33,7 +33,7 @@ MUCH = b" " * (MAX_BODY_BYTES + 1)
 
 
 def problem(answer: httpx2.Response, status: int) -> dict[str, Any]:
-    """Return the problem that an answer is; it has its form in every respect."""
+    """Return the problem of a response, after checking its whole form."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == PROBLEM
     body: dict[str, Any] = answer.json()
@@ -43,7 +43,7 @@ def problem(answer: httpx2.Response, status: int) -> dict[str, Any]:
 
 
 def kept(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row without what changes as time goes by."""
+    """Return a row without its time-dependent fields."""
     return {name: value for name, value in row.items() if name != "seconds_left"}
 
 
@@ -120,7 +120,7 @@ def test_our_own_page_may_ask(asking: Asking, op: Operation) -> None:
 
 
 def repeats(kind: Any) -> bool:
-    """Whether a parameter of this type may be given more than once."""
+    """Whether a parameter of this type may be repeated."""
     plain = kind.__origin__ if get_origin(kind) is Annotated else kind
     return get_origin(plain) is list
 

@@ -1,4 +1,4 @@
-"""Devices over HTTP: subscribed by a person in a browser, and by no token."""
+"""Devices over HTTP: a person in a browser can subscribe one, a token cannot."""
 
 from collections.abc import Iterator
 from typing import Any

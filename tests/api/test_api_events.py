@@ -1,4 +1,4 @@
-"""Events over HTTP: their filters, their groups, and how many there were when."""
+"""Events over HTTP: their filters, their groups, and their counts over time."""
 
 import httpx2
 import pytest

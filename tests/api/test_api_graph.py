@@ -1,4 +1,4 @@
-"""The graph over HTTP: what memories state appears by itself, and acts are undone."""
+"""The graph over HTTP: stored memories create its relationships, and changes can be undone."""
 
 import time
 from typing import Any

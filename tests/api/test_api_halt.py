@@ -1,4 +1,4 @@
-"""The halt over the API."""
+"""Halt and resume over the API."""
 
 import time
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Incidents over HTTP and on the command line: changed by a person."""
+"""Incidents over HTTP and on the command line: a person changes them."""
 
 from itertools import count
 from typing import Any

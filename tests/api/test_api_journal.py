@@ -1,4 +1,4 @@
-"""What an operator did is named by each answer, listed, and undone over HTTP."""
+"""Operations of an operator are named by each response, listed, and undone over HTTP."""
 
 from pathlib import Path
 from typing import Any

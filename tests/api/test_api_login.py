@@ -1,4 +1,4 @@
-"""Logging in by a one-time code, staying, and logging out; streams end with their caller."""
+"""Login by a one-time code, persistent logins and logout; streams end with their login."""
 
 import re
 import threading
@@ -19,7 +19,7 @@ GOES_ON = '<meta http-equiv="refresh" content="0;url={}">'
 
 @pytest.fixture
 def browser(own_server: Server) -> Iterator[httpx2.Client]:
-    """A browser that nobody has logged in; it keeps its cookies and follows no redirects."""
+    """A browser without a login; it stores its cookies and follows no redirects."""
     with httpx2.Client(base_url=own_server.url, headers=HTML, timeout=20) as client:
         yield client
 
@@ -233,7 +233,7 @@ def test_the_same_wrong_code_counts_once(browser: httpx2.Client) -> None:
 
 
 def test_who_comes_by_a_link_of_another_site_is_looked_at_again(browser: httpx2.Client) -> None:
-    """No cookie comes with such a request; with the one that follows it does."""
+    """No cookie is sent with such a request; the next request has the cookie."""
     headers = {"Sec-Fetch-Site": "cross-site"}
 
     came = browser.get("/memories?category=timing", headers=headers)
@@ -301,7 +301,7 @@ def test_logging_out_ends_the_login_and_clears_the_cookie(
 
 
 def ends(server: Server, headers: dict[str, str], begun: threading.Event) -> bool:
-    """Follow the stream to its end; whether it has one."""
+    """Whether the stream ends."""
     with (
         httpx2.Client(timeout=CHECK_SECONDS * 2) as client,
         client.stream("GET", f"{server.url}/api/v1/stream", headers=headers) as answer,

@@ -1,4 +1,4 @@
-"""Memories over HTTP, as an operator adds, corrects, finds and deletes them."""
+"""Memories over HTTP: an operator adds, corrects, finds and deletes them."""
 
 from typing import Any
 
@@ -82,7 +82,7 @@ def listed(client: httpx2.Client, **query: Any) -> list[int]:
 
 
 def told(client: httpx2.Client) -> str:
-    """Return what a session with room for everything would be told."""
+    """Return the memory block of a session with an unlimited budget."""
     wanted = {"sections": "operational", "budget": 1_000_000}
     text: str = client.get("/api/v1/context", params=wanted).json()["text"]
     return text

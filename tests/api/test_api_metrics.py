@@ -1,4 +1,4 @@
-"""Figures for Prometheus, and the id that each request is known by."""
+"""Metrics for Prometheus, and the id of each request."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The notebook over the API: pages are read, and written only as they were read."""
+"""The notebook over the API: pages are read, and a write is refused if its version is outdated."""
 
 import httpx2
 

@@ -1,4 +1,4 @@
-"""The organizer over HTTP: foreseen, queued, read and undone."""
+"""The organizer over HTTP: previewed, queued, read and undone."""
 
 import httpx2
 

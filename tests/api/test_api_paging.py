@@ -1,4 +1,4 @@
-"""Lists in pages: each row exactly once, whatever comes meanwhile."""
+"""Paged lists: each row appears exactly once, also if rows are added meanwhile."""
 
 import base64
 import json
@@ -40,7 +40,7 @@ def pages(client: httpx2.Client, address: str, **query: Any) -> Iterator[list[di
 
 @pytest.fixture(scope="module")
 def filled(asking: Asking) -> list[int]:
-    """Make memories that differ little: many share their confidence, service and time."""
+    """Create similar memories: many share their confidence, service and time."""
     for number in range(COUNT):
         asking.home.write(
             "INSERT INTO memories (service, category, observation, confidence, active, created_at,"

@@ -17,7 +17,7 @@ SAVED = {"other": "project", "ops": "project", "global": "global"}
 
 
 def keep(server: Server) -> None:
-    """Keep a memory and a client's session of each project, as agents do it."""
+    """Store a memory and a client's session in each project, as agents do."""
     with httpx2.Client(base_url=f"{server.url}/agentops", headers=server.headers) as client:
         for project, scope in SAVED.items():
             words = CANARY if project == "other" else f"Canary of {project}"
@@ -35,7 +35,7 @@ def keep(server: Server) -> None:
 
 
 def change(server: Server, number: int) -> None:
-    """Give a memory a history, and the journal an act of it."""
+    """Give a memory a history, and an entry in the journal."""
     path = f"{server.url}/api/v1/memories/{number}"
     answer = httpx2.patch(path, json={"pinned": True}, headers=server.headers)
     assert answer.status_code == 200, answer.text
@@ -55,7 +55,7 @@ def relate(server: Server) -> None:
 
 
 def review(server: Server) -> None:
-    """Let a relationship of a memory of each project wait for a person."""
+    """Let a relationship of a memory in each project wait for a person."""
     for project in SAVED:
         words = CANARY if project == "other" else f"Canary of {project}"
         server.home.write(
@@ -102,7 +102,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module", params=["session", "agent"])
 def bound(there: Server, request: pytest.FixtureRequest) -> Iterator[httpx2.Client]:
-    """Ask with the token of a session of ours, or of an agent that may do all an operator does."""
+    """Send requests with the token of a supervisor session, or of an agent with operator rights."""
     made = {"scopes": ["admin"], "name": request.param}
     answer = httpx2.post(f"{there.url}/api/v1/tokens", json=made, headers=there.headers)
     token = answer.json()
@@ -208,7 +208,7 @@ def test_what_is_of_every_project_is_refused(bound: httpx2.Client, op: Any) -> N
 
 
 def test_tokens_settings_and_approvals_are_of_every_project() -> None:
-    """Not even a bound token with the scope `admin` reads which tokens and logins there are."""
+    """A bound token cannot list tokens and logins, even with the scope `admin`."""
     closed = [op for op in OPS if (op.scope or "").startswith(("tokens", "settings", "approvals"))]
 
     assert len(closed) == 13
@@ -221,7 +221,7 @@ QUERIES = {"/api/v1/search": "q=canary"}  # the others take none, or need none
 
 @walk("op", READS, ids=lambda each: each.path)
 def test_no_route_reveals_another_project(there: Server, bound: httpx2.Client, op: Any) -> None:
-    """Every route that reads is asked, by a row of the other project where it takes one."""
+    """Every route that reads is requested, with a row of the other project if it takes one."""
     of_session = "/sessions/" in op.path
     number = (session_of if of_session else memory_of)(there, "other")
     path = op.path.replace("{id:int}", str(number)).replace("{name}", "other")

@@ -1,4 +1,4 @@
-"""Jobs report over HTTP with nothing but their key; operators read what they sent."""
+"""Jobs report over HTTP with only their key; operators read the reports."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Random requests to every route: whatever is asked, the answer is one that is told of."""
+"""Random requests to every route: each response is one that the schema documents."""
 
 from typing import Any
 

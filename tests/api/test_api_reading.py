@@ -1,4 +1,4 @@
-"""Reading never refreshes: no reading route changes what a memory's age and trust depend on."""
+"""Reads refresh nothing: no read route changes the inputs of a memory's age and confidence."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def ages(asking: Asking) -> set[tuple[Any, ...]]:
 
 @pytest.fixture
 def memory(asking: Asking) -> int:
-    """Make a memory that nobody has verified, of which each reading would show."""
+    """Create an unverified memory, which would show the effect of each read."""
     number = asking.memory()
     asking.home.write(
         "UPDATE memories SET confidence = 0.5, trust = 'unverified', verified_at = NULL,"

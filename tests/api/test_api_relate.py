@@ -1,4 +1,4 @@
-"""How two observations stand to each other, asked over HTTP."""
+"""The relation of two observations over HTTP."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Reviews over HTTP, as an operator reads them, decides on them and takes that back."""
+"""Reviews over HTTP: an operator reads them, decides on them and reverts the decisions."""
 
 import json
 from pathlib import Path

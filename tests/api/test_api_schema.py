@@ -1,4 +1,4 @@
-"""The API and its description are one: requests made from the description find no difference."""
+"""The API matches its schema: requests generated from the schema find no difference."""
 
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
@@ -85,7 +85,7 @@ def validate(case: schemathesis.Case, server: Server) -> None:
 
 
 def sent(case: schemathesis.Case, response: schemathesis.Response) -> bool:
-    """Whether all that was made up is in the request: an empty list leaves nothing behind."""
+    """Whether the request contains all generated values: an empty list leaves nothing behind."""
     asked = parse_qs(urlsplit(response.request.url or "").query, keep_blank_values=True)
     return set(case.query or {}) <= set(asked)
 

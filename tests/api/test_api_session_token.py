@@ -1,4 +1,4 @@
-"""What a session can do with its token: an engine that tries every route while it runs."""
+"""The access of a session's token: an engine tries every route while it runs."""
 
 import json
 import shlex
@@ -30,7 +30,7 @@ def allowed(op: Operation) -> bool:
 
 
 def tried(server: Server, client: httpx2.Client, path: Path, *words: str) -> tuple[Ran, Any]:
-    """Run a session whose engine tries every route; return it and what the engine found."""
+    """Run a session whose engine tries every route; return it and the engine's findings."""
     server.home.services.write_text(SERVICES)
     asking = Asking(server.home, client)
     routes = [

@@ -1,4 +1,4 @@
-"""Sessions over HTTP: asked for, followed, stopped; and what each was told and brought."""
+"""Sessions over HTTP: requested, followed, stopped; and the prompt and results of each."""
 
 import json
 import time

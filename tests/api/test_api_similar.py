@@ -1,4 +1,4 @@
-"""What we hold that says the same as a text, or otherwise, asked over HTTP."""
+"""Similar or conflicting memories of a text, over HTTP."""
 
 from typing import Any
 

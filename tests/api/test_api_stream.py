@@ -1,4 +1,4 @@
-"""The change feed over a real connection: nothing missed, nothing twice."""
+"""The change feed over a real connection: no change is missed or sent twice."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +26,7 @@ def happened(client: httpx2.Client, *words: str) -> None:
 
 
 def feed(client: httpx2.Client, after: int = 0) -> list[dict[str, Any]]:
-    """Return the changes as the list of them has them."""
+    """Return the changes as the list route returns them."""
     found: list[dict[str, Any]] = []
     while True:
         body = client.get("/api/v1/changes", params={"after": after, "limit": 7}).json()

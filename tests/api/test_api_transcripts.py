@@ -36,7 +36,7 @@ def hook(asking: httpx2.Client, event: str, **given: object) -> None:
 
 
 def hand_over(asking: httpx2.Client, *messages: str) -> None:
-    """Hand over the lines of a session, as the plugin does after each turn."""
+    """Send the lines of a session, as the plugin does after each turn."""
     lines = [
         {"type": "user", "uuid": f"m{number}", "message": {"content": text}}
         for number, text in enumerate(messages)

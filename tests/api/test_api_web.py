@@ -1,4 +1,4 @@
-"""The app's page at every address that is not the API's; built or not."""
+"""The app's page at every address outside the API, with and without a build."""
 
 import asyncio
 import socket
@@ -27,7 +27,7 @@ INDEX = "<!doctype html><title>Lamplighter</title>"
 
 @pytest.fixture
 def serving(tmp_path: Path) -> Iterator[httpx2.Client]:
-    """Serve an app that lies in tmp_path/web, from a thread of this process."""
+    """Serve an app in tmp_path/web, from a thread of this process."""
     settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path / "home")})
     access.prepare(settings)
     listening = process.bind("127.0.0.1", 0)

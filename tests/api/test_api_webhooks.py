@@ -1,4 +1,4 @@
-"""Alerts over HTTP: who may hand them in, and what becomes of what is no alert."""
+"""Alerts over HTTP: who may send them, and the response to invalid alerts."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The app reads the API by types and values made from its declarations."""
+"""The app reads the API by types and values that are generated from its declarations."""
 
 import subprocess
 import sys

@@ -91,7 +91,7 @@ def test_a_token_and_a_login_of_one_number_are_not_taken_for_each_other(
 def test_a_login_that_ends_at_one_web_process_ends_at_the_other(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Two homes on one database: a login of one is a login of both, until it ends at either."""
+    """Two homes on one database: a login of one is valid in both, until it ends in either."""
     first = Home(tmp_path / "first")
     url = sqlite_url(first.path / "lamplighter.db")
     if kind == "postgresql":
@@ -107,7 +107,7 @@ def test_a_login_that_ends_at_one_web_process_ends_at_the_other(
 
 
 def ended_at_the_other(here: Server, there: Server) -> list[int]:
-    """Log in here, use the login there, and end it there; return what both answer then."""
+    """Log in here, use the login there and end it there; return both responses afterwards."""
     code = here.home.code()
     came = httpx2.get(f"{here.url}/login", params={"code": code})
     assert httpx2.get(f"{there.url}/login", params={"code": code}).status_code == 401, "used once"

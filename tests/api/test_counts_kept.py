@@ -1,4 +1,4 @@
-"""How many memories match is kept, and is never of another moment than the rows beside it."""
+"""The number of matching memories is cached, and always matches the rows of the same response."""
 
 import httpx2
 import pytest
@@ -25,7 +25,7 @@ def total(client: httpx2.Client, query: str = "") -> int:
 def test_writes_here_and_elsewhere_count_at_once(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
-    """Also those of another program, of which the change feed does not tell."""
+    """Also those of another program, which the change feed does not report."""
     wanted = {"category": "timing", "observation": "A disk fills up"}
     for number in range(ROUNDS):
         assert [total(own_client) for _ in range(3)] == [2 * number] * 3

@@ -1,4 +1,4 @@
-"""The page on agents of AgentOps and engram: its routes, and its requests run by a shell."""
+"""The docs on agents of AgentOps and engram: their routes, and their requests run by a shell."""
 
 import re
 import shutil

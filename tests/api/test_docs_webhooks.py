@@ -1,4 +1,4 @@
-"""The example of the page on alerts, run by a shell as it stands there."""
+"""The example of the docs on alerts, run unchanged by a shell."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The change feed under cuts, stalls and kills: each client hears each change once, in order."""
+"""The change feed under cuts, stalls and kills: each client gets each change once, in order."""
 
 import asyncio
 import random
@@ -81,7 +81,7 @@ def address(server: Server) -> str:
 def changing(
     server: Server, count: int, *, size: int = 100, pause: float = 0.01, most: int = 10
 ) -> Iterator[None]:
-    """Commit changes in another process, some in each transaction."""
+    """Commit changes in another process, several in each transaction."""
     words = address(server), str(server.home.path), *map(str, (count, size, pause, most))
     process = nursery.python("-c", WRITES, *words, stderr=subprocess.PIPE)
     try:
@@ -158,7 +158,7 @@ def connections(process: psutil.Process) -> int:
 async def most_connections(
     process: psutil.Process, others: list[Follower], start: int, end: int
 ) -> int:
-    """Return the most connections at one time after all others had heard of a change."""
+    """Return the peak of connections once all other clients have received a change."""
     most = 0
     while any(each.last < end for each in others):
         if all(each.last > start for each in others):
@@ -206,7 +206,7 @@ async def test_clients_that_never_read_are_closed_and_delay_no_others(own_server
 
 
 def _ids(got: bytes) -> list[bytes]:
-    """Return the numbers of the whole changes in a raw answer."""
+    """Return the numbers of the complete changes in a raw response."""
     parts = got.split(b"\n\n")[:-1]
     found = [
         dict(line.partition(b": ")[::2] for line in part.split(b"\n") if b": " in line)

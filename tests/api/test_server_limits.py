@@ -1,4 +1,4 @@
-"""Clients that are slow, endless, gone or many: each costs a bounded time, and none a traceback."""
+"""Slow, endless, disconnected or numerous clients cost a bounded time and cause no traceback."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The loop of the web server: it rests, and ends at once."""
+"""The loop of the web server idles without work, and stops at once."""
 
 import asyncio
 import signal

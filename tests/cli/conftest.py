@@ -1,4 +1,4 @@
-"""The command line within this process: a home of its own, and our log left as it was."""
+"""The command line in this process: a separate home, and the log configuration restored."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def home(tmp_path: Path, migrated: Path) -> Path:
-    """Make a home whose database is new."""
+    """Create a home with a new database."""
     path = tmp_path / "home"
     path.mkdir()
     shutil.copy(migrated, path / "lamplighter.db")

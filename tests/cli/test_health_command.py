@@ -1,4 +1,4 @@
-"""`lamplighter health`: the figures, what helps, and an exit status for schedules."""
+"""`lamplighter health`: the figures, the advice, and an exit status for schedules."""
 
 import json
 from pathlib import Path

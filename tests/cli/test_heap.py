@@ -1,4 +1,4 @@
-"""The memory of the two processes: one heap, whatever runs in threads."""
+"""The memory of the two processes: one heap, independent of threads."""
 
 import platform
 import subprocess

@@ -1,4 +1,4 @@
-"""`lamplighter memory list|add|edit|delete|history|restore`, as they are typed."""
+"""`lamplighter memory list|add|edit|delete|history|restore`, on the command line."""
 
 import json
 from collections.abc import Callable

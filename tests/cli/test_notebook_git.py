@@ -1,4 +1,4 @@
-"""The notebook in git: each change is a commit that says what was learned."""
+"""The notebook in git: each change is a commit whose message names the learned fact."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Pages of the notebook are found by a command of their home, with no server running."""
+"""A command finds pages of its home's notebook, without a running server."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Commands that only read: the web process answers them, or the database, and nobody sees which."""
+"""Read-only commands: the output is the same from the web process and from the database."""
 
 import os
 import re
@@ -97,7 +97,7 @@ WRONG = (
 
 @dataclass(frozen=True)
 class Done:
-    """What a command printed, how it ended, and the modules that it loaded."""
+    """The output of a command, its exit status, and the modules that it loaded."""
 
     stdout: bytes
     stderr: bytes
@@ -114,7 +114,7 @@ class Done:
 
 
 def ask(home: Home, command: str) -> Done:
-    """Run a command in a Python from its very beginning."""
+    """Run a command in a newly started Python."""
     loaded = home.path / "loaded"
     argv = [sys.executable, "-c", PROGRAM, str(loaded), *command.split()]
     done = subprocess.run(argv, env=home.env, capture_output=True, timeout=60, check=False)
@@ -122,14 +122,14 @@ def ask(home: Home, command: str) -> Done:
 
 
 def directly(home: Home, command: str) -> tuple[bytes, bytes, int]:
-    """Return what a command prints and how it ends where no web process answers it."""
+    """Return a command's output and exit status if no web process answers it."""
     done = home.ask(*command.split())
     return done.stdout.encode(), done.stderr.encode(), done.returncode
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a home in which each command has something to print: each test has a copy."""
+    """Create a home in which each command has output: each test has a copy."""
     home = Home(tmp_path_factory.mktemp("made") / "home")
     for words in (
         ("timing", "Takes 60s to start", "--service", "jellyfin", "--title", "Slow"),
@@ -161,7 +161,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def home(made: Path, tmp_path: Path) -> Home:
-    """Return a home of this test alone, with something to print."""
+    """Return a home of this test alone, in which each command has output."""
     return Home(shutil.copytree(made, tmp_path / "home"))
 
 
@@ -174,7 +174,7 @@ def server(home: Home) -> Iterator[Server]:
 
 
 def socket_of(home: Home) -> Path:
-    """Return where the web process of a home answers its commands."""
+    """Return the socket on which a home's web process answers commands."""
     settings = read_settings(home.env)
     name = command_socket(settings)
     assert name is not None

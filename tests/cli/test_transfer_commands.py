@@ -1,4 +1,4 @@
-"""`lamplighter export` and `lamplighter import`, as they are typed."""
+"""`lamplighter export` and `lamplighter import`, on the command line."""
 
 import json
 import shutil

@@ -71,7 +71,7 @@ async def names(here: ClientContext, caller: Caller) -> set[str]:
 
 
 async def used(tools: OfferedTools, name: str, **given: Any) -> dict[str, Any]:
-    """Use a tool that does what it is asked, and return its values."""
+    """Call a tool successfully, and return its values."""
     answer = await tools.use(name, given)
     assert not answer.is_error, answer.text
     assert answer.structured is not None
@@ -79,21 +79,21 @@ async def used(tools: OfferedTools, name: str, **given: Any) -> dict[str, Any]:
 
 
 async def said(tools: OfferedTools, name: str, **given: Any) -> str:
-    """Use a tool that does what it is asked, and return its words."""
+    """Call a tool successfully, and return its text."""
     answer = await tools.use(name, given)
     assert not answer.is_error, answer.text
     return answer.text
 
 
 async def refused(tools: OfferedTools, name: str, **given: Any) -> str:
-    """Use a tool that does not do what it is asked, and return why."""
+    """Call a tool that refuses, and return its reason."""
     answer: ToolOutput = await tools.use(name, given)
     assert answer.is_error, answer.text
     return answer.text
 
 
 async def kept(db: Database, text: str, *, project: str, **more: Any) -> Memory:
-    """Let a client of a project keep something."""
+    """Let a client of a project store a memory."""
     given = {"category": Category.DISCOVERY, "service": None, "tier": 0, "session_id": None} | more
     candidate = Candidate(observation=text, project=project, source=Source.CLIENT, **given)
     window = timedelta(0)
@@ -101,7 +101,7 @@ async def kept(db: Database, text: str, *, project: str, **more: Any) -> Memory:
 
 
 async def learned(db: Database, text: str, *, service: str | None = None) -> Memory:
-    """Let a person write down something operational."""
+    """Let a person add an operational memory."""
     candidate = Candidate(
         category=Category.BEHAVIOR, service=service, observation=text, tier=0, session_id=None
     )

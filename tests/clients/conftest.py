@@ -1,4 +1,4 @@
-"""A real server, and tokens that it knows."""
+"""A real server, and its tokens."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The tools of the graph: what memories state of people, tools and decisions."""
+"""The graph tools: relationships that memories state of people, tools and decisions."""
 
 from client_contexts import box, desk, kept, person, refused, said, used
 

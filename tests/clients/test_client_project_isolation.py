@@ -38,7 +38,7 @@ READS = {
 
 
 async def speakers(db: Database, here: ClientContext) -> dict[str, OfferedTools]:
-    """Return the tools of one of each kind, none of whom speaks for the project `other`."""
+    """Return the tools of a caller of each kind, none with access to the project `other`."""
     callers: dict[str, Caller] = {
         "agent": agent("hermes"),
         "session": session_caller(await opened(db)),

@@ -1,4 +1,4 @@
-"""The tools that the MCP server offers to clients are those of the table, and their hints hold."""
+"""The tools that the MCP server offers to clients are those of the table; their hints are true."""
 
 import time
 from collections.abc import AsyncIterator
@@ -57,7 +57,7 @@ def every_row(server: Server) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def idle(server: Server) -> None:
-    """Wait until graph and search index have followed all changes, in the background."""
+    """Wait until the graph and the search index have followed all changes in the background."""
     query = (
         "SELECT memory_id IS NULL AND seq = (SELECT max(seq) FROM changes)"
         " AND NOT EXISTS (SELECT 1 FROM unindexed) FROM graph_position"

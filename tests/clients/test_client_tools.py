@@ -1,4 +1,4 @@
-"""What clients do with their tools, on both databases."""
+"""Client tools, on both databases."""
 
 import json
 from collections.abc import Callable
@@ -483,7 +483,7 @@ TYPED = Candidate(
 
 
 async def typed(db: Database, **more: Any) -> int:
-    """Save a memory that a user typed, and return its id."""
+    """Save a memory typed by a user, and return its id."""
     given = replace(TYPED, **more)
     return (await save(context(db), given, window=WINDOW)).memory.id
 

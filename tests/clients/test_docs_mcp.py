@@ -1,4 +1,4 @@
-"""docs/reference/mcp.md cannot lie: its program works."""
+"""docs/reference/mcp.md is accurate: its program works."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Every interface of the search names what was not searched: rows that are not indexed yet."""
+"""Every search interface reports rows that are not indexed yet and were not searched."""
 
 import asyncio
 import json
@@ -22,10 +22,10 @@ from living import Home, Server
 
 WORDS = "The quagga starts in a minute"
 MANY = 600
-"""A search does not wait long for so many rows."""
+"""The number of rows for which a search does not wait long."""
 
 STUCK = "CREATE TRIGGER stuck BEFORE DELETE ON unindexed WHEN OLD.id > 1000 BEGIN SELECT {}; END"
-"""Rows that stay unindexed, as on a machine that does not get to them in time."""
+"""Rows that stay unindexed, as on a machine that is too slow."""
 
 
 @pytest.fixture(scope="module")

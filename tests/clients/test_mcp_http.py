@@ -1,4 +1,4 @@
-"""/mcp of a real web process: the SDK's own client, the guard, and what is no question."""
+"""/mcp of a real web process: the SDK's own client, access control, and invalid requests."""
 
 import itertools
 import json
@@ -28,7 +28,7 @@ NAMES = [each for each in EVERY_NAME if each not in ("mem_confirm", "incidents",
 
 @pytest.fixture(scope="module", autouse=True)
 def closed() -> Iterator[None]:
-    """Leave no connection open."""
+    """Close every connection."""
     yield
     HTTP.close()
 

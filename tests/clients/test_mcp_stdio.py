@@ -56,7 +56,7 @@ async def client(home: Home, *words: str, token: str = "") -> AsyncIterator[Clie
 def by_hand(
     home: Home, *lines: Any, words: tuple[str, ...] = (), token: str = ""
 ) -> subprocess.CompletedProcess[bytes]:
-    """Write lines to its standard input, end that, and return how it ended."""
+    """Write lines to the standard input of the process, close it, and return the result."""
     said = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in lines]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     env = {**home.env, "LAMPLIGHTER_TOKEN": token}

@@ -1,4 +1,4 @@
-"""An agent whose knowledge a remote memory service keeps: a real one, and bad ones."""
+"""An agent with a remote memory service: a real service, and faulty ones."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryService]
 
 @pytest.fixture(params=["", "/agentops"])
 def there(service: MemoryService, request: pytest.FixtureRequest) -> RemoteStore:
-    """Speak to the service at its root, and where it is strict; in a project of its own."""
+    """Connect to the service at its root and at its strict mount, in a separate project."""
     name = f"coder{next(NAMES)}"
     return RemoteStore(Agent(name=name, memory_url=f"{service.url}{request.param}"), REDACT)
 
@@ -227,7 +227,7 @@ async def test_an_unreachable_service_is_explained() -> None:
 
 @asynccontextmanager
 async def answering(*parts: bytes, pause: float = 0.0) -> AsyncIterator[RemoteStore]:
-    """Stand in for a service that answers whatever it is asked with some bytes."""
+    """Act as a service that answers every request with these bytes."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")

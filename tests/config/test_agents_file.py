@@ -1,4 +1,4 @@
-"""Agents as they are written in lamplighter.toml; each mistake is named with its place."""
+"""Agents in lamplighter.toml; each error names its place."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The active configuration is built from the settings, and both have the same defaults."""
+"""The active configuration is built from the settings; both have the same defaults."""
 
 from dataclasses import fields, replace
 from datetime import timedelta

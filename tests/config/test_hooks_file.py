@@ -1,4 +1,4 @@
-"""Tool hooks as they are written in lamplighter.toml; each mistake is named with its place."""
+"""Tool hooks in lamplighter.toml; each error names its place."""
 
 from pathlib import Path
 

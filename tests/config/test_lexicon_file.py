@@ -1,4 +1,4 @@
-"""`lexicon.toml`: the operator's words beside ours, and what is said of a file that is none."""
+"""`lexicon.toml`: the operator's words beside the built-in ones, and errors of invalid files."""
 
 from pathlib import Path
 

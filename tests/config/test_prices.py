@@ -1,4 +1,4 @@
-"""prices.toml: an operator's prices, and what is said of a mistake in it."""
+"""prices.toml: an operator's prices, and error messages."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every kind of check and action in `services.yaml`, and every mistake in one."""
+"""Every kind of check and action in `services.yaml`, and every error in them."""
 
 from pathlib import Path
 

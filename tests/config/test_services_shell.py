@@ -1,4 +1,4 @@
-"""The key `shell` of services.yaml: which commands people may allow, and how mistakes are told."""
+"""The key `shell` of services.yaml: the commands that people may allow, and error messages."""
 
 from pathlib import Path
 

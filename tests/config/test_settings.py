@@ -17,7 +17,7 @@ def read(home: Path, **environ: str) -> Settings:
 
 
 def wrong(home: Path, **environ: str) -> dict[str, str]:
-    """Return what is wrong with settings, by the name it is told under."""
+    """Return the errors of settings, by field."""
     with pytest.raises(Invalid) as caught:
         read(home, **environ)
     return {each.field: each.message for each in caught.value.wrong}

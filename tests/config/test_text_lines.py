@@ -1,4 +1,4 @@
-"""Differences and merges of texts, line by line."""
+"""Line-by-line differences and merges of texts."""
 
 import re
 import time
@@ -22,7 +22,7 @@ SERVICE = """\
 
 
 def patched(before: list[str], difference: str) -> list[str]:
-    """Apply a difference, with a look at each of its places."""
+    """Apply a difference, and check each of its positions."""
     found, at = list[str](), 0
     for line in difference.split("\n") if difference else []:
         if head := HEAD.fullmatch(line):

@@ -1,4 +1,4 @@
-"""Edits of services.yaml keep every byte outside of what was edited."""
+"""Edits of services.yaml preserve every byte outside of the edited value."""
 
 import copy
 import difflib
@@ -203,7 +203,7 @@ FIELDS = st.fixed_dictionaries(
 
 @st.composite
 def odd_files(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    """Return services in a style of their own each, with comments, anchors and odd spacing."""
+    """Return services in various styles, with comments, anchors and odd spacing."""
     services = draw(st.dictionaries(st.sampled_from("abcd"), FIELDS, min_size=1, max_size=3))
     lines = ["# top", "services:" + draw(st.sampled_from(["", "   # all", " &all"]))]
     width = draw(st.integers(1, 5))

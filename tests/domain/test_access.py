@@ -1,4 +1,4 @@
-"""Scopes and credentials: what each word stands for, and what a session never gets."""
+"""Scopes and credentials: the meaning of each scope, and the rights that a session never has."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What a session is told of an alert: hostile words stay in quotes, on their line."""
+"""Alerts in a session's prompt: hostile text stays in quotes, on its line."""
 
 import itertools
 import json

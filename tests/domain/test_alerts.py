@@ -1,4 +1,4 @@
-"""What monitors send, read without trust."""
+"""Messages of monitors, read as untrusted input."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an approval is bound to, what may become of it, and what a person may say."""
+"""The data that an approval is bound to, its possible outcomes, and valid decisions."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

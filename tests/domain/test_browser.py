@@ -1,4 +1,4 @@
-"""What a browser calls itself, as a person reads it."""
+"""The name of a browser, readable for a person."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Confidences are compared with how often evidence confirmed them."""
+"""Confidences, compared with the share that evidence confirmed."""
 
 from lamplighter.domain.health.calibration import Evidence, calibrate
 

@@ -1,4 +1,4 @@
-"""Check results as a time series: the last state of a check, and what a span came to."""
+"""Check results as a time series: the last state of a check, and the summary of a period."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

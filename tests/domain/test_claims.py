@@ -1,4 +1,4 @@
-"""Which claims a text makes, and what the answers of the sources mean."""
+"""The claims that a text makes, and the meaning of the sources' answers."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Memories in the prompt of an interactive session: one line each, bounded, without forgery."""
+"""Memories in the prompt of an interactive session: one line each, bounded, not forgeable."""
 
 import json
 from dataclasses import replace

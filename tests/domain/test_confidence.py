@@ -1,4 +1,4 @@
-"""Whatever happens to a memory, its confidence is a whole number of hundredths, and 0.30 stays."""
+"""A confidence is always a whole number of hundredths, after any change; 0.30 remains."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -42,7 +42,7 @@ STEPS = st.one_of(
 
 
 class Told:
-    """The rule once more, in whole hundredths and days, as the specification tells it."""
+    """The rule again, in whole hundredths and days, as the specification states it."""
 
     def __init__(self, cents: int) -> None:
         self.cents, self.active, self.day, self.confirmed, self.weeks = cents, cents >= 30, 0, 0, 0

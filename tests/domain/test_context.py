@@ -1,4 +1,4 @@
-"""What a session is told: the memory block, its budget, and its surroundings."""
+"""The memory block of a prompt, its budget, and its surrounding text."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What holds for every memory block, whatever is remembered and however much room there is."""
+"""Rules for every memory block, for any memories and any budget."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ SURE = range(30, 101)
 
 
 def memory(number: int, drawn: int, said: bytes) -> Memory:
-    """Make a memory of few draws: to draw each of its fields takes longer than to pack it."""
+    """Create a memory with few draws: drawing each of its fields takes longer than packing it."""
     drawn, category = divmod(drawn, len(OPERATIONAL))
     drawn, service = divmod(drawn, len(SERVICES))
     drawn, sure = divmod(drawn, len(SURE))

@@ -1,4 +1,4 @@
-"""The cooldown as a table: what counts, what is free, and when a first attempt fails."""
+"""The cooldown as a table: used slots, free slots, and when a first attempt fails."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ DONE = CooldownUse(id=1, service="web", action=RESTART, outcome=UseOutcome.SUCCE
 
 
 def used(*ages: timedelta, action: ActionKind = RESTART, **more) -> list[CooldownUse]:
-    """Return uses that were made so long ago."""
+    """Return uses of these ages."""
     return [replace(DONE, created_at=NOON - age, action=action, **more) for age in ages]
 
 

@@ -1,4 +1,4 @@
-"""What a person says to be so, told from what they only ask: by a table of everyday prompts."""
+"""Corrections of a user, distinguished from questions by a table of everyday prompts."""
 
 import json
 from pathlib import Path

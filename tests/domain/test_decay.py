@@ -1,4 +1,4 @@
-"""What is not confirmed fades."""
+"""Memories that are not confirmed lose confidence."""
 
 import math
 from dataclasses import replace

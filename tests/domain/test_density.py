@@ -1,4 +1,4 @@
-"""How events are counted along time."""
+"""Counts of events over time."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Memory as code: the merge of files and memories, and the files themselves."""
+"""Memory as code: the merge of files and memories, and the file format."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

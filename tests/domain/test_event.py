@@ -1,4 +1,4 @@
-"""Events: an agent's word for a level is folded into one of three."""
+"""Events: an agent's level is mapped to one of three."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Why a session of a model failed, as an operator reads it: what to set, or to wait."""
+"""Why a session of a model failed, for an operator: the setting to change, or a wait."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Words and meaning in one score: the best by words stays so, unless meaning is clear."""
+"""Keyword and semantic scores combined: the best keyword match stays first in most cases."""
 
 import pytest
 

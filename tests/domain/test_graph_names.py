@@ -1,4 +1,4 @@
-"""Names of entities: what is one name, and what is not."""
+"""Names of entities: which spellings are one name, and which are different."""
 
 import pytest
 from hypothesis import example, given

@@ -1,4 +1,4 @@
-"""The handoff: a chain goes up one tier at a time, and ends whatever its sessions do."""
+"""Escalation: a chain goes up one tier at a time, and ends whatever its sessions do."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -157,7 +157,7 @@ def test_names_are_said_as_one_says_them(names: list[str], words: str) -> None:
 
 @dataclass(frozen=True)
 class Turn:
-    """What one session does: how it ends, and which services it hands on."""
+    """The behavior of one session: how it ends, and which services it escalates."""
 
     status: Status
     services: Sequence[str]
@@ -165,14 +165,14 @@ class Turn:
 
 @dataclass
 class Chain:
-    """A chain as the supervisor makes it: sessions as they ended, and what became of each wish."""
+    """A chain as the supervisor builds it: ended sessions, and the outcome of each request."""
 
     sessions: list[Session] = field(default_factory=list)
     handed: list[Escalation] = field(default_factory=list)
 
 
 def chained(turns: Sequence[Turn], *, first: int, max_tier: int, dry: bool) -> Chain:
-    """Make sessions for as long as one hands on, as many turns as there are."""
+    """Run sessions while each escalates, at most one per turn."""
     chain = Chain()
     tier, parent = first, None
     for number, turn in enumerate(turns, 1):

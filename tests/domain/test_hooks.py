@@ -1,4 +1,4 @@
-"""Tool hooks: which rule matches what, and what is kept then."""
+"""Tool hooks: which rule matches, and what the hook stores."""
 
 from datetime import UTC, datetime
 

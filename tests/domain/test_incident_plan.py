@@ -1,4 +1,4 @@
-"""Incidents: one for all services that fail together, keyed by their root."""
+"""Incidents: one for all services that fail together, identified by their root."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -93,7 +93,7 @@ def test_a_service_that_fails_beside_a_member_joins() -> None:
 
 
 def test_a_service_joins_while_what_it_depends_on_recovers() -> None:
-    """Its failure was measured just before; what fails then for another reason is its own."""
+    """Its failure was measured just before; a later failure for another reason is separate."""
     ending = live(member("db"), member("api"), request_id=3)
 
     assert (plan("web", of=ending).open, plan("web", of=ending).join) == ((), {"web": 7})

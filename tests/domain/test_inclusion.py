@@ -1,4 +1,4 @@
-"""What a prospect finds out while a prompt is packed is what packing anew would do."""
+"""The inclusion details recorded while packing a prompt equal those of packing it again."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,7 +38,7 @@ def memory(number: int, chars: int, cents: int, service: str | None) -> Memory:
 
 
 def chosen(memories: Sequence[Memory]) -> list[Memory]:
-    """Return them in the order of choice."""
+    """Return the memories in the order of priority."""
     return sorted(
         memories, key=lambda each: (-each.confidence, -each.updated_at.timestamp(), each.id)
     )

@@ -1,4 +1,4 @@
-"""A JSON document in pieces: the same values, wherever it is cut."""
+"""A JSON document in pieces: the same values, wherever it is split."""
 
 import json
 from typing import Any

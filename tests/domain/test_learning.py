@@ -1,4 +1,4 @@
-"""Learning: which failures are the same, and what many outcomes show."""
+"""Learning: which failures are the same, and what several outcomes show."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The fields of a learned fact in the words of a session."""
+"""The fields of a learned fact in the text of a session."""
 
 from datetime import UTC, datetime
 from typing import Any

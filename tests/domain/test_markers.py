@@ -1,4 +1,4 @@
-"""Markers: what is taken from an assistant's text, what is left alone, and why."""
+"""Markers: which ones of an assistant's text are ingested, which are not, and why."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ def one(text: str) -> Marker:
 
 
 def taken(text: str) -> list[tuple[str, str | None, str | None, str]]:
-    """Return what was taken from a text: kind, category, service and words of each."""
+    """Return the ingested markers of a text: kind, category, service and observation of each."""
     return [
         (found.what.value, found.category, found.service, found.body)
         for found in markers.read_markers(text)

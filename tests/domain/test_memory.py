@@ -1,4 +1,4 @@
-"""A memory's confidence, and what a person's edit does to it."""
+"""A memory's confidence, and the effect of a person's edit."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Metadata of a memory: what may be kept, and what a search finds it by."""
+"""Metadata of a memory: valid values, and search by them."""
 
 from typing import Any
 

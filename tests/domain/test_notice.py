@@ -1,4 +1,4 @@
-"""What a message says, and when it goes out."""
+"""The text of a notification, and when it is sent."""
 
 from datetime import UTC, datetime, timedelta
 

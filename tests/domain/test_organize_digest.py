@@ -1,4 +1,4 @@
-"""Digests: many old episodes become few texts that say how many they stand for."""
+"""Digests: many old episodes become few texts that state how many they represent."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

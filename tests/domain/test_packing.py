@@ -1,4 +1,4 @@
-"""Packing: whole texts while there is room, and what a line says of its origin."""
+"""Packing: whole texts up to the budget, and the origin on each line."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The part of a long text that is told for a query."""
+"""The passage of a long text that is included for a query."""
 
 from datetime import UTC, datetime
 
@@ -74,7 +74,7 @@ def held(text: str, looked_for: list[str]) -> set[str]:
 
 @pytest.mark.parametrize("text", ["disk " * 12_000, "disk" * 15_000, "日本" * 30_000])
 def test_a_text_full_of_the_word_is_soon_done(text: str) -> None:
-    """Looking from each place at all that follow would never end here."""
+    """Trying all continuations from each place would never end here."""
     assert len(render_excerpt(text, terms("disk 日本"), 300)) == 300
 
 

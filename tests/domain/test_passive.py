@@ -1,4 +1,4 @@
-"""Learnings that an agent lists by the way. The ends of some names are the numbers of the cases."""
+"""Learnings that an agent lists in passing. The ends of some names are the numbers of the cases."""
 
 import pytest
 

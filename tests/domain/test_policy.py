@@ -1,4 +1,4 @@
-"""The policy: what may run, from facts alone; what is not known is a no."""
+"""The policy: what may run, from facts alone; a missing fact means no."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -49,7 +49,7 @@ WELL = PolicyFacts(alive=True, halted=False, solvent=True, under_way=False, cool
 
 
 def asking(rule: ApprovalPolicy, own: ApprovalPolicy | None = None) -> RequestedAction:
-    """Return the restart of a service with a rule of approval."""
+    """Return the restart of a service with an approval rule."""
     action = replace(RESTART, approve=own)
     return RequestedAction(replace(WEB, actions=(action,), approve=rule), action)
 

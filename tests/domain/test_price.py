@@ -1,4 +1,4 @@
-"""What a model's tokens cost, and that nobody invents a price."""
+"""The cost of a model's tokens; an unknown price stays unknown."""
 
 import pytest
 

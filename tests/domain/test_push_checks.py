@@ -1,4 +1,4 @@
-"""Push checks: when a run is missed, and that only stored times decide."""
+"""Push checks: when a run counts as missed, based on stored times only."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The query: whatever is typed is a valid one."""
+"""The query: any input is a valid query."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise

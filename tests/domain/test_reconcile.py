@@ -1,4 +1,4 @@
-"""Reconciling: said again it grows stronger, once a session, and what is new is learned."""
+"""Reconciling: a repetition reinforces, once per session, and a new observation is learned."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -58,7 +58,7 @@ def decide(
 
 
 def says(candidate: Candidate) -> Callable[[Memory], RelationVerdict]:
-    """Relate a candidate's own words to those of each held memory."""
+    """Relate a candidate's text to that of each stored memory."""
     return lambda held: relate(candidate.observation, held.observation, service=candidate.service)
 
 
@@ -130,7 +130,7 @@ def test_of_several_that_say_the_same_the_surest_and_then_the_oldest_is_raised()
 
 
 def as_if(*relations: Relation) -> Callable[[Memory], RelationVerdict]:
-    """Relate the memories 1, 2, 3 … as they are told here."""
+    """Relate the memories 1, 2, 3 … as specified here."""
     return lambda held: RelationVerdict(relations[held.id - 1], f"reason {held.id}")
 
 

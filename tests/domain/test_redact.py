@@ -1,4 +1,4 @@
-"""Secrets are masked before anything is kept; what is no secret is left as it is."""
+"""Secrets are masked before text is stored; other text stays unchanged."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Which memories are near enough to a prompt to be told beside it."""
+"""Which memories are close enough to a prompt to be included with it."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

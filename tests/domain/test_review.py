@@ -1,4 +1,4 @@
-"""What follows from a person's decision on two claims."""
+"""The effects of a person's decision on two claims."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -68,7 +68,7 @@ answers = st.sampled_from([ReviewAnswer(resolution=each, **more) for each, more 
 
 
 def answered(resolution: Resolution, **more: str) -> list[tuple[Memory, str]]:
-    """Return what becomes of the two memories, and why."""
+    """Return the resulting two memories, and the reason."""
     answer = ReviewAnswer(resolution=resolution, **(more or ANSWERS[resolution]))
     assert validate_review_answer(answer) == []
     return [

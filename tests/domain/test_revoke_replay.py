@@ -1,4 +1,4 @@
-"""Revoke: the memories are what they would be if the source had never reported."""
+"""Revoke: the memories become what they would be if the source had never reported."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Secrets are found by their names in every form of text; what is no secret stays."""
+"""Secrets are found by their names in every form of text; other text stays."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What is searched for finds each shape, and stays small however many texts it has seen."""
+"""The prefix search finds each shape, and its memory stays bounded for any number of texts."""
 
 import random
 import re
@@ -64,7 +64,7 @@ def test_a_name_does_not_hide_the_shape_that_its_sign_begins() -> None:
 
 
 def test_the_search_backwards_fits_in_its_memory_with_room() -> None:
-    """RE2 has a third of it for this, and falls back to a search a hundred times as slow."""
+    """RE2 uses a third of its memory for it, and falls back to a search a hundred times as slow."""
     options = secret_search._options(capture=False)
     options.max_mem = secret_search.MAX_MEMORY_BYTES * 3 // 4
 
@@ -83,10 +83,10 @@ def test_the_search_backwards_fits_in_its_memory_with_room() -> None:
     ],
 )
 def test_ordinary_lines_are_not_looked_at_closely(line: str) -> None:
-    """A closer look costs as much as the search of several kilobytes."""
+    """A closer check costs as much as the search of several kilobytes."""
     assert secret_search._scan_pattern().search(line.encode()) is None
 
 
 def test_the_search_is_a_small_program() -> None:
-    """With whole patterns it has 60,000 instructions, and states that fill any memory."""
+    """With whole patterns it has 60,000 instructions, and states that exhaust any memory."""
     assert secret_search._scan_pattern().programsize < 20_000

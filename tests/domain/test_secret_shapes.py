@@ -1,4 +1,4 @@
-"""The table of shapes: each kind has an example, and everyday lines stay as they are."""
+"""The table of shapes: each kind has an example, and everyday lines stay unchanged."""
 
 import random
 from typing import Final
@@ -14,7 +14,7 @@ LOOK_ALIKES: Final = {
     "pgp-private-key": "-----BEGIN PGP PUBLIC KEY BLOCK-----",
     "private-key": "-----BEGIN PUBLIC KEY----- MIIBIjANBgkqhkiG9w0",
 }
-"""Look-alikes of shapes whose beginning alone is a secret."""
+"""Look-alikes of shapes that are secrets by their prefix alone."""
 
 
 def test_the_table_has_many_kinds_and_many_examples() -> None:
@@ -58,7 +58,7 @@ def test_what_has_a_shape_is_masked(kind: str, pattern: str) -> None:
 
 @walk(("kind", "pattern"), SHAPES)
 def test_what_only_looks_alike_stays(kind: str, pattern: str) -> None:
-    """It has the prefix and is too short, or lacks what names it."""
+    """It has the prefix and is too short, or lacks the text that identifies the secret."""
     made = Maker(random.Random(1), short=True).made(pattern)
     alike = LOOK_ALIKES.get(kind, made.text if made.secret == made.text else made.secret)
     line = f"it printed {alike} and went on"

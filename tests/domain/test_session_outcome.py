@@ -1,4 +1,4 @@
-"""The outcome of a session: a table of what was recorded, and the words for it."""
+"""The outcome of a session: a table of recorded facts, and their texts."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

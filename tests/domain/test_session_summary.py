@@ -1,4 +1,4 @@
-"""The summary of one of our own sessions: what it was asked, what came of it, what is open."""
+"""The summary of a supervisor session: its task, its outcome, and open problems."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Silence: when a window is open, and which silence of a service holds."""
+"""Silence: when a window is open, and which silence of a service applies."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Who speaks in a text."""
+"""The speaker of a text."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Topic keys as we suggest them. The ends of some names are the numbers of the cases."""
+"""Suggested topic keys. The ends of some names are the numbers of the cases."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Words as we keep them: one line, no tricks, and when two texts are the same."""
+"""Stored text: one line, no control characters, and when two texts are equal."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Failures that come at the same time of the day or week."""
+"""Failures that recur at the same time of the day or week."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Arguments of tools: checked whatever a model sends, with errors that a model can act on."""
+"""Arguments of tools: all are validated, with errors that a model can act on."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""How an operator reads each thing that an engine prints."""
+"""The readable form of each item that an engine prints."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What one step of a memory's history changed is put back, whatever came after it."""
+"""One step of a memory's history is reverted, regardless of later changes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -57,7 +57,7 @@ SUPERSEDED = InactiveReason.SUPERSEDED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A step as the history keeps it."""
+    """A step as the history stores it."""
 
     id: int
     version: int
@@ -77,7 +77,7 @@ class Life:
         self.now = NOON
 
     def then(self, cause: str, after: Memory, reason: str = "") -> Kept:
-        """Let the memory become something else."""
+        """Change the memory."""
         after = replace(
             after, version=self.memory.version + 1, content_hash=content_hash(after.observation)
         )

@@ -1,4 +1,4 @@
-"""A turn of a chat without a type is an episode; a key or a type makes it knowledge."""
+"""A chat turn without a type is an episode; a key or a type makes it knowledge."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The rules of the vital signs: what is well, what wants a look, what fails, and what to do."""
+"""The rules of the vital signs: healthy, warning, failing, and the advice."""
 
 from datetime import UTC, datetime, timedelta
 

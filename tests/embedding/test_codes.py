@@ -1,4 +1,4 @@
-"""The codes: the nearest by the vectors themselves are among the likely ones."""
+"""The codes: the nearest by exact vectors are among the candidates."""
 
 import numpy as np
 import pytest

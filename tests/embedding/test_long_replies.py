@@ -1,4 +1,4 @@
-"""With embeddings long technical replies are found no worse than by plain FTS5."""
+"""With embeddings, long technical replies rank no worse than with plain FTS5."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from lamplighter.embedding.minilm import MiniLM
 
 PLAIN = "OR, no stop words"
 ONE_SERVICE = 48
-"""Entries: sixteen talks about one service, each with a reply of 1,500 to 4,000 characters."""
+"""Entries: sixteen conversations on one service, each with a reply of 1,500 to 4,000 characters."""
 
 
 async def test_with_embeddings_long_replies_are_ordered_no_worse_than_by_plain_fts5(

@@ -1,4 +1,4 @@
-"""The model itself: what is near in meaning is near in its vectors, one text like another."""
+"""The model itself: similar texts have similar vectors, independent of other texts in a batch."""
 
 import asyncio
 import os
@@ -52,7 +52,7 @@ async def test_who_waits_for_an_answer_does_not_wait_for_what_works_aside(model:
 
 
 async def test_what_works_aside_gives_way_but_not_to_all(model: MiniLM) -> None:
-    """Three busy processes a core left no time to a thread of niceness 10."""
+    """Three busy processes per core left no time to a thread of niceness 10."""
 
     def niceness() -> int:
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())

@@ -1,4 +1,4 @@
-"""The process that computes embeddings: it alone computes them, reports progress, and ends."""
+"""The embedding process: it alone computes embeddings, reports progress, and ends."""
 
 import asyncio
 import json
@@ -34,18 +34,18 @@ def settings(tmp_path: Path, url: str) -> Settings:
 
 @pytest.fixture(autouse=True)
 def loaded_once(model: MiniLM, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let this process load the model once: what is tested is who uses it, and when."""
+    """Load the model once in this process: the tests are about its users and times of use."""
     monkeypatch.setattr(embedding, "installed_model", lambda: Lent(model))
 
 
 class Lent:
-    """The model of the tests, which nobody else may close."""
+    """The model of the tests, which its users may not close."""
 
     def __init__(self, model: MiniLM) -> None:
         self.name, self.dimensions, self.embed = model.name, model.dimensions, model.embed
 
     def close(self) -> None:
-        """It is lent."""
+        """Do nothing: the model is shared."""
 
 
 async def until(right: Callable[[], Any]) -> None:

@@ -1,4 +1,4 @@
-"""Programs run within bounds: whatever they do, they end, and nothing of theirs is left."""
+"""Programs within limits: they always end, and leave no process behind."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A line that ends within a marker is read when the next one says whether it was cut off."""
+"""A line that ends within a marker is read with the next line, which shows if it was cut off."""
 
 import json
 from typing import Any

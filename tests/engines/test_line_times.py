@@ -1,4 +1,4 @@
-"""When lines were read is recorded beside a session's file, and read back by byte."""
+"""The times at which lines were read are stored beside a session's file, by byte offset."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A warden that is killed itself: what it guarded ends all the same."""
+"""A warden that is killed itself: its processes end all the same."""
 
 import asyncio
 import os
@@ -44,7 +44,7 @@ async def until(what: object, message: str) -> None:
 
 
 def only_child() -> psutil.Process:
-    """Return the warden that this test has started."""
+    """Return the warden that this test started."""
     mine = psutil.Process().children()
     found = [each for each in mine if any("warden.py" in word for word in each.cmdline())]
     assert len(found) == 1
@@ -55,7 +55,7 @@ def only_child() -> psutil.Process:
 def test_a_killed_warden_leaves_nothing_of_its_own_and_others_alone(
     case: str, tmp_path: Path
 ) -> None:
-    """In a process of its own, whose children are those of the case alone."""
+    """Runs in a separate process, whose children belong to this case alone."""
     done = subprocess.run(
         [sys.executable, __file__, case, tmp_path], capture_output=True, text=True, timeout=110
     )

@@ -1,4 +1,4 @@
-"""Engines behind their wardens: whatever they start ends with them."""
+"""Engines behind their wardens: all processes that they start end with them."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ def python(program: str, **more: object) -> Command:
 
 @pytest.fixture
 async def begin(tmp_path: Path) -> AsyncIterator[Start]:
-    """Start an engine; what is left of it ends with the test."""
+    """Start an engine; its processes end with the test."""
     runs: list[EngineProcess] = []
 
     async def begin(command: Command, session_id: int = 7) -> EngineProcess:
@@ -53,7 +53,7 @@ async def ended(run: EngineProcess) -> int:
 
 
 async def printed(path: Path, lines: int) -> list[str]:
-    """Wait for so many lines of a file."""
+    """Wait for this number of lines in a file."""
     deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
         found = text(path).splitlines()
@@ -248,7 +248,7 @@ async def test_a_command_that_may_not_be_run_ends_with_127_and_words(
 
 
 def program(code: str, *arguments: str, env: dict[str, str] | None = None) -> Program:
-    """Start a program that is no engine."""
+    """Start a program that is not an engine."""
     argv = [sys.executable, "-c", code, *arguments]
     return subprocess.Popen(argv, stdout=subprocess.PIPE, env=env)
 

@@ -1,4 +1,4 @@
-"""The stream-json protocol: nothing that an engine prints stops the reader."""
+"""The stream-json protocol: no output of an engine stops the reader."""
 
 import json
 from typing import Any
@@ -36,7 +36,7 @@ def assistant(*blocks: Any, **more: Any) -> bytes:
 
 
 def told(content: bytes) -> list[str]:
-    """Return what an operator reads of a line."""
+    """Return the text that an operator reads for a line."""
     return [entry.text for entry in map(transcript_entry, parse(content)) if entry is not None]
 
 

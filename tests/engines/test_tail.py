@@ -1,4 +1,4 @@
-"""Following a file as it grows: whole lines, each at its own bytes, none held for ever."""
+"""Following a growing file: whole lines, each at its byte offset, none withheld indefinitely."""
 
 import asyncio
 from pathlib import Path
@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def all_of(tail: Tail) -> list[Line]:
-    """Read until the end, and what stands behind the last line end."""
+    """Read to the end, and return the text after the last line end too."""
     lines: list[Line] = []
     while not tail.at_end:
         lines += tail.read()

@@ -1,7 +1,7 @@
-"""A fake engine that asks its gate: `asks.py SERVICE…` wants each restarted, all at once.
+"""A fake engine that uses its gate: `asks.py SERVICE…` requests a restart of each, all at once.
 
-It says why in the words of a model, and ends with the answers. A number among the services is
-how many memory markers it prints meanwhile.
+It gives its reasons as a model does, and ends with the answers. A number among the services is the
+number of memory markers that it prints meanwhile.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A fake engine: prints what a session of a model would print. Run by the engine `exec`.
+"""A fake engine: prints the output of a model's session. Run by the engine `exec`.
 
 `engine.py numbered COUNT PAUSE` prints numbered memory markers, the second half once the file GO
 exists if one is named; `engine.py MODE` misbehaves.

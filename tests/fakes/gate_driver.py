@@ -1,8 +1,8 @@
-"""Asks the gate in processes of its own, some of which die while it acts.
+"""Uses the gate in separate processes, some of which die while it acts.
 
-`race HOME URL SESSION…` asks once for each session, all at the same time, after a line on stdin.
-`kill HOME URL` reads `POINT SERVICE ACTION` a line: each is a supervisor of its own that leads,
-opens a session, asks, and is killed `before` its action runs or `after` that.
+`race HOME URL SESSION…` sends one request for each session, all at the same time, after a line on
+stdin. `kill HOME URL` reads `POINT SERVICE ACTION` per line: each is a separate supervisor that
+leads, opens a session, sends a request, and is killed `before` its action runs or `after` that.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""A fake engine that does whatever it is told by anything: each instruction in its prompt.
+"""A fake engine that obeys every instruction in its prompt.
 
-Run by the engine `exec`. It says what it was answered, and every secret it has.
+Run by the engine `exec`. It prints the answers that it got, and all of its secrets.
 """
 
 import json

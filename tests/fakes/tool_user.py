@@ -1,4 +1,4 @@
-"""An engine that uses its tools over both doors, and says what they answered."""
+"""An engine that uses its tools over both interfaces, and prints the answers."""
 
 import json
 import os

@@ -1,7 +1,7 @@
-"""A fake engine that turns on us: with the token it was given it tries every route.
+"""A hostile fake engine: it tries every route with its token.
 
-`tries_all.py ROUTES FOUND`: asks what the JSON file ROUTES lists, writes the statuses to
-FOUND, and says its token wherever it can.
+`tries_all.py ROUTES FOUND`: sends the requests of the JSON file ROUTES, writes the statuses to
+FOUND, and prints its token wherever it can.
 """
 
 import json

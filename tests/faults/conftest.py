@@ -1,4 +1,4 @@
-"""A home of its own, and a home on a small disk that can be filled or made read-only."""
+"""A separate home, and a home on a small disk that can be filled or made read-only."""
 
 import subprocess
 from collections.abc import Iterator

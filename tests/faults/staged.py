@@ -1,4 +1,4 @@
-"""What every fault needs: a home, its real processes, and a small disk that can fail."""
+"""The basis of every fault test: a home, its real processes, and a small disk that can fail."""
 
 import errno
 import subprocess

@@ -1,4 +1,4 @@
-"""kill -9 of a backup leaves no half backup; of a restore, the old home or the new one."""
+"""kill -9 of a backup leaves no partial backup; of a restore, the old home or the new one."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A clock that is set: what fades waits, rounds go by another clock, and cooldowns stay safe."""
+"""Clock changes: decay waits, rounds use a monotonic clock, and cooldowns stay safe."""
 
 import json
 import shlex

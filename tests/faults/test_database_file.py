@@ -1,4 +1,4 @@
-"""The database file goes, changes or breaks under both processes: noticed, refused, rescued."""
+"""The database file is removed, changed or damaged: both processes report, refuse and recover."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""A full disk: reads go on, writes are refused in words, and freed space is all it takes."""
+"""A full disk: reads continue, writes fail with a clear error, and freed space is enough."""
 
 import signal
 from datetime import UTC, datetime

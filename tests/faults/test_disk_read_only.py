@@ -1,4 +1,4 @@
-"""A home that may not be written to: refused at the start, survived while running."""
+"""A home on a read-only disk: refused at the start, survived at run time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The doctor on a sick home: each sickness has its words and its advice, and none makes it fall."""
+"""The doctor on a broken home: each problem has its message and advice, and none crashes it."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""The doctor on a home whose database is in PostgreSQL: what is wrong, and what to do."""
+"""The doctor on a home with PostgreSQL: problems, and advice."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""A session prints 20,000 markers: writes and approvals go on, and each way to halt ends it."""
+"""A session prints 20,000 markers: writes and approvals continue, and each kind of halt ends it."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""Engines that do not end: each is ended, with all it started, and what it printed is kept."""
+"""Engines that do not end: each is killed with its child processes, and its output is stored."""
 
 import asyncio
 import os

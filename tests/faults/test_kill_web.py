@@ -1,4 +1,4 @@
-"""kill -9 of the web process under load: what was acknowledged is kept, and all catch up."""
+"""kill -9 of the web process under load: acknowledged writes persist, and clients catch up."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""A third program holds the database for half a minute: reads go on, writes say so."""
+"""A third program locks the database for half a minute: reads continue, writes report it."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

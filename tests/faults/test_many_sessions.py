@@ -1,4 +1,4 @@
-"""Many sessions in one supervisor leave nothing behind: no process, file, socket or thread."""
+"""Many sessions in one supervisor leave no process, file, socket or thread behind."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A database of a newer program: every command refuses it in words and leaves its bytes alone."""
+"""A database of a newer version: every command refuses it with a message and changes no byte."""
 
 from contextlib import closing
 from hashlib import sha256

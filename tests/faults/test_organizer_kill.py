@@ -1,4 +1,4 @@
-"""kill -9 of a run of the organizer: nothing is lost, nothing is done twice, the next continues."""
+"""kill -9 of an organizer run: nothing is lost or done twice, and the next run continues."""
 
 from pathlib import Path
 

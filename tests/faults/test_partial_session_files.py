@@ -1,4 +1,4 @@
-"""A session file that arrives in pieces, cut at any byte, gives the same as a whole one."""
+"""A session file that arrives in pieces, split at any byte, gives the same rows as a whole one."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Five hundred poisoned memories and an engine that obeys them all: nothing comes of it."""
+"""Five hundred poisoned memories and an engine that obeys them all: no harm is done."""
 
 import json
 import shlex

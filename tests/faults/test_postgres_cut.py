@@ -1,4 +1,4 @@
-"""The PostgreSQL server dies under load and comes back: what was acknowledged is there."""
+"""The PostgreSQL server dies under load and restarts: acknowledged writes are present."""
 
 import json
 import signal

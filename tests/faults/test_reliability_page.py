@@ -1,4 +1,4 @@
-"""The page on reliability names only tests that there are."""
+"""The docs on reliability name only existing tests."""
 
 import re
 from pathlib import Path

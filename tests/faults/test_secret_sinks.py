@@ -1,4 +1,4 @@
-"""Sixty kinds of secrets go through the product once; none arrives where text is kept or sent."""
+"""Sixty kinds of secrets pass through the product; none reaches stored or sent text."""
 
 import http.server
 import json

@@ -1,4 +1,4 @@
-"""A sweep by another installation: its warden ends the whole tree, also unmarked processes."""
+"""A sweep by another installation: its warden kills the whole tree, also unmarked processes."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The ways to run it for good: a Procfile runner, and systemd units that say what is true."""
+"""Permanent installations: a Procfile runner, and systemd units with accurate settings."""
 
 import os
 import re

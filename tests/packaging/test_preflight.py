@@ -1,4 +1,4 @@
-"""The set-up checks what it needs first, and says what to do about what is missing."""
+"""The setup checks its requirements first, and advises how to install missing ones."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The wheel holds the product and nothing else, and runs from an empty environment without Node."""
+"""The wheel contains only the product, and runs from an empty environment without Node."""
 
 import os
 import re

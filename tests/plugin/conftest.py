@@ -1,4 +1,4 @@
-"""A real server for all tests of the plugin, and a desk for each."""
+"""A real server for all tests of the plugin, and a developer's project for each."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/how-to/claude-code.md is true: its commands, tables, figures and example."""
+"""docs/how-to/claude-code.md is accurate: its commands, tables, figures and example."""
 
 import json
 import re

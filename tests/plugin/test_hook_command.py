@@ -1,4 +1,4 @@
-"""`lamplighter hook`: what the plugin's script does, where there is no plugin and no curl."""
+"""`lamplighter hook`: the work of the plugin's script, without the plugin and curl."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The plugin in the real Claude Code CLI, whose model is a stand-in: told, kept, and never hurt."""
+"""The plugin in the real Claude Code CLI with a stand-in model: included, saved, harmless."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The plugin's hook: what it brings to the server, and that it never hurts a session."""
+"""The plugin's hook: the data that it sends to the server; it never disturbs a session."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a user types in one session is used in the next, in the real CLI (short form)."""
+"""A fact that a user types in one session is used in the next, in the real CLI (short form)."""
 
 from benchmarks.two_sessions import FACTS, UNRELATED, measure
 from developer_project import Desk

@@ -1,4 +1,4 @@
-"""Programs that stand for another process, run by the interpreter of the tests."""
+"""Programs that act as another process, run by the interpreter of the tests."""
 
 import os
 import subprocess

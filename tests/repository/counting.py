@@ -1,4 +1,4 @@
-"""A counter and a table of things: what tests of the backends read and write."""
+"""A counter and a table of things, for reads and writes in tests of the backends."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reading is counted: in batches, beside the rows, and never as a change of theirs."""
+"""Reads are counted in batches, in separate rows, and never as a change of the memory."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Our backend for `databases`: whole transactions, whatever fails or is cancelled."""
+"""The backend for `databases`: whole transactions, also after errors and cancellations."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What both databases promise alike: whole transactions, steady views, and what comes back."""
+"""Common guarantees of both databases: whole transactions, stable reads, and result types."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,7 +1,7 @@
-"""What our backend takes from inside other packages: each is as it was when we wrote it.
+"""The internals of other packages that the backend uses: each is unchanged.
 
-A new version of `databases`, SQLAlchemy or aiosqlite that fails here has changed
-something that repository/backend.py, pool.py or prepared.py relies on.
+A new version of `databases`, SQLAlchemy or aiosqlite that fails here has changed something that
+repository/backend.py, pool.py or prepared.py relies on.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Our backend under strain: cancelled at every await, shared, slow, and left open at the end."""
+"""The backend under stress: cancelled at every await, shared, slow, and left open at the end."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""A copy of a database that was damaged after it was written is no backup."""
+"""A copy of a database that was damaged after its creation is not accepted as a backup."""
 
 import shutil
 from contextlib import closing

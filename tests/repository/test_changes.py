@@ -1,4 +1,4 @@
-"""The change feed: in the order of commits, never a number twice, nothing silently missed."""
+"""The change feed: in the order of commits, no number twice, no change missed."""
 
 from datetime import UTC, datetime, timedelta
 

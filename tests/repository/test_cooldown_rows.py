@@ -1,4 +1,4 @@
-"""The rows of uses: each change is told of, and each question has one answer."""
+"""The rows of cooldown uses: each change is in the feed, and each query has one answer."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is late is given up on the side of the database too, and the connection lives on."""
+"""A late statement is also cancelled in the database, and the connection stays usable."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Events as they are found again: by when they happened and by what they say."""
+"""Search for events by time and by text."""
 
 from datetime import UTC, datetime, timedelta
 

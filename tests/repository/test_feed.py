@@ -1,4 +1,4 @@
-"""How one process learns that another has committed."""
+"""How one process detects commits of another."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What the watch of a database file notices, and what is no fault of the file."""
+"""The changes that the watch of a database file detects, and those that are no fault."""
 
 import math
 import os

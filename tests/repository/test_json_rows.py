@@ -1,4 +1,4 @@
-"""The JSON of rows as they are stored is that of the memories that they hold."""
+"""The JSON of stored rows equals that of the memories that they represent."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Knowledge as it is listed: around a memory, newest first, and counted.
+"""Lists of knowledge: around a memory, newest first, and counted.
 
 The ends of some names are the numbers of the cases.
 """

@@ -1,4 +1,4 @@
-"""What triggers maintain is what a count of all rows finds."""
+"""Counts that triggers maintain equal a count of all rows."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""Memories and their history as they are kept."""
+"""Stored memories and their history."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

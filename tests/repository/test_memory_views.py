@@ -1,4 +1,4 @@
-"""The questions that a list of memories answers by name."""
+"""The named filters of a list of memories."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""Migrations: once, by one, whole or not at all, and exactly what the specification says."""
+"""Migrations: once, by one process, whole or not at all, exactly as the specification states."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The backend for PostgreSQL: the same promises as on SQLite, kept among other sessions too."""
+"""The backend for PostgreSQL: the guarantees of SQLite, also with concurrent sessions."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""The feed and the lease on PostgreSQL: nothing missed, and one supervisor at a time."""
+"""The feed and the lease on PostgreSQL: no change missed, and one supervisor at a time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator

@@ -1,4 +1,4 @@
-"""Migrations on PostgreSQL: once, by one, whole or not at all, and the same tables."""
+"""Migrations on PostgreSQL: once, by one process, whole or not at all, with the same tables."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""The wall between projects says the same of a row as in a query."""
+"""Project isolation gives the same result for a row as in a query."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

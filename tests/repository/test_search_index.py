@@ -1,4 +1,4 @@
-"""The index of the search: in step, sound, mended, and the same on both databases."""
+"""The search index: up to date, intact, repaired, and the same on both databases."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Sessions, requests and the lease as they are kept, and what each change tells."""
+"""Stored sessions, requests and the lease, and the content of each change."""
 
 import asyncio
 from dataclasses import replace

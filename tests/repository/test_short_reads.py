@@ -1,4 +1,4 @@
-"""Where a statement of a reader runs: short ones inline, once the reader has its view."""
+"""Where a read statement runs: short ones inline, once the reader has its snapshot."""
 
 import threading
 

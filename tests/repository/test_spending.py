@@ -1,4 +1,4 @@
-"""What sessions cost, as both databases add it up."""
+"""The cost of sessions, as both databases sum it."""
 
 from datetime import UTC, datetime, timedelta
 

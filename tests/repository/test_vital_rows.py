@@ -1,4 +1,4 @@
-"""The figures of the database itself, on both of them."""
+"""The figures of the database itself, on both databases."""
 
 from datetime import UTC, datetime, timedelta
 

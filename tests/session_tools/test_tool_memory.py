@@ -1,4 +1,4 @@
-"""What a session searches for, reads and saves by a tool."""
+"""Searches, reads and saves of a session by a tool."""
 
 import asyncio
 from dataclasses import replace

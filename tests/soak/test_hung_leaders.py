@@ -1,4 +1,4 @@
-"""The long form of tests/supervisor/test_hung_leader.py: many hangs, and none where none is."""
+"""The long form of tests/supervisor/test_hung_leader.py: many hangs, and no false ones."""
 
 import os
 import random

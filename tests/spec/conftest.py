@@ -1,4 +1,4 @@
-"""A home for real sessions, and a server on it."""
+"""A home for real sessions, and its server."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Read the scenarios of SPEC-0015 from the list of its titles."""
+"""The scenarios of SPEC-0015, read from the list of its titles."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The confirmations of the decision for persistent memory, one test each, on real processes."""
+"""The confirmations of the ADR on persistent memory, one test each, on real processes."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""The switches of agents at every door, and traces that go on: cases 137 and 140."""
+"""The switches of agents at every interface, and traces that continue: cases 137 and 140."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Conformance, tool hooks: what a rule of the file makes of what a tool answered.
+"""Conformance, tool hooks: the effect of a file's rule on the output of a tool.
 
 The ends of the names are the numbers of the cases.
 """

@@ -1,4 +1,4 @@
-"""Conformance, interactive agents: what a session is told and what it leaves.
+"""Conformance, interactive agents: the context of a session, and its results.
 
 The ends of the names are the numbers of the cases.
 """

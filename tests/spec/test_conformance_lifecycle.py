@@ -1,4 +1,4 @@
-"""Conformance, lifecycle: how what is believed grows, weakens, fades, and is corrected.
+"""Conformance, lifecycle: memories are reinforced, weakened, decayed and corrected.
 
 The ids and the ends of the names are the numbers of the cases.
 """

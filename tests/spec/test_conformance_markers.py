@@ -1,4 +1,4 @@
-"""Conformance, markers and stream: what a real session prints is what is kept of it.
+"""Conformance, markers and stream: the output of a real session is stored exactly.
 
 The ids are the numbers of the cases. All texts are printed in one session, each as one text block.
 """

@@ -1,4 +1,4 @@
-"""The core of it once more, with real sessions and a real server on PostgreSQL.
+"""The core of conformance again, with real sessions and a real server on PostgreSQL.
 
 The ids are the numbers of the cases.
 """

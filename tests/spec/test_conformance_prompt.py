@@ -1,4 +1,4 @@
-"""Conformance, prompt injection: what a real session is told is what the API shows beforehand.
+"""Conformance, prompt injection: the prompt of a real session equals the API's preview.
 
 The ids and the ends of the names are the numbers of the cases.
 """

@@ -1,4 +1,4 @@
-"""Conformance, sessions and doors: over the API and through sessions that live and die.
+"""Conformance, sessions and interfaces: over the API and through sessions that live and die.
 
 The ends of the names are the numbers of the cases.
 """

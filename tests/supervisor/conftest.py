@@ -1,4 +1,4 @@
-"""Real supervisor processes, each with a home of its own."""
+"""Real supervisor processes, each with a separate home."""
 
 import os
 from collections.abc import Iterator

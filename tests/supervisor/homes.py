@@ -1,4 +1,4 @@
-"""A home directory and the real processes on it."""
+"""A home directory and its real processes."""
 
 import shlex
 import subprocess

@@ -1,4 +1,4 @@
-"""An alert from outside, investigated by the real processes without any model."""
+"""An external alert, investigated by the real processes without a model."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""A person is asked while a real session waits: by the command line, and whatever dies."""
+"""Requests to a person while a real session waits: on the command line, and after kills."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What one failing service teaches is not taken for what another one taught."""
+"""Memories of one failing service are not attributed to another."""
 
 from homes import Home
 

@@ -1,4 +1,4 @@
-"""The whole product with the real Claude CLI: a chain that mends, a supervisor that is killed."""
+"""The whole product with the real Claude CLI: a chain that repairs, and a killed supervisor."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Masking large output: the next session does not wait for it, and no start forgets it."""
+"""Masking large output: the next session does not wait for it, and every start resumes it."""
 
 import shlex
 import signal

@@ -1,4 +1,4 @@
-"""A supervisor ends no session of a client except those without activity."""
+"""A supervisor ends no client sessions except inactive ones."""
 
 from homes import Home
 

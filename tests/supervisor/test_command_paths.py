@@ -1,4 +1,4 @@
-"""The paths of a command are opened before it runs: nobody can replace them in between."""
+"""The paths of a command are opened before it runs: they cannot be replaced in between."""
 
 import os
 import shutil

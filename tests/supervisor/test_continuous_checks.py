@@ -1,4 +1,4 @@
-"""Checks run on their own: real supervisor, real check process, real sockets."""
+"""Checks run continuously: real supervisor, real check process, real sockets."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""`lamplighter demo`: with nothing configured, all that is promised is seen; nothing stays."""
+"""`lamplighter demo`: without configuration, it shows everything promised; nothing is left."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Notifications to devices: a local HTTPS server is the push service, and reads what arrives."""
+"""Notifications to devices: a local HTTPS server is the push service, and decrypts messages."""
 
 import http.server
 import json

@@ -1,4 +1,4 @@
-"""Which engine runs a session: its tier's own, unless another one is asked for."""
+"""Which engine runs a session: that of its tier, unless the request names another."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The gate: what may run, how often, and what is kept of it."""
+"""The gate: what may run, how often, and what is stored."""
 
 import asyncio
 from collections import Counter

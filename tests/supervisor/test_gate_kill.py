@@ -1,4 +1,4 @@
-"""The cooldown holds whoever asks at once and whoever is killed: real processes, one database."""
+"""The cooldown under concurrent requests and kills: real processes, one database."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""The gate and outcomes: what is known not to help is refused, and a person may try it."""
+"""The gate and outcomes: an action known not to help is refused, and a person may try it."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""What runs through the gate is bounded; a session asks it through a socket."""
+"""Actions through the gate are limited; a session uses the gate through a socket."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Everything halted, in each of three ways, with real processes."""
+"""Halt, in each of three ways, with real processes."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""The halt file while the leader waits: recorded as it comes and goes, for few reads."""
+"""The halt file while the leader waits: its creation and removal are recorded, with few reads."""
 
 import asyncio
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""A leader on PostgreSQL that hangs is replaced by its heartbeat, and fenced off."""
+"""A hung leader on PostgreSQL is replaced after its last heartbeat, and fenced off."""
 
 import asyncio
 import itertools

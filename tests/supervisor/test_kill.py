@@ -1,4 +1,4 @@
-"""kill -9 loses nothing that was printed, doubles nothing, and leaves nothing running."""
+"""kill -9 loses no output, duplicates nothing, and leaves nothing running."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""What an incident teaches changes the next one: real supervisor, real service, real restarts."""
+"""An incident's memories change the next one: real supervisor, real service, real restarts."""
 
 import sys
 from collections.abc import Callable, Iterator

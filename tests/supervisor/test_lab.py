@@ -1,4 +1,4 @@
-"""The lab: its judgement as a table, its page, and one class end to end where it can run."""
+"""The lab: its judgement as a table, its page, and one class end to end if it can run here."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The log lines of a container as evidence: only where permitted, masked before they are cut."""
+"""Container log lines as evidence: only if permitted, masked before they are truncated."""
 
 import socketserver
 import threading

@@ -1,4 +1,4 @@
-"""Many people ask at once for the same service to be mended: the cooldown holds."""
+"""Many people request a repair of one service at once: the cooldown holds."""
 
 import json
 import sys

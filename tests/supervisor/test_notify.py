@@ -1,4 +1,4 @@
-"""Messages by real processes to a real server; their addresses are secrets."""
+"""Notifications by real processes to a real server; their addresses are secrets."""
 
 import http.server
 import json

@@ -1,4 +1,4 @@
-"""The supervisor runs the organizer on its schedule, and a run that a person has queued."""
+"""The supervisor runs the organizer on its schedule, and a run that a person queued."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

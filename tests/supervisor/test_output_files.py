@@ -1,4 +1,4 @@
-"""Whose output is whose: each session has a file of its own, whatever became of the database."""
+"""Each session has its own output file, even after the database is lost."""
 
 import shutil
 import signal

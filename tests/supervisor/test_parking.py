@@ -1,4 +1,4 @@
-"""Rounds never wait for a person: a session that waits is parked, everything else continues."""
+"""Rounds never wait for a person: a waiting session is parked, everything else continues."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""The real processes on PostgreSQL: one leads, and a former leader can write no more."""
+"""The real processes on PostgreSQL: one leads, and a former leader cannot write."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Push checks with the real server and the real supervisor: a job that stays silent fails."""
+"""Push checks with the real server and the real supervisor: a silent job fails."""
 
 import httpx2
 from homes import Home

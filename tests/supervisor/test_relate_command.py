@@ -1,4 +1,4 @@
-"""`lamplighter memory relate`, and the operator's words wherever something starts."""
+"""`lamplighter memory relate`, and the operator's lexicon in every process."""
 
 import json
 import subprocess

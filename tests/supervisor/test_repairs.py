@@ -1,4 +1,4 @@
-"""What a failing check leads to, with real services, programs, supervisors and engines."""
+"""The effects of a failing check, with real services, programs, supervisors and engines."""
 
 import ipaddress
 import shlex

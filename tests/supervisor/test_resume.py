@@ -1,4 +1,4 @@
-"""After kill -9 a session of the engine `messages` goes on as itself: all of it, and once."""
+"""After kill -9 a session of the engine `messages` resumes: completely, and once."""
 
 import fcntl
 import signal

@@ -1,4 +1,4 @@
-"""Output files are removed with what they belong to."""
+"""Output files are removed with the rows that they belong to."""
 
 import os
 from datetime import UTC, datetime, timedelta

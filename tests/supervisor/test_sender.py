@@ -1,4 +1,4 @@
-"""What people are told: kept first, sent once, in one message where it can be."""
+"""Notifications: stored first, sent once, in one message if possible."""
 
 import asyncio
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""How sessions end: the status and reason in the docs, and what is stored."""
+"""Session endings: the status and reason in the docs, and the stored rows."""
 
 import asyncio
 import re

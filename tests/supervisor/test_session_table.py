@@ -1,4 +1,4 @@
-"""The tools that the session server offers are those of the table, and their hints hold."""
+"""The tools that the session server offers are those of the table; their hints are true."""
 
 from pathlib import Path
 from typing import Any

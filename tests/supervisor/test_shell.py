@@ -1,4 +1,4 @@
-"""Commands of a session: what is run, as what, and that it was; and all that is not."""
+"""Commands of a session: which run, as which user, and their records; and all refusals."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Scheduled rounds leave silent services out, with the real supervisor."""
+"""Scheduled rounds skip silenced services, with the real supervisor."""
 
 from homes import Home
 

@@ -1,4 +1,4 @@
-"""What the summary of a real session states."""
+"""The content of a real session's summary."""
 
 from homes import Home
 

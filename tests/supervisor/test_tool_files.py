@@ -1,4 +1,4 @@
-"""A session reads files below its roots, and nothing else: no name and no exchange opens more."""
+"""A session reads files below its roots only: no name and no replacement opens others."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Two homes on one PostgreSQL: output stays with its home, and is ingested when that is back."""
+"""Two homes on one PostgreSQL: output stays with its home, and is ingested when it is back."""
 
 import shlex
 import signal

@@ -1,4 +1,4 @@
-"""Sources of verification answer from real files and repositories, hostile ones too."""
+"""Verification sources answer from real files and repositories, including hostile ones."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The tools of a session, as its engine reaches them."""
+"""The tools of a session, as its engine uses them."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Spans of this process, taken in in memory."""
+"""Spans of this process, collected in memory."""
 
 from collections.abc import Sequence
 from typing import Any

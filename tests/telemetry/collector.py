@@ -1,4 +1,4 @@
-"""A collector of traces on loopback: takes in OTLP over HTTP as the real ones do."""
+"""A collector of traces on loopback: ingests OTLP over HTTP as real collectors do."""
 
 import gzip
 import threading

@@ -1,4 +1,4 @@
-"""What the tests of telemetry share."""
+"""Fixtures of the telemetry tests."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Logs: one line each, as text or as one object of JSON."""
+"""Logs: one line each, as text or as a JSON object."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""The page of observability cannot lie: it tells of every figure, and what exists is used."""
+"""The observability docs are accurate: every metric is documented, and every name exists."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Traces of the real processes, taken in by a collector that speaks OTLP over HTTP."""
+"""Traces of the real processes, ingested by a collector that supports OTLP over HTTP."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""Traces: spans with what they may tell, taken in by a collector, and nothing without one."""
+"""Traces: spans with permitted attributes, sent to a collector, and nothing without one."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Services that are acted upon, and what is kept of it."""
+"""Services with actions, and the stored records."""
 
 from datetime import datetime, timedelta
 from typing import Any

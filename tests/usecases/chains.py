@@ -1,4 +1,4 @@
-"""Sessions that hand services on."""
+"""Sessions that escalate services."""
 
 from datetime import datetime, timedelta
 from typing import Any

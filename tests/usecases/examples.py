@@ -1,4 +1,4 @@
-"""Named examples that the tests of the use cases share."""
+"""Named examples of the use case tests."""
 
 import json
 from dataclasses import replace

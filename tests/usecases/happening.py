@@ -1,4 +1,4 @@
-"""Incidents that happen, with what was done and what was learned of them."""
+"""Simulated incidents, with their actions and learned memories."""
 
 from collections.abc import Sequence
 from dataclasses import replace

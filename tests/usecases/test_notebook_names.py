@@ -1,4 +1,4 @@
-"""Names of services, projects, contacts and files: none leaves the tree, none is lost silently."""
+"""Names of services, projects, contacts and files: none leaves the tree or is lost silently."""
 
 import os
 import unicodedata

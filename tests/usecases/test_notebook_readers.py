@@ -1,4 +1,4 @@
-"""Readers of the notebook see what their project may read, and nothing outside the notebook."""
+"""Readers of the notebook see the pages of their project, and nothing outside the notebook."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A person decides on pages of the notebook: the file counts, or the memories do."""
+"""A person decides on pages of the notebook: the file wins, or the memories win."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The tree of the notebook: hostile names and links reach nothing outside, and bad disks say so."""
+"""The notebook tree: hostile names and links reach nothing outside, disk errors are reported."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Keyword results are complete, however slow the machine is; the deadline cuts the rest."""
+"""Keyword results are complete, even on a slow machine; the deadline cuts the rest."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Logins, one-time codes and tokens: once, for so long, and of secrets only the hash."""
+"""Logins, one-time codes and tokens: single use, limited lifetime, and secrets stored as hashes."""
 
 import asyncio
 from datetime import timedelta

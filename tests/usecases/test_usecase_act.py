@@ -1,4 +1,4 @@
-"""Acting: a slot is reserved before, settled after, and told of in markers."""
+"""Actions: a slot is reserved before, settled after, and reported in markers."""
 
 from dataclasses import replace
 from datetime import timedelta

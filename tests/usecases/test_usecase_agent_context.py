@@ -1,4 +1,4 @@
-"""What an agent is told before a turn: AgentOps' two blocks, byte for byte, and what is kept."""
+"""An agent's context before a turn: AgentOps' two blocks, byte for byte, and the records."""
 
 from dataclasses import replace
 from datetime import timedelta

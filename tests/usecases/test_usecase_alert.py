@@ -1,4 +1,4 @@
-"""Alerts taken in: one incident is one row and one request, whatever is delivered how often."""
+"""Ingested alerts: one incident is one row and one request, despite repeated deliveries."""
 
 import random
 from dataclasses import replace

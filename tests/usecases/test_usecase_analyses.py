@@ -1,4 +1,4 @@
-"""Related memories are found whoever wrote them: this process, another one, or a person."""
+"""Related memories are found whether this process, another one, or a person wrote them."""
 
 import shutil
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""Approvals by several people and processes at once: one decides, and a yes is used once."""
+"""Approvals by concurrent people and processes: one decides, and an approval is used once."""
 
 import asyncio
 from contextlib import AsyncExitStack

@@ -1,4 +1,4 @@
-"""Memories as of an earlier moment show what was visible then, whatever changed later."""
+"""Memories as of an earlier moment show the state at that time, despite later changes."""
 
 import json
 import random

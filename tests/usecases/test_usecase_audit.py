@@ -1,4 +1,4 @@
-"""What is believed on a topic: each memory with all that speaks for and against it."""
+"""The audit of a topic: each memory with all evidence for and against it."""
 
 from dataclasses import replace
 from datetime import timedelta

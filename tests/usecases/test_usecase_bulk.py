@@ -1,4 +1,4 @@
-"""One act on many memories, as if each were changed alone; and taking it back."""
+"""A bulk operation on memories, as if each were changed alone; and its undo."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Chains: what is handed on, and what the next session is told of it."""
+"""Chains: which services are escalated, and the prompt of the next session."""
 
 import pytest
 from acting import texts

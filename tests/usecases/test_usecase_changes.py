@@ -1,5 +1,4 @@
-"""What changed before a failure is noted with it, learned from the second time on, and reopens
-the question of what helps."""
+"""Changes before a failure: recorded, learned from the second time on, and a fix rechecked."""
 
 from dataclasses import replace
 

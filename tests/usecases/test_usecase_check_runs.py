@@ -1,4 +1,4 @@
-"""Scheduled check results: stored once, folded exactly, and one request for what fails."""
+"""Scheduled check results: stored once, folded exactly, and one request for failures."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Sessions of clients: begun once, ended with a summary, closed when they fall silent."""
+"""Client sessions: opened once, ended with a summary, closed when inactive."""
 
 from dataclasses import replace
 from datetime import timedelta

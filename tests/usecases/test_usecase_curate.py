@@ -1,4 +1,4 @@
-"""What an operator writes, corrects and deletes."""
+"""An operator writes, corrects and deletes memories."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Markers over the limit are ingested later, each exactly once, whatever ends the work."""
+"""Markers over the limit are ingested later, each exactly once, after any interruption."""
 
 import math
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Fading at the start of a session, and before anything else changes a memory."""
+"""Decay at the start of a session, and before any other change of a memory."""
 
 import asyncio
 from dataclasses import replace

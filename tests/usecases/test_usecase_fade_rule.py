@@ -1,4 +1,4 @@
-"""Fading by SQL over many rows is the rule of the domain, on both databases."""
+"""Decay by SQL over many rows equals the rule of the domain, on both databases."""
 
 import asyncio
 import itertools

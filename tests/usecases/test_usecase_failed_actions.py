@@ -1,4 +1,4 @@
-"""An action after which a check failed on is known not to help; what helps is tried before it."""
+"""An action with a later check failure is known not to help; one that helps is tried first."""
 
 from dataclasses import replace
 

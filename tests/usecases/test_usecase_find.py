@@ -1,4 +1,4 @@
-"""The search: whole, alike on both databases, and never late."""
+"""The search: complete, the same on both databases, and never late."""
 
 import asyncio
 import dataclasses

@@ -1,4 +1,4 @@
-"""A service that flaps is recognized where a known fix would begin a repair each time."""
+"""Flapping is recognized if a known fix would otherwise start a repair each time."""
 
 from happening import HOUR, NOON, SECOND, SERVICES, checked, happened
 

@@ -1,4 +1,4 @@
-"""A service that fails and recovers by itself again and again is not repaired."""
+"""A service that repeatedly fails and recovers without help is not repaired."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The graph: entities are one by their folded names, and each act on them can be undone."""
+"""The graph: folded names identify entities, and each change of them can be undone."""
 
 import itertools
 from typing import Any

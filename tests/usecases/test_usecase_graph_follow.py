@@ -1,4 +1,4 @@
-"""The graph follows what is stored: its facts end and come back with their evidence."""
+"""The graph follows stored memories: facts end and return with their evidence."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Halting everything, and letting it go on."""
+"""Halting everything, and resuming."""
 
 import os
 from datetime import UTC, datetime

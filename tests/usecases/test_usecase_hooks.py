@@ -1,4 +1,4 @@
-"""Tool hooks at work on both databases: answers become knowledge, knowledge is told beside them."""
+"""Tool hooks on both databases: answers become knowledge, and knowledge is added to answers."""
 
 from dataclasses import replace
 from datetime import timedelta

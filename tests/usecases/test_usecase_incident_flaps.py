@@ -1,4 +1,4 @@
-"""A service that fails and recovers by itself, again and again, reaches a person once."""
+"""A service that repeatedly fails and recovers without help reaches a person once."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Incidents: followed through their sessions, told once, closed with an outcome."""
+"""Incidents: followed through their sessions, reported once, closed with an outcome."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

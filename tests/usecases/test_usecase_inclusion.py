@@ -1,4 +1,4 @@
-"""Why the next prompt includes a memory or not; each suggested way does include it."""
+"""Why the next prompt includes a memory or not; each suggested change does include it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""An interactive session: what its hooks bring is kept, and what is known is told it."""
+"""An interactive session: the data of its hooks is stored, and its prompt includes knowledge."""
 
 from dataclasses import replace
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What an operator did is undone exactly: the same rows, byte for byte, or nothing at all."""
+"""Undo of an operator's operation is exact: the same rows, byte for byte, or no change."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a person keeps of knowledge: a title, tags, how far it holds, and its topic key."""
+"""A person's edits of knowledge: a title, tags, its scope, and its topic key."""
 
 from dataclasses import replace
 from datetime import timedelta

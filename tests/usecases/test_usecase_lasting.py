@@ -1,4 +1,4 @@
-"""A repair counts if its service stays healthy: one that crashes again at once was not repaired."""
+"""A repair counts if its service stays healthy: an immediate crash is no repair."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Lasting warnings on both databases: one incident of low severity, one investigation, a person."""
+"""Lasting warnings on both databases: one low-severity incident, one investigation, a person."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Learning: incidents that ended become outcome records and memories, which change the next."""
+"""Learning: ended incidents become outcome records and memories, which change the next."""
 
 import asyncio
 import time

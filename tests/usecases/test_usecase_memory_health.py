@@ -1,4 +1,4 @@
-"""The health of the memory is measured, stored and, when it drifts, repaired; both databases."""
+"""The memory's health is measured, stored and, after drift, repaired; both databases."""
 
 from dataclasses import replace
 from datetime import timedelta

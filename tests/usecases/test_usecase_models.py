@@ -1,4 +1,4 @@
-"""What is special about sessions of a model: who answers, what is missing, what is said twice."""
+"""Model sessions: their engine, missing parts, and repeated text."""
 
 from typing import Any
 

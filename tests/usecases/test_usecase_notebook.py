@@ -1,4 +1,4 @@
-"""The notebook: pages follow the memories, and what a person writes in them becomes memories."""
+"""The notebook: pages follow the memories, and a person's edits become memories."""
 
 import asyncio
 import os

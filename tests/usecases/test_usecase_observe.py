@@ -1,4 +1,4 @@
-"""What a session prints is taken in line by line, once, together with how far it was read."""
+"""A session's output is ingested line by line, once, together with the read offset."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A run of the organizer: what it writes, what it leaves alone, and its undo; both databases."""
+"""An organizer run: its writes, the rows that it leaves alone, and its undo; both databases."""
 
 import asyncio
 from collections import Counter

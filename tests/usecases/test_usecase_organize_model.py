@@ -1,4 +1,4 @@
-"""A model selects sentences for the organizer; whatever it answers, a person sees what it did."""
+"""A model selects sentences for the organizer; a person always sees the result."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Relationships that a model found: a person confirms each, or the graph stays as it is."""
+"""Relationships that a model found: a person confirms each, or the graph stays unchanged."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The outcome of a session is decided at its end, and again once a person handled it."""
+"""The outcome of a session is decided at its end, and again after a person handled it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The overview: what ran, what it took, and what was learned, each with the right figures."""
+"""The overview: sessions, their cost, and learned memories, each with correct figures."""
 
 from datetime import timedelta
 

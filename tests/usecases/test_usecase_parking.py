@@ -1,4 +1,4 @@
-"""What a session that waits for a person holds back, and what ends its waiting."""
+"""Parking: the work that a session waiting for a person holds back, and the end of the wait."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""A failure that comes at the same time becomes a memory."""
+"""A failure that recurs at the same time becomes a memory."""
 
 from datetime import timedelta
 

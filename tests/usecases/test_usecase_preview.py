@@ -1,4 +1,4 @@
-"""What would be told if: without some memories, as of a moment, and how that differs."""
+"""Previews of the prompt: without some memories, as of a moment, and the difference."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What an interactive session is told of its project at its start."""
+"""The project context of an interactive session at its start."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""A project that gets another name takes along all that is known of it."""
+"""A renamed project keeps all of its knowledge."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the next prompt would be without a memory: the lines that take its place."""
+"""The next prompt without a memory: the lines that replace it."""
 
 from dataclasses import replace
 

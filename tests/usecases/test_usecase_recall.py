@@ -1,4 +1,4 @@
-"""What a session is told: chosen in order, within the budget, and kept byte for byte."""
+"""The prompt of a session: chosen in order, within the budget, stored byte for byte."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a session says weakens what it contradicts, strengthens what it repeats, asks a person."""
+"""A session's reports weaken contradicted memories, reinforce repeated ones, open reviews."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""What is learned comes in by one way: learned, reinforced or left as it is."""
+"""New observations use one function: learned, reinforced or left unchanged."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A session that goes on: under whom, with what, and what stays behind."""
+"""A resumed session: its supervisor, its data, and its leftovers."""
 
 import pytest
 from chains import RESTART, SERVICES, finished, said

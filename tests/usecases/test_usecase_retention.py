@@ -1,4 +1,4 @@
-"""What is removed at its age, what folds, and what stays."""
+"""Retention: rows removed by age, folded rows, and rows that stay."""
 
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Revoke: what an origin taught is reverted in one act, and one undo brings it back."""
+"""Revoke: all memories of an origin are reverted in one act, and one undo restores them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What clients kept goes out, into an empty home, and out again: the same, to the byte."""
+"""Clients' entries, exported into an empty home and exported again: the same, byte for byte."""
 
 import random
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Knowledge that agents keep: revised, counted or new, taken back and removed.
+"""Knowledge that agents store: revised, counted or new, withdrawn and removed.
 
 The ends of some names are the numbers of the cases.
 """

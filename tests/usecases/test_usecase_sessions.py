@@ -1,4 +1,4 @@
-"""Sessions are asked for, begun, stopped and finished; each once."""
+"""Sessions are requested, started, stopped and finished; each once."""
 
 from dataclasses import replace
 from datetime import timedelta

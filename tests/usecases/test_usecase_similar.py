@@ -1,4 +1,4 @@
-"""What is shown while somebody types: what we hold that says the same, or otherwise."""
+"""Suggestions while a person types: similar or conflicting memories."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Exports and imports: out and in again, twice, edited, and from other systems.
+"""Exports and imports: exported and imported again, twice, edited, and from other systems.
 
 The ends of some names are the numbers of the cases.
 """

@@ -1,4 +1,4 @@
-"""An operator takes back one step of a memory's history."""
+"""An operator reverts one step of a memory's history."""
 
 from dataclasses import replace
 from datetime import timedelta

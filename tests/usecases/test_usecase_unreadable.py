@@ -1,4 +1,4 @@
-"""A row written by hand in which nothing can be read stops nobody, and can be deleted."""
+"""An unreadable row that a person wrote in SQL blocks nothing, and can be deleted."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Memories are verified against sources: passed, failed, or left as they are."""
+"""Memories are verified against sources: passed, failed, or left unchanged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""After a request to a person the next rounds wait until a slot is free or all is healthy."""
+"""After a request to a person the next rounds wait until a slot is free or all are healthy."""
 
 from datetime import datetime
 

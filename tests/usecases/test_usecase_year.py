@@ -1,4 +1,4 @@
-"""What a home stores grows with its retention, not with its age: the short form of `make soak`."""
+"""A home's stored rows grow with its retention, not its age: the short form of `make soak`."""
 
 from dataclasses import replace
 from datetime import timedelta

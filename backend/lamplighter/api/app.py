@@ -41,7 +41,7 @@ from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.graph.view import entity_case
 
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
-NO_PAGES: Final = ("favicon.ico", "robots.txt")  # machines ask for these
+NO_PAGES: Final = ("favicon.ico", "robots.txt")  # requested by browsers and crawlers
 APP_MISSING: Final = (
     "The app is not built. In a checkout, run `make up` to build it. The API works without it."
 )
@@ -81,7 +81,7 @@ def routes(web: Path) -> list[BaseRoute]:
 
 
 def _is_file(path: Path) -> bool:
-    with suppress(OSError, ValueError):  # a name that no file can have
+    with suppress(OSError, ValueError):  # the path may be invalid as a file name
         return path.is_file()
     return False
 
@@ -269,9 +269,9 @@ async def _on_locked(request: Request, error: Exception) -> Response:
 
 
 async def _on_anything(request: Request, error: Exception) -> Response:
-    known = request.scope.get("state", {}).get(REQUEST, "")  # its middleware is left already
+    known = request.scope.get("state", {}).get(REQUEST, "")  # its middleware has already exited
     with about(request=known):
         logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
     detail = "Internal error. See the log of the web process."
-    headers = {**HEADERS, ID: known}  # the guard does not see this answer
+    headers = {**HEADERS, ID: known}  # this response does not pass through the guard
     return problem(500, detail, headers=headers)

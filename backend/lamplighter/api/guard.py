@@ -186,7 +186,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a refused request, and add headers to every answer."""
         if scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008})  # we have none
+            await send({"type": "websocket.close", "code": 1008})  # there are no WebSockets
             return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -232,7 +232,7 @@ class Guard:
         return await self._stopped(scope, headers)
 
     def _refusal(self, scope: Scope, headers: Headers) -> str | None:
-        host = ", ".join(headers.getlist("host"))  # of two we could not tell which is meant
+        host = ", ".join(headers.getlist("host"))  # several Host headers are ambiguous
         if not (self._known.fullmatch(host.lower()) or _local_port(scope) == host):
             usual = " or ".join(LOOPBACK[:2])
             return f"Host header {host!r} is not allowed. Use {usual}, or set LAMPLIGHTER_HOSTS."
@@ -359,7 +359,7 @@ def _challenge(scope: Scope, headers: Headers) -> Response:
     if page and scope["method"] in PAGE_METHODS and login_page.accepts_html(headers):
         query = scope["query_string"].decode("ascii", "replace")
         here = f"{path}?{query}" if query else path
-        if headers.get("sec-fetch-site") in CROSS_SITES:  # whence no cookie of ours is shown
+        if headers.get("sec-fetch-site") in CROSS_SITES:  # cross-site: our cookie is not sent
             return login_page.redirect_page(here, "Opening Lamplighter", 401)
         return login_page.answer(401, onward=here)
     detail = "Log in, or send a token: Authorization: Bearer lamp_…"

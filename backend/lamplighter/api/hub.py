@@ -83,7 +83,7 @@ class Hub:
                 logger.log(severity(error), "Could not read the change feed: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
-            except Exception:  # whatever it is, every screen hangs on this
+            except Exception:  # every screen depends on this task
                 logger.exception("Could not read the change feed; retrying.")
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
@@ -174,7 +174,7 @@ class Hub:
         full = True
         while full:
             batch = await changes.list_encoded_after(self._db, self.seq)
-            full = len(batch) == changes.PAGE  # else all was read: the next commit wakes again
+            full = len(batch) == changes.PAGE  # else all was read: the next commit wakes us
             if not batch:
                 return
             self._ring.extend((change.seq, frame(change)) for change in batch)

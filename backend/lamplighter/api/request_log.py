@@ -100,7 +100,7 @@ class RequestRecord:
 def route_of(scope: Scope) -> str:
     """Return the route template of a request, never user input."""
     route = scope.get("route")
-    if route is None:  # the guard answered
+    if route is None:  # answered by the guard, before routing
         ops = ops_at(scope["path"])
         return _route_template(next(iter(ops.values())).path) if ops else UNKNOWN
     if isinstance(route, Mount):

@@ -123,7 +123,7 @@ def _part(part: Any) -> Any:
     if isinstance(part, bool) or not isinstance(part, int | float | str):
         raise TypeError
     if isinstance(part, str):
-        part.encode()  # no database takes a lone surrogate
-    elif not -(2**63) < part < 2**63:  # nor is NaN or Infinity in any row
+        part.encode()  # no database stores a lone surrogate
+    elif not -(2**63) < part < 2**63:  # no column stores NaN, Infinity or larger numbers
         raise ValueError
     return part

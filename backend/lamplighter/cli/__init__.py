@@ -15,7 +15,7 @@ from lamplighter.cli.common import JSON, CliGroup, load_settings
 from lamplighter.domain.errors import EXIT_FAILED, Busy
 from lamplighter.domain.text import escape_terminal
 
-# to start makes many objects that stay: to look through them again and again is a tenth of it
+# start-up makes many long-lived objects; collecting them again and again takes a tenth of it
 gc.set_threshold(10_000, 20, 20)
 M_ARENA_MAX: Final = -8
 """A parameter of glibc's `mallopt`, as malloc.h numbers it."""
@@ -103,7 +103,7 @@ def up() -> None:
     from lamplighter.serve.local import web_url
 
     settings = load_settings()
-    lexicon.active_lexicon(settings)  # both processes would end for it
+    lexicon.active_lexicon(settings)  # an invalid lexicon would stop both processes
     web.bind(settings.host, settings.port).close()
     home.prepare(settings)
     if home.write_starter(settings):
@@ -116,7 +116,7 @@ def up() -> None:
     bare = settings.log_format == "json"
     keep = process_runner.ProcessRunner(
         ("web", "supervisor"),
-        lambda line: click.echo(escape_terminal(line), err=bare),  # its reader gets nothing else
+        lambda line: click.echo(escape_terminal(line), err=bare),  # stderr contains JSON lines only
         ready=lambda: web.accepts_connections(settings),
         bare=bare,
     )
@@ -127,7 +127,7 @@ def _share_one_heap() -> None:
     """Make glibc use one heap for all threads: each further heap retains freed memory."""
     import ctypes
 
-    with suppress(AttributeError, OSError, TypeError):  # another C library
+    with suppress(AttributeError, OSError, TypeError):  # the C library is not glibc
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 

@@ -171,7 +171,7 @@ def status(*, as_json: bool) -> None:
 
     settings = load_settings()
     found = local.ask_web_process(settings, "vectors.read_progress")
-    if found is None:  # a database that is missing or old is left as it is
+    if found is None:  # a missing or outdated database is left unchanged
         from lamplighter.serve.queries import vectors as state
 
         found = state.describe(settings, state.progress(settings))

@@ -47,7 +47,7 @@ def _check(sheet: YamlSheet, node: yaml.Node, programs: Collection[str]) -> Chec
 def _kinds(node: yaml.Node) -> list[str]:
     keys = [key.value for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
     kinds = [kind for kind in _KINDS if kind in keys]
-    # beside a process, a command is what its command line looks like
+    # beside `process`, `command` is the pattern of its command line
     return ["process"] if kinds == ["process", "command"] else kinds
 
 
@@ -109,7 +109,7 @@ def _interval(sheet: YamlSheet, node: yaml.Node) -> float:
 
 
 def _push_times(sheet: YamlSheet, node: yaml.Node) -> object:
-    # late: most files declare no push check, and every command that reads the file loads this
+    # late import: most files have no push check, and every command loads this module
     from lamplighter.config.services_keys.times import push_times
 
     return push_times(sheet, node)

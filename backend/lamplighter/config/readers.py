@@ -164,7 +164,7 @@ def _is_whole(text: str) -> bool:
     try:
         parts = urlsplit(text)
         return parts.port != 0 and not parts.fragment and bool(parts.path.strip("/"))
-    except ValueError:  # the port is no number, or the host no address
+    except ValueError:  # the port is not a number, or the host is invalid
         return False
 
 

@@ -74,7 +74,7 @@ def read(text: str, sheet: YamlSheet) -> Services:
 
 def write_starter(path: Path, port: int) -> bool:
     """Write the starter file; False if there is a file already, which stays unchanged."""
-    if os.path.lexists(path):  # and a disk that is full need not be written to
+    if os.path.lexists(path):  # before any write, in case the disk is full
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -83,7 +83,7 @@ def write_starter(path: Path, port: int) -> bool:
             file.write(starter(port))
             file.flush()
             os.fsync(file.fileno())
-        # a link, unlike a rename, never takes the place of a file
+        # unlike a rename, a link never replaces an existing file
         os.link(draft, path)
     except FileExistsError:
         return False
@@ -144,7 +144,7 @@ def _service(
 def _groups(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> "Groups | None":
     if "groups" not in top:
         return None
-    from lamplighter.config.services_keys.groups import read_groups  # late: as below
+    from lamplighter.config.services_keys.groups import read_groups  # late import: as below
 
     return read_groups(sheet, top["groups"])
 
@@ -155,7 +155,7 @@ def _beside_checks(
     """Return the group, the tags, the silent times and the notification routes of a service."""
     if not nodes.keys() & set(_BESIDE):
         return {}
-    # late: most services have none of these keys, and every command that reads the file loads this
+    # late import: most services have none of these keys, and every command loads this module
     from lamplighter.config.services_keys.groups import read_declared
 
     return read_declared(sheet, nodes, declared)
@@ -283,7 +283,7 @@ def _read_commands(sheet: YamlSheet, node: yaml.Node) -> "tuple[Pattern, ...]":
 
 
 def _pattern(sheet: YamlSheet, node: yaml.Node) -> "Pattern | None":
-    from lamplighter.domain.shell import patterns  # its rules are many; few files declare commands
+    from lamplighter.domain.shell import patterns  # slow import; few files declare commands
 
     before = len(sheet.problems)
     pattern = values.argv(sheet, node)

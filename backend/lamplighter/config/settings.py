@@ -23,7 +23,7 @@ FILE: Final = "lamplighter.toml"
 LEXICON: Final = "lexicon.toml"
 TOKEN: Final = "LAMPLIGHTER_TOKEN"
 _NOT_SETTINGS: Final = frozenset(
-    # what a session is given, and what an agent's hooks read
+    # set for sessions, or read by the hooks of an agent
     {"LAMPLIGHTER_SESSION", TOKEN, "LAMPLIGHTER_URL", "LAMPLIGHTER_PLUGIN_OFF"}
 )
 
@@ -136,7 +136,7 @@ class Settings:
     @property
     def hooks(self) -> "Hooks":
         """The tool hooks of the file, if it has some."""
-        from lamplighter.domain.clients.tool_hooks import Hooks  # reading commands use none
+        from lamplighter.domain.clients.tool_hooks import Hooks  # not needed by read commands
 
         return self.hook_rules or Hooks()
 
@@ -197,7 +197,7 @@ def _fill_defaults(values: dict[str, Any], home: Path) -> dict[str, Any]:
 def _find_home(environ: Mapping[str, str]) -> Path:
     given = environ.get(f"{PREFIX}HOME", "").strip()
     if given:
-        with suppress(ValueError):  # reported where all values are read
+        with suppress(ValueError):  # reported when all values are read
             return path(given)
     import platformdirs
 

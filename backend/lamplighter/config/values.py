@@ -193,7 +193,7 @@ def pattern(sheet: YamlSheet, node: yaml.Node) -> str:
 
 def json_query(sheet: YamlSheet, node: yaml.Node) -> str:
     """Return a JMESPath expression."""
-    import jmespath  # late: few files have one
+    import jmespath  # late import: few files have a query
     from jmespath.exceptions import JMESPathError
 
     text = sheet.string(node, "a JMESPath expression") or "@"

@@ -81,7 +81,7 @@ class VectorCodes:
             "service": np.zeros(0, np.int32),
             "category": np.zeros(0, np.int32),
         }
-        # one row a word, so that each step runs over memory in order
+        # one row per word: each step reads memory sequentially
         self._bits = np.zeros((self._words, 0), np.uint64)
 
     def __len__(self) -> int:

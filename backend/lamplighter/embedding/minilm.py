@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DIMENSIONS: Final = 384
 TOKENS: Final = 256
-CHARS: Final = 4_096  # of the longest text: more are never among its first tokens
+CHARS: Final = 4_096  # longer text never affects the first 256 tokens
 NICENESS: Final = 3
 LOWEST_PRIORITY: Final = 19
 """At niceness 10, three busy processes per core left no CPU time: no vector in 45 s, at 3: 104."""
@@ -103,7 +103,7 @@ class MiniLM:
 
     def _let_go(self) -> None:
         self._resting = None
-        with suppress(RuntimeError):  # it was closed meanwhile
+        with suppress(RuntimeError):  # the executor was closed meanwhile
             self._aside.submit(self._drop)
 
     def _drop(self) -> None:
@@ -138,7 +138,7 @@ def _lower_priority() -> None:
     """Lower the priority of this thread (on Linux, priorities are per thread)."""
     with suppress(AttributeError, OSError):
         thread = threading.get_native_id()
-        ours = os.getpriority(os.PRIO_PROCESS, thread)  # the process may have been started nicely
+        ours = os.getpriority(os.PRIO_PROCESS, thread)  # the process may already have a nice value
         os.setpriority(os.PRIO_PROCESS, thread, min(LOWEST_PRIORITY, ours + NICENESS))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-if TYPE_CHECKING:  # the processes of engines import this package, and need none of these
+if TYPE_CHECKING:  # engine processes import this package without needing these
     from collections.abc import Mapping
     from datetime import datetime
 

@@ -169,7 +169,7 @@ async def _pipe_into(sink: _Sink, theirs: ExitStack, cleanup: ExitStack) -> int:
     except BaseException:
         file.close()
         raise
-    cleanup.callback(transport.close)  # which closes the file as well
+    cleanup.callback(transport.close)  # closing the transport also closes the file
     return write
 
 
@@ -180,7 +180,7 @@ async def _stop(process: asyncio.subprocess.Process, orders: int) -> None:
             _order(orders, b"t")
             # not asyncio.timeout: before Python 3.11.3 it cannot end inside a cancelled task
             await asyncio.wait([asyncio.ensure_future(process.wait())], timeout=GRACE_SECONDS)
-        finally:  # cancelled once more, it is killed all the same
+        finally:  # also after a second cancellation
             _order(orders, b"k")
     await process.wait()
 

@@ -57,7 +57,7 @@ class ReadTimes:
             return
         for line in content.splitlines():
             end, _, at = line.partition(b" ")
-            broken = len(end) > END_DIGITS or len(at) != AT_DIGITS  # by a full disk or a crash
+            broken = len(end) > END_DIGITS or len(at) != AT_DIGITS  # after a full disk or crash
             if broken or not (end.isdigit() and at.isdigit()):
                 continue
             if int(end) > (self._ends or [-1])[-1]:

@@ -73,11 +73,11 @@ class EngineProcess:
         return []
 
     def _order(self, order: bytes) -> None:
-        with suppress(OSError):  # it has ended
+        with suppress(OSError):  # the process has ended
             self._control.send(order)
 
     def _close(self) -> None:
-        with self._control as control, suppress(OSError):  # nothing was said, or it is closed
+        with self._control as control, suppress(OSError):  # no message, or already closed
             self.disk_full = self.disk_full or bool(control.recv(1))
 
 
@@ -129,7 +129,7 @@ async def start_server(argv: Sequence[str], env: Mapping[str, str]) -> asyncio.s
         stdout=asyncio.subprocess.PIPE,
         env=env,
         cwd="/",
-        process_group=0,  # a Ctrl-C is for us; in our session, it is not taken for an orphan
+        process_group=0,  # Ctrl-C reaches only us; in our session it does not look orphaned
     )
 
 
@@ -166,7 +166,7 @@ async def sweep(mark: str | None = None) -> int:
             break
         count = max(count, len(left))
         wardens = [each for each in left if _is_warden(each)]
-        # a warden ends its whole tree, even what has lost the mark: it is not killed but told to
+        # a warden ends its whole tree, including unmarked processes: signal it, do not kill it
         if wardens and turn < SWEEPS // 2:
             _signal(wardens, signal.SIGUSR1)
         else:
@@ -191,7 +191,7 @@ def _children(process: psutil.Process) -> list[psutil.Process]:
 
 def _is_warden(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
-        # of another installation too: one that was upgraded, say
+        # also of another installation, such as one before an upgrade
         return any(part.endswith(WARDEN) for part in process.cmdline()[:6])
     return False
 
@@ -213,7 +213,7 @@ def _is_orphan(mark: str) -> bool:
 
 def _started_at(pid: int) -> str:
     try:
-        if warden.LINUX:  # since boot: the time of day may be set meanwhile
+        if warden.LINUX:  # since boot: the system clock may be changed meanwhile
             return warden.stat_fields(pid)[19]
         return f"{psutil.Process(pid).create_time():.2f}"
     except (psutil.Error, OSError, IndexError):

@@ -31,7 +31,7 @@ from lamplighter.domain.sessions.transcript import (
 
 SYNTHETIC: Final = "<synthetic>"
 NO_ANSWER: Final = "the connection failed"
-_decode = json.JSONDecoder(strict=False).decode  # engines do print raw control characters
+_decode = json.JSONDecoder(strict=False).decode  # some engines print raw control characters
 MAX_LEVELS: Final = 100
 MAX_NUMBER: Final = 10**15
 
@@ -157,7 +157,7 @@ def _retry_reason(message: dict[str, Any]) -> str:
 
 
 def _parse_result(message: dict[str, Any]) -> Finished:
-    # is_error, not the subtype: a failed API call says subtype "success"
+    # is_error, not the subtype: a failed API call has the subtype "success"
     is_error = message.get("is_error") is not False
     report = message.get("structured_output")
     why = _end_reason(message)
@@ -262,8 +262,8 @@ def _number(value: Any) -> float | None:
         number = float(value)
     except OverflowError:
         return None
-    # json.loads takes NaN and Infinity, which no database column and no JSON answer can hold;
-    # nothing that is counted here is less than nothing: it would free what others have spent
+    # json.loads accepts NaN and Infinity, which database columns and JSON answers cannot hold;
+    # a negative count would free budget that others have spent
     return number if 0 <= number < MAX_NUMBER else None
 
 

@@ -27,9 +27,9 @@ class Tail:
     def __init__(self, path: Path, offset: int = 0, *, max_line: int = MAX_LINE_BYTES) -> None:
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._max_line = max_line
-        self._start = offset  # where the unfinished line begins
-        self._size = 0  # how much of it was read
-        self._rest = bytearray()  # what of it is held: all, or nothing when it is too long
+        self._start = offset  # start of the unfinished line
+        self._size = 0  # bytes of that line read until now
+        self._rest = bytearray()  # these bytes; empty if the line is too long
 
     def close(self) -> None:
         """Close the file."""
@@ -129,7 +129,7 @@ async def _notice(path: Path, grown: asyncio.Event) -> None:
         return
     from asyncinotify import Inotify, Mask
 
-    with suppress(OSError), Inotify() as inotify:  # no watch left on this machine: polls do
+    with suppress(OSError), Inotify() as inotify:  # no inotify watches left: polling still works
         inotify.add_watch(path, Mask.MODIFY)
         async for _ in inotify:
             grown.set()

@@ -48,7 +48,7 @@ class Warden:
             argv,
             start_new_session=True,
             preexec_fn=self._become_engine,
-            close_fds=False,  # what was passed on purpose; all else is not inheritable
+            close_fds=False,  # passed on purpose; other descriptors are not inheritable
         )
 
     def guard(self) -> int:
@@ -71,12 +71,12 @@ class Warden:
         if self._libc is not None:
             self._libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # orders come over the pipe alone
+            signal.signal(number, signal.SIG_IGN)  # orders arrive only through the pipe
         ended, wake = os.pipe()
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGUSR1, lambda *_: None)  # another supervisor's order to kill now
+        signal.signal(signal.SIGUSR1, lambda *_: None)  # order of another supervisor to kill now
         return ended
 
     def _become_engine(self) -> None:
@@ -140,8 +140,8 @@ class Warden:
                     self._tell_if_full()
 
     def _tell_if_full(self) -> None:
-        # at once: the disk may have space again before the supervisor looks
-        with contextlib.suppress(OSError):  # the output or the other end is a pipe, or is gone
+        # immediately: space may be free again before the supervisor checks
+        with contextlib.suppress(OSError):  # one end is a pipe, or is already closed
             disk = os.fstatvfs(sys.stdout.fileno())
             if disk.f_bavail * disk.f_frsize < FULL_BYTES:
                 os.write(self._control, b"f")

@@ -124,7 +124,7 @@ class JsonItemReader:
         if not self._whole and isinstance(value, int | float):
             behind = self._text[end : end + 1]
             if not behind or behind in _OF_NUMBERS:
-                return None  # it may go on
+                return None  # the number may continue in the next chunk
         self._at = end
         return (value,)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from lamplighter.domain.fields import DeclaredField, declared_fields
 
-if TYPE_CHECKING:  # only what a command writes is loaded
+if TYPE_CHECKING:  # late imports: a command loads only the types that it writes
     from lamplighter.domain.access.access import Device, Token
     from lamplighter.domain.actions.approval import Approval
     from lamplighter.domain.actions.halt import Halt

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lamplighter.domain.errors import Unavailable
 from lamplighter.mcp.client_context import ClientContext
 
-if TYPE_CHECKING:  # it takes a second to load
+if TYPE_CHECKING:  # slow import: 1 s
     from lamplighter.mcp.streamable import Streamable
 
 Scope = MutableMapping[str, Any]

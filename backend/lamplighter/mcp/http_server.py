@@ -36,7 +36,7 @@ class SessionHttpServer:
         self._socket = socket.create_server(("127.0.0.1", 0))
         place = f"127.0.0.1:{self._socket.getsockname()[1]}"
         self.url = f"http://{place}{PATH}"
-        # no origin is allowed: no page has business here
+        # no allowed origin: no web page may call this server
         security = TransportSecuritySettings(allowed_hosts=[place], allowed_origins=[])
         self._sessions = StreamableHTTPSessionManager(
             app=server(_session_of),
@@ -89,7 +89,7 @@ class SessionHttpServer:
             await _refusal(401, "This endpoint needs the token of a running session.")(
                 scope, receive, send
             )
-        elif scope["method"] != "POST":  # there is nothing to listen to: each answer is one
+        elif scope["method"] != "POST":  # no stream to open: each answer is complete
             await _refusal(405, "Method not allowed. Use POST.")(scope, receive, send)
         else:
             scope["state"] = {"guest": guest}

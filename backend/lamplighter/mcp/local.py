@@ -57,7 +57,7 @@ class LocalKnowledge:
         query = self.here.redact(request.query)
         asked, here = replace(request, query=query), self.here
         results = await session_search.find(here.db, asked, now=here.now(), near=here.near)
-        # the walls between projects do not hang on how well a search keeps to them
+        # project isolation must not depend on the search
         kept = [
             each
             for each in results.results
@@ -174,7 +174,7 @@ class LocalKnowledge:
     async def _left_open(self, project: str) -> Session | None:
         """Return the session that the same token left open before this process began."""
         agent = self.speaker.agent
-        if agent is None and self._token is None:  # people without a token are not told apart
+        if agent is None and self._token is None:  # people without a token are indistinguishable
             return None
         name = agent.name if agent else None
         return await interactive_sessions.newest(self.here.db, project, name, token_id=self._token)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from lamplighter.engines import ToolEndpoint
 from lamplighter.mcp.types import OfferedTool, ToolAnswer, ToolSet
 
-if TYPE_CHECKING:  # it takes a second to load, and most supervisors never need it
+if TYPE_CHECKING:  # slow import: 1 s, and most supervisors never need it
     from lamplighter.mcp.http_server import SessionHttpServer
 
 TOKEN_BYTES: Final = 32

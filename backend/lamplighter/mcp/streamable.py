@@ -48,14 +48,14 @@ class Streamable:
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; the caller is in the scope already."""
-        if scope["method"] != "POST":  # there is nothing to listen to: each answer is one
+        if scope["method"] != "POST":  # no stream to open: each answer is complete
             words = "Method not allowed. Use POST."
             await PlainTextResponse(words, 405, headers={"Allow": "POST"})(scope, receive, send)
         else:
             await self._sessions.handle_request(scope, receive, send)
 
     async def _run(self) -> None:
-        # what is begun here has to end in the same task
+        # must be entered and exited in the same task
         async with self._sessions.run():
             self._ready.set()
             await self._over.wait()

@@ -93,7 +93,7 @@ class MemoryDirectory:
             scan.problems[path] = "has a name that is not allowed"
             return
         if depth == DEPTH:
-            return  # what is deeper is no memory
+            return  # deeper files are not memories
         try:
             directory = os.open(name, _DIRECTORY, dir_fd=parent)
         except OSError as error:

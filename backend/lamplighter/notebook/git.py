@@ -17,7 +17,7 @@ LISTED_LINES: Final = 20
 PAGES: Final = ("*.md",)
 FACTS: Final = (*PAGES, ":(exclude)MEMORY.md")
 """The pages whose lines a commit message lists; the index repeats them."""
-# whatever the person's own git does, these commits are made alone: no hook, no signature, no pager
+# independent of the user's git configuration: no hook, no signature, no pager
 _OPTIONS: Final = (
     *("-c", "user.name=Lamplighter", "-c", "user.email=lamplighter@localhost"),
     *("-c", "commit.gpgsign=false", "-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0"),

@@ -178,7 +178,7 @@ class NotebookTree:
         temporary = f".{name}.{digest_of(content)[:DIGEST_CHARS]}{NEW}"
         part = temporary.removesuffix(NEW) + PART
         with self._opened(section, make=True) as directory:
-            if directory is None:  # it was removed as soon as it was made
+            if directory is None:  # removed right after its creation
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), section)
             if expected and _digest(name + ENDING, directory) != expected:
                 return False
@@ -220,7 +220,7 @@ class NotebookTree:
     ) -> None:
         name, _, own_digest = entry[1:].rpartition(".")[0].rpartition(".")
         if not name or not _is_page_name(prefix, name) or not _DIGEST_FORM.fullmatch(own_digest):
-            return  # a file of a person
+            return  # a user's file
         if entry.endswith(PART):
             remove_file(entry, directory)
             return
@@ -231,7 +231,7 @@ class NotebookTree:
         aside, now = _digest(entry, directory), _digest(file, directory)
         ours_inside = aside.startswith(own_digest) or aside in (expected_digest, "")
         if not ours_inside and now.startswith(own_digest):
-            exchange(entry, file, directory)  # what it took the place of was not read yet
+            exchange(entry, file, directory)  # restore the replaced file: it was not read yet
         elif not ours_inside and now != expected_digest:
             os.rename(entry, file + RECOVERED, src_dir_fd=directory, dst_dir_fd=directory)
         remove_file(entry, directory)
@@ -380,9 +380,9 @@ def _put(temporary: str, name: str, expected: str, directory: int) -> bool:
     try:
         swapped = exchange(temporary, name, directory)
     except FileNotFoundError:
-        return False  # it was removed meanwhile
+        return False  # the page was removed meanwhile
     if swapped and _digest(temporary, directory) != expected:
-        exchange(temporary, name, directory)  # an edit that was not read yet
+        exchange(temporary, name, directory)  # restore an edit that was not read yet
         return False
     return True
 

@@ -64,7 +64,7 @@ def serve(
     async def answer(db: Database) -> None:
         from lamplighter.serve.verify.tools import build_tools
 
-        # no model: it takes 270 MB, and there is a process for each client
+        # no semantic model: it takes 270 MB, and each client has its own process
         tools = build_tools(settings, files)
         here = client_context(
             home.context(settings, db), active, files.last_good, verification=tools
@@ -73,7 +73,7 @@ def serve(
         async def who() -> Caller:
             return await _caller(db, token, named)
 
-        await here.speaker(await who(), project=project)  # what is wrong is told at once
+        await here.speaker(await who(), project=project)  # reports a wrong token immediately
         from lamplighter.mcp import stdio
 
         async with home.tracing(settings, "mcp"):

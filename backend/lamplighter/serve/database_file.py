@@ -61,7 +61,7 @@ def _has_content(path: Path) -> bool:
     try:
         return migrate.revision(path) is not None
     except driver.Error:
-        return True  # of what is wrong with it others tell
+        return True  # other checks report what is wrong
 
 
 def _evidence(settings: Settings, path: Path) -> list[Path]:

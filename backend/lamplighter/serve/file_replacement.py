@@ -76,7 +76,7 @@ def finish(home: Path, replacement: Replacement) -> None:
         _move_aside(Path(each), replacement.replaced)
     for source, target in replacement.places.items():
         if not Path(source).exists():
-            continue  # it is in place
+            continue  # already in place
         for old in (target, *(f"{target}{end}" for end in _BESIDE)):
             _move_aside(Path(old), replacement.replaced)
         os.replace(source, target)

@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 SESSIONS: Final = database_file.SESSIONS
 IDENTITY_BYTES: Final = 6
-DATABASE_WAIT_SECONDS: Final = 30.0  # a PostgreSQL server may start together with us
+DATABASE_WAIT_SECONDS: Final = 30.0  # a PostgreSQL server may start at the same time
 
 
 @asynccontextmanager
@@ -54,7 +54,7 @@ async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 def prepare(settings: Settings) -> None:
     """Make the home and bring its database to the newest revision; raises Unavailable."""
-    os.umask(0o077)  # what is kept here is for its owner's eyes
+    os.umask(0o077)  # files of the home are private to their owner
     try:
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -87,7 +87,7 @@ def identity(settings: Settings) -> Home:
             made = path.with_name(f"{IDENTITY}.{os.getpid()}")
             made.write_text(f"{random_text.token_hex(IDENTITY_BYTES)}\n")
             with suppress(FileExistsError):
-                os.link(made, path)  # of two processes the first one names it
+                os.link(made, path)  # if two processes race, the first wins
             made.unlink()
         return Home(path.read_text().strip(), host)
     except OSError as error:

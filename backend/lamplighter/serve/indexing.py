@@ -17,7 +17,7 @@ from lamplighter.usecases.graph.follow import follow
 
 logger = logging.getLogger(__name__)
 
-START_SECONDS: Final = 2.0  # who has just started wants the first page first
+START_SECONDS: Final = 2.0  # the first page has priority after a start
 SLICE_SECONDS: Final = 0.05
 PAUSE_SECONDS: Final = 0.05
 REST_SECONDS: Final = 2.0

@@ -83,7 +83,7 @@ def _end(number: int, frame: object) -> None:
 
 @asynccontextmanager
 async def _service_context(settings: Settings) -> AsyncIterator[MemoryServiceContext]:
-    active = build_configuration(settings, builtin_lexicon())  # this contract uses none
+    active = build_configuration(settings, builtin_lexicon())  # not used by this contract
     async with (
         home.tracing(settings, "memory-service"),
         home.database(settings) as db,

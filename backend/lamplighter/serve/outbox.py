@@ -38,7 +38,7 @@ class AppriseTransport:
     async def send(self, target: NoticeTarget, message: NoticeMessage) -> str:
         """Send a message within a time; return the reason of a failure, empty after a delivery."""
         if target.key not in self.urls:
-            return ""  # it was removed from the settings meanwhile
+            return ""  # removed from the settings meanwhile
         name = _name(self.urls, self.urls.index(target.key))
         url = split_target(target.key)[1]
         try:

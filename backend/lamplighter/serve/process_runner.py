@@ -87,7 +87,7 @@ class ProcessRunner:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             env=self.env,
-            start_new_session=True,  # a Ctrl-C is for us; we tell them in our own time
+            start_new_session=True,  # Ctrl-C reaches only us; we stop the processes ourselves
         )
         self._running[name] = process
         assert process.stdout is not None
@@ -132,7 +132,7 @@ def exit_with_runner(keeper: int) -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
-        if os.getppid() != keeper:  # it died before we could ask
+        if os.getppid() != keeper:  # the parent died before prctl
             os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -34,7 +34,7 @@ class ServicesFile:
     def _services(self) -> "Services":
         from lamplighter.domain.services.service import Services
 
-        return Services() if self._good is None else self._good  # one of no services is kept too
+        return Services() if self._good is None else self._good  # an empty file counts too
 
     def problems(self) -> list[dict[str, object]]:
         """Return every error of the current file."""

@@ -203,7 +203,7 @@ async def _follow_on(
     """
     db = supervisor.db
     while session.status is Status.ESCALATED:
-        # read before the child, with which it ends: the other way round neither is seen
+        # read before the child: the child ends the escalation, and the other order may miss both
         waiting = await _has_escalation(db, session, EscalationState.ACCEPTED)
         child = await sessions.child(db, session.id)
         if child is not None:

@@ -113,12 +113,12 @@ def bind(host: str, port: int, *, setting: str = "LAMPLIGHTER_PORT") -> socket.s
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # or one who reads no more would be kept without end
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # otherwise stalled clients would stay connected
         milliseconds = round(STALLED_SECONDS * 1_000)
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
     try:
         listening.bind((host, port))
-        listening.listen(BACKLOG)  # only this takes the port from another one that is bound too
+        listening.listen(BACKLOG)  # only listen() detects another bound socket
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
@@ -206,7 +206,7 @@ async def _open_context(
 async def _build_files(settings: Settings, db: Database) -> ConfigurationContext:
     """Return the context for edits of the configuration; settle edits of a killed process."""
     files = build_context(settings)
-    with suppress(Error, TimeoutError):  # the next start does it
+    with suppress(Error, TimeoutError):  # the next start settles them
         await settle(home.context(settings, db), files)
     return files
 

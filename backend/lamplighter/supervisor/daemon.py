@@ -109,7 +109,7 @@ class Supervisor:
         """Become the leader if there is none, and end the sessions of the previous leader."""
         if not await self.lock.take():
             return False
-        self.db.fence = None  # a new epoch begins
+        self.db.fence = None  # a new epoch begins: no fence yet
         former = await leases.get(self.db)
         async with writing(self.db):
             leader = await leases.acquire(
@@ -122,7 +122,7 @@ class Supervisor:
             )
         self.context = replace(self.context, epoch=leader.epoch)
         self.db.fence = partial(leases.ensure_leader, self.db, leader.epoch)
-        self.context.timepiece.steady(self.context.now())  # from here on it is watched
+        self.context.timepiece.steady(self.context.now())  # watch the clock from here on
         self.heartbeat.start(self.lock, self.db, leader.epoch, self.context.now)
         try:
             await self._recover(former)
@@ -159,7 +159,7 @@ class Supervisor:
             try:
                 await self._round()
             except OperationalError:
-                self._due = due  # it was not made: try again, not in an hour
+                self._due = due  # the round failed: retry now, not in an hour
                 raise
             return True
         return False
@@ -213,9 +213,9 @@ class Supervisor:
             logger.error("%s Sessions and actions here were stopped.", deposed.exceptions[0])
         finally:
             await self.parking.leave()
-            if self.db.fence is not None:  # it led
+            if self.db.fence is not None:  # we were the leader
                 await self.step_down()
-                self.db.fence = None  # what it ran has ended; it may ingest its output
+                self.db.fence = None  # our sessions have ended; their output may be ingested
 
     async def _work(self, listener: ChangeSignal) -> None:
         """Run due work until asked to end."""
@@ -223,7 +223,7 @@ class Supervisor:
         while not self.draining.is_set():
             try:
                 if not self.lock.owned:
-                    await self.lock.take()  # the faster one has fenced us off
+                    await self.lock.take()  # a faster supervisor has fenced us off
                 if not announced:
                     await self._tell_next_round()
                     announced = True
@@ -257,7 +257,7 @@ class Supervisor:
     async def _idle(self, listener: ChangeSignal) -> None:
         left = max(0.0, self._due - time.monotonic())
         if self._halted:
-            left = POLL_SECONDS  # that the file is gone wakes nobody
+            left = POLL_SECONDS  # removing the halt file sends no signal
         await wait_for_first(self.draining.wait(), self.reconfigured.wait(), listener.wait(left))
 
     async def _follow_configuration(self) -> None:
@@ -310,7 +310,7 @@ class Supervisor:
         await self._read_services()
         if request.engine not in self.context.engines:
             request = replace(request, engine=None)
-        known = request.trigger is Trigger.KNOWN_FIX  # its action is known: no model is needed
+        known = request.trigger is Trigger.KNOWN_FIX  # the action is known: no model is needed
         engine = PROBE if known else self.context.active.engine_of(request.tier)
         plan = request.plan(engine=engine)
         plan = replace(plan, dry_run=plan.dry_run or self.context.active.dry_run)
@@ -356,7 +356,7 @@ class Supervisor:
             )
             session = await tracing.trace_session(plan, running)
         except Conflict:
-            return None  # its request was taken back
+            return None  # the request was withdrawn
         except Halted:
             await chain.drop_stranded(self.db, now=self.context.now())
             return None
@@ -422,7 +422,7 @@ class Supervisor:
         await self.context.cleaning.stop()
         try:
             if self.db.fence is not None:
-                await self.db.fence()  # a replaced leader learns it without waiting to write
+                await self.db.fence()  # a replaced leader is notified without a write
             async with writing(self.db):
                 await leases.update_status(
                     self.db, pid=0, session_id=None, next_round_at=None, now=self.context.now()

@@ -114,7 +114,7 @@ async def _send(lock: Lease, db: Database, epoch: int, now: Callable[[], datetim
     while True:
         await asyncio.sleep(pause)
         try:
-            await lock.take()  # where a connection holds it, that may have been cut
+            await lock.take()  # a lock held by a connection is lost if the connection is cut
             await lock.beat(db, epoch, now=now())
             pause = HEARTBEAT.total_seconds()
         except OperationalError as error:

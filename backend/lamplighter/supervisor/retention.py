@@ -49,7 +49,7 @@ class RetentionSchedule:
         """Remove old rows and files, fold rounds, and fade memories that no session faded."""
         here = self.context
         if not self.steady(here.now()):
-            return  # the clock was set: what looks old may not be
+            return  # the clock was changed: rows may only seem old
         await fade(here.db, now=here.now())
         await apply_retention(here.db, self.retention, now=here.now())
         written = await asyncio.to_thread(self.files.written_before, time.time() - SETTLED_SECONDS)

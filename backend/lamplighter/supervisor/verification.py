@@ -46,7 +46,7 @@ class Verifier:
         if self.interval <= 0 or await self.halted():
             return False
         if await schedule.mark_changed(self.here):
-            self._done_at = float("-inf")  # marked memories do not wait for the interval
+            self._done_at = float("-inf")  # changed memories do not wait for the interval
             return True
         if await schedule.run_attached(self.here, self.run_command):
             return True

@@ -1,1 +1,1 @@
-"""Programs of the lab: what it operates beside the servers of the distribution."""
+"""Programs of the lab, in addition to the servers of the distribution."""

@@ -1,8 +1,8 @@
 """The app: an HTTP service that needs the name server, PostgreSQL and Redis for each answer.
 
-`python app.py DIRECTORY`; `app.json` has its addresses. Files in the directory are its faults:
-`slow` (seconds per answer), `leak` and `fds` (use up the memory or the descriptors), `crash`
-(exit after that many seconds). Release 2 (`release`) has a mistake.
+`python app.py DIRECTORY`; `app.json` has the addresses. Files in the directory are its faults:
+`slow` (seconds per answer), `leak` and `fds` (exhaust the memory or the descriptors), `crash` (exit
+after this number of seconds). Release 2 (`release`) has a bug.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ held: list[Any] = []
 
 
 def flag(name: str) -> str:
-    """Return the text of a fault's file; empty where there is none."""
+    """Return the text of a fault's file; empty if there is none."""
     with suppress(OSError):
         return (HERE / name).read_text().strip()
     return ""
 
 
 def use_up() -> None:
-    """Do what a fault asks for: each fault happens once, and lasts until the process ends."""
+    """Apply the resource faults: each happens once, and lasts until the process ends."""
     for name in ("leak", "fds"):
         if flag(name):
             (HERE / name).unlink()
@@ -39,7 +39,7 @@ def use_up() -> None:
 
 
 def reserve() -> mmap.mmap:
-    """Take a piece of memory, as work on a request does; MemoryError where none is left."""
+    """Allocate memory, as work on a request does. Raises MemoryError if none is left."""
     try:
         return mmap.mmap(-1, CHUNK)
     except OSError as error:
@@ -47,7 +47,7 @@ def reserve() -> mmap.mmap:
 
 
 async def health(config: dict[str, Any]) -> None:
-    """Ask everything that the app needs; the exception says what is wrong."""
+    """Check all dependencies of the app. The exception names the failure."""
     use_up()
     await asyncio.sleep(float(flag("slow") or 0))
     reserve().close()

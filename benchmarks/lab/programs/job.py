@@ -1,4 +1,4 @@
-"""The cron job: every few seconds it does its work and reports the run to its push address."""
+"""The cron job: every few seconds it runs and reports the run to its push address."""
 
 import sys
 import time

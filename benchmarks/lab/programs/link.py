@@ -1,4 +1,4 @@
-"""The network between the app and Redis: `link` in the directory says `ok`, `down` or a delay."""
+"""The network between the app and Redis: the file `link` contains `ok`, `down` or a delay."""
 
 import asyncio
 import sys
@@ -9,14 +9,14 @@ HERE, PORT, TARGET = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 
 
 def mode() -> str:
-    """Return how the link is now."""
+    """Return the current state of the link."""
     with suppress(OSError):
         return (HERE / "link").read_text().strip() or "ok"
     return "ok"
 
 
 async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass on what comes, as late as the link says."""
+    """Forward incoming data with the delay of the link."""
     with suppress(OSError):
         while (data := await reader.read(65_536)) and (now := mode()) != "down":
             await asyncio.sleep(0 if now == "ok" else float(now))
@@ -26,7 +26,7 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 
 async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Connect a client with Redis while the link is up."""
+    """Connect a client to Redis while the link is up."""
     try:
         if mode() == "down":
             raise ConnectionError

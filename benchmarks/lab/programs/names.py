@@ -1,4 +1,4 @@
-"""The name server: it knows one name, over UDP."""
+"""The name server: it resolves one name, over UDP."""
 
 import socket
 import sys

@@ -1,4 +1,4 @@
-"""A program that holds a port and answers nothing."""
+"""A program that occupies a port and answers nothing."""
 
 import socket
 import sys

@@ -1,4 +1,4 @@
-"""The worker: writes its heartbeat to Redis, and answers 503 where Redis or its clock is wrong."""
+"""The worker: writes its heartbeat to Redis, and answers 503 if Redis or its clock is wrong."""
 
 import asyncio
 import json

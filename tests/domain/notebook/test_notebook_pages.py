@@ -1,4 +1,4 @@
-"""Pages of the notebook: what is rendered is parsed again, and other Markdown loses nothing."""
+"""Notebook pages: rendered pages parse to the same content, and other Markdown loses nothing."""
 
 import pytest
 from hypothesis import given, settings

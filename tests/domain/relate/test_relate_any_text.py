@@ -1,4 +1,4 @@
-"""Whatever is said: it never fails, says the same each time, and takes no time without end."""
+"""Relate never fails, is deterministic and takes a bounded time, for any text."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""How an observation is taken apart: phrases, clauses, what is denied, conditions and order."""
+"""The analysis of an observation: phrases, clauses, negations, conditions and order."""
 
 import pytest
 

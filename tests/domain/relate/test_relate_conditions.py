@@ -1,4 +1,4 @@
-"""Small words decide: "unless", "until", "although", "twice" and "not" turn a claim."""
+"""Small words decide: "unless", "until", "although", "twice" and "not" change a claim."""
 
 from collections.abc import Iterable
 from itertools import product
@@ -170,7 +170,7 @@ def test_a_denial_of_the_same_words_is_never_a_reinforcement() -> None:
 
 
 def _differ(pairs: Iterable[tuple[str, str, str]]) -> None:
-    """Check that no pair of texts that differ in a part is judged the same, either way round."""
+    """Check that no pair of texts that differ in a part has the same verdict, in either order."""
     wrong = [
         (held, said)
         for frame, *parts in pairs

@@ -1,4 +1,4 @@
-"""How well pairs are judged, as totals: the worst errors have a limit that may only fall."""
+"""The quality of verdicts, as totals: the worst errors have a limit that may only fall."""
 
 import json
 import random
@@ -17,7 +17,7 @@ RULE = Path(__file__).parents[3] / "benchmarks" / "two_clauses.py"
 LABELS = ("reinforce", "contradict", "new")
 
 Found = Counter[tuple[str, str]]
-"""How many pairs of one label were judged as another."""
+"""The number of pairs of one label with the verdict of another."""
 
 
 def pairs(name: str) -> list[dict[str, Any]]:
@@ -43,7 +43,7 @@ def macro_f1(found: Found) -> float:
 
 
 def taken_for(found: Found, labels: Sequence[str], other: str) -> float:
-    """Return the share of the pairs of some labels that is judged as another one."""
+    """Return the share of the pairs of some labels with the verdict of another."""
     meant = sum(count for (own, _), count in found.items() if own in labels)
     return sum(found[label, other] for label in labels) / meant
 
@@ -64,7 +64,7 @@ def test_labelled_pairs_are_judged_well_enough(name: str) -> None:
 
 
 def test_texts_of_two_clauses_are_judged_as_well_as_before() -> None:
-    """A rule makes these pairs, and nothing is fitted to them."""
+    """A rule generates these pairs, and nothing is fitted to them."""
     given = pairs("two_clauses")
     assert given == list(runpy.run_path(str(RULE))["pairs"]())
 
@@ -79,7 +79,7 @@ def test_texts_of_two_clauses_are_judged_as_well_as_before() -> None:
 
 
 def test_kinds_that_fail_most_are_judged_well_enough() -> None:
-    """Outcomes, amounts in another sentence, single values, two claims: developed with."""
+    """Outcomes, amounts in another sentence, single values, two claims: the development set."""
     found = judged(pairs("kinds"))
     score = round(macro_f1(found), 4)
     wrong = round(taken_for(found, ["contradict"], "reinforce"), 4)
@@ -89,7 +89,7 @@ def test_kinds_that_fail_most_are_judged_well_enough() -> None:
 
 
 def test_new_kinds_are_judged_well_enough() -> None:
-    """The kinds of the test above, of other services; `kinds_held` was only ever scored."""
+    """The kinds of the test above, for other services; `kinds_held` was only ever scored."""
     more, held = judged(pairs("kinds_more")), judged(pairs("kinds_held"))
     scores = [round(macro_f1(found), 4) for found in (more, held)]
     wrong = [round(taken_for(found, ["contradict"], "reinforce"), 4) for found in (more, held)]
@@ -123,7 +123,7 @@ def test_p_is_how_often_such_verdicts_are_right() -> None:
 
 
 def test_strangers_are_left_alone() -> None:
-    """Most of a real stream has nothing to do with what is held beside it."""
+    """Most texts of a real stream are unrelated to the stored memories."""
     chance = random.Random(5)
     texts = [
         (pair["category"], pair["service"], pair[side])

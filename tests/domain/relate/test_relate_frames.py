@@ -1,4 +1,4 @@
-"""Two sentences of one frame with other fillers are two facts, never one seen again."""
+"""Two sentences of one template with different fillers are two facts, never a repetition."""
 
 import re
 from itertools import permutations
@@ -62,7 +62,7 @@ def test_other_fillers_are_never_the_same(data: st.DataObject) -> None:
 
 
 def alike(one: str, two: str) -> bool:
-    """Whether two values are one: times within 15 % of the longer, all others only if equal."""
+    """Whether two values match: times within 15 % of the longer, all others only if equal."""
     if not one.endswith(" s"):
         return one == two
     first, second = sorted(float(each.removesuffix(" s")) for each in (one, two))
@@ -156,7 +156,7 @@ def test_a_sentence_of_no_declared_frame_keeps_its_fillers_apart_too(sentence: s
 
 
 def test_every_memory_of_the_engine_comes_from_the_list() -> None:
-    """A sentence that is written elsewhere would not be compared by its fillers."""
+    """A sentence from another place would not be compared by its fillers."""
     sources = {path: path.read_text() for path in Path(probe.__file__).parent.glob("*.py")}
     written = "\n".join(sources.values())
     assert written.count("[MEMORY:") == 3

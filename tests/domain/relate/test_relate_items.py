@@ -1,4 +1,4 @@
-"""What a sentence is read as: words, numbers with their units, names, and where it breaks."""
+"""The items of a sentence: words, numbers with their units, names, and breaks."""
 
 import pytest
 
@@ -9,7 +9,7 @@ MINUTE, HOUR, DAY, WEEK = 60.0, 3_600.0, 86_400.0, 604_800.0
 
 
 def read(text: str) -> list[tuple[str, float, float]]:
-    """Return the kind and the bounds of what is measured."""
+    """Return the kind and the bounds of a measure."""
     return [
         (item.kind, item.low, item.high)
         for item in split_items(text)

@@ -1,4 +1,4 @@
-"""The lexicon that comes with the product keeps its own rules."""
+"""The built-in lexicon follows its own rules."""
 
 import tomllib
 from itertools import pairwise

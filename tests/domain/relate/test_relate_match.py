@@ -1,4 +1,4 @@
-"""When two measures agree, and when two words are the same."""
+"""When two measures agree, and when two words match."""
 
 from typing import Any
 
@@ -116,7 +116,7 @@ def test_a_prefix_of_denial_makes_an_opposite(one: str, two: str, denies: bool) 
 
 
 def test_the_same_word_is_matched_before_its_opposite() -> None:
-    """Or "survive" meets "crash", and the crash of the other text is left over."""
+    """Otherwise "survive" would match "crash", and the other text's "crash" would be left over."""
     old, new = (
         analyze(text, builtin_lexicon())
         for text in ("Messages survive a crash", "A crash of the broker loses messages")

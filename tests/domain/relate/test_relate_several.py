@@ -1,4 +1,4 @@
-"""What has several values at a time (causes, conditions, needs) contradicts no other value."""
+"""Attributes with several values (causes, conditions, needs): a new value is no contradiction."""
 
 import pytest
 from hypothesis import given, settings

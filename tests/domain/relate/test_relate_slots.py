@@ -1,4 +1,4 @@
-"""Attributes that hold one value, amounts in other words, and how a text ends."""
+"""Attributes with one value, amounts in other words, and the end of a text."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How two observations stand to each other, and the reason that an operator reads."""
+"""The relation of two observations, and the reason that an operator reads."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The corpus of commands, and the rules they are judged by."""
+"""The corpus of commands, and the rules for its verdicts."""
 
 import json
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ CORPUS = Path(__file__).parents[2] / "data" / "commands.jsonl"
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the corpus, what is to become of it, and what it stands for."""
+    """One line of the corpus, its expected verdict, and its meaning."""
 
     line: str
     expected: str

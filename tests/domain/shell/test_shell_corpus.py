@@ -1,4 +1,4 @@
-"""The corpus: lines that would do harm are refused, those of everyday work are not."""
+"""The corpus: harmful lines are refused, everyday lines are not."""
 
 from collections import Counter
 
@@ -16,7 +16,7 @@ from lamplighter.domain.shell import (
 LINES = corpus()
 FAMILIES = sorted({line.family for line in LINES if line.expected == "refused"})
 ODD_ONES = 0.02
-"""How many lines of everyday work may be refused."""
+"""How many everyday lines may be refused."""
 
 
 def of(expected: str) -> list[Line]:

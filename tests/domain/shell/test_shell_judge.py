@@ -1,4 +1,4 @@
-"""What becomes of a command: where its paths are, what is put in, and what people declared."""
+"""The verdict on a command: the places of its paths, its substitutions, and declared rules."""
 
 from dataclasses import replace
 

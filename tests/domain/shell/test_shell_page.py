@@ -1,4 +1,4 @@
-"""The page on commands says what the code does."""
+"""The docs on commands match the code."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The words of a line: the same as a real shell's, wherever a line is taken at all."""
+"""The words of a line are the same as a real shell's, for every accepted line."""
 
 import random
 import shlex
@@ -77,10 +77,10 @@ def test_any_line_is_judged_and_nothing_raises(line: str) -> None:
 
 
 def by_bash(lines: Sequence[str], directory: Path) -> list[list[str]]:
-    """Return the words that a real shell takes, each line given to its own printf.
+    """Return the words that a real shell parses, each line passed to its own printf.
 
-    It is a restricted one without a PATH, in an empty directory: were a line not
-    what we think, nothing would come of it.
+    It is a restricted shell without a PATH, in an empty directory: a misjudged line would have no
+    effect.
     """
     script = "".join(f"printf '%s\\0' {line}\nprintf '\\1'\n" for line in lines)
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""Sessions of the real CLI, as the supervisor runs them."""
+"""Sessions of the real CLI, run as the supervisor runs them."""
 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ SERVICES = Services((Service(name="caddy"), Service(name="jellyfin")))
 
 @dataclass
 class Sessions:
-    """What runs sessions of the real CLI, and what they left in the database."""
+    """Runs sessions of the real CLI, and reads the rows that they left in the database."""
 
     context: SessionContext
     api: MessagesApi
@@ -43,14 +43,14 @@ class Sessions:
         services: Services = SERVICES,
         **more: Any,
     ) -> Session:
-        """Run one session whose model answers by a script; `more` changes its workshop."""
+        """Run one session whose model answers by a script; `more` changes its context."""
         self.api.scenarios[scenario] = script
         by = {"claude": engine(self.api.url(scenario))}
         self.running = here = changed(self.context, engines=by, open_tools=self.opened, **more)
         return await runner.run(here, SessionPlan(engine="claude", tier=tier), services)
 
     def opened(self, box: Toolbox) -> AbstractAsyncContextManager[ToolEndpoint]:
-        """Open the door to a session's own tools, or to those of the test where there are any."""
+        """Open an endpoint for a session's own tools, or for those of the test if there are any."""
         return self.server.open(replace(box, tools=tuple(self.tools)) if self.tools else box)
 
     async def rows(self, table: str) -> list[dict[str, Any]]:
@@ -69,6 +69,6 @@ class Sessions:
         return found
 
     def system(self, scenario: str) -> str:
-        """Return the system prompt that the model was last given."""
+        """Return the system prompt of the model's last request."""
         block = self.api.requests(scenario)[-1].body["system"][-1]
         return str(block["text"])

@@ -1,4 +1,4 @@
-"""A workshop whose engine is the real CLI, on a fresh SQLite file."""
+"""A session context whose engine is the real CLI, on a fresh SQLite file."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,7 +18,7 @@ MODELS = {1: "claude-haiku-4-5", 2: "claude-sonnet-4-5", 3: "claude-sonnet-4-5"}
 
 @pytest.fixture
 def url(sqlite: str) -> str:
-    """Return the address of a fresh SQLite file: here it is the CLI that is tested."""
+    """Return the address of a fresh SQLite file: these tests are about the CLI."""
     return sqlite
 
 

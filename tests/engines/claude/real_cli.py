@@ -1,4 +1,4 @@
-"""The real Claude CLI on the stand-in for its API. Where there is no CLI the tests fail."""
+"""The real Claude CLI on the stand-in for its API. Without a CLI the tests fail."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ AT_ONCE = 4
 
 
 def engine(url: str, **more: str) -> ClaudeEngine:
-    """Return the engine as somebody sets it up whose API is at `url`."""
+    """Return the engine as a user configures it whose API is at `url`."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     ours = {"LAMPLIGHTER_DATABASE_URL": "postgresql://u:hidden-word@h/d", "GITHUB_TOKEN": "hidden"}
     given = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY, "CLAUDE_CODE_MAX_RETRIES": "0"}
@@ -47,7 +47,7 @@ def task(number: int = 1, **more: Any) -> EngineInput:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a CLI ended: its exit status, what it printed as items, and what it left."""
+    """The result of a CLI: its exit status, its output as items, and its leftovers."""
 
     status: int
     items: list[TranscriptItem]
@@ -62,7 +62,7 @@ class Ended:
 
     @property
     def believed(self) -> list[str]:
-        """The assistant's own words, as far as markers count in them."""
+        """Return the assistant's own text, as used for markers."""
         said = [each.believed for each in self.items if isinstance(each, Text)]
         return [words for words in said if words]
 
@@ -98,7 +98,7 @@ async def run(
 async def run_all(
     directory: Path, engines: Mapping[str, ClaudeEngine], **more: Any
 ) -> dict[str, Ended]:
-    """Run a session by each engine, some side by side: a CLI takes 200 MB."""
+    """Run a session with each engine, some in parallel: a CLI takes 200 MB."""
     free = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int, by: ClaudeEngine) -> Ended:

@@ -1,4 +1,4 @@
-"""The real CLI with the real tools behind the real door: what it saves, asks for and is refused."""
+"""The real CLI with the real tools over the real interface: saves, requests and refusals."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ SOON_SECONDS = 0.5
 
 
 def declared(directory: Path, *names: str) -> Services:
-    """Return services whose restart leaves a file of their name; a person is asked."""
+    """Return services whose restart needs approval and creates a file of their name."""
     return Services(
         tuple(
             Service(
@@ -55,7 +55,7 @@ def declared(directory: Path, *names: str) -> Services:
 
 
 async def person(sessions: Sessions, answers: dict[str, ApprovalAnswer]) -> dict[str, Approval]:
-    """Answer what is asked, by service, as the app does; return what was asked."""
+    """Answer requests by service, as the app does; return the requests."""
     found: dict[str, Approval] = {}
     while len(found) < len(answers):
         page = await approvals.page(sessions.context.db, ApprovalFilter(), limit=10)

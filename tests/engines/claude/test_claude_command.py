@@ -1,4 +1,4 @@
-"""The command of the claude engine: what the CLI is given, and that it gets nothing else."""
+"""The command of the claude engine: the arguments and environment of the CLI, and nothing else."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The real CLI as a client of our memory: over HTTP with a token, and over standard input."""
+"""The real CLI as a client of the memory: over HTTP with a token, and over standard input."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ RUN_SECONDS = 60
 
 @dataclass
 class Client:
-    """A CLI that is set up as somebody's who uses our memory."""
+    """A CLI as a user of the memory configures it."""
 
     server: Server
     api: MessagesApi
@@ -48,7 +48,7 @@ class Client:
     async def run(
         self, script: Script, servers: dict[str, Any], **environ: str
     ) -> tuple[dict[str, Any], Asked]:
-        """Run one session; returns what its first line tells, and what was asked last."""
+        """Run one session; return its first line and the last request."""
         self.number += 1
         name = f"s{self.number}"
         self.api.scenarios[name] = script
@@ -150,7 +150,7 @@ async def test_an_invalid_token_is_reported_at_once(client: Client) -> None:
 
 
 async def test_a_session_of_ours_speaks_as_itself(client: Client) -> None:
-    """An engine that we run finds its token in its environment; another client may show it too."""
+    """An engine of the supervisor finds its token in its environment; other clients may send it."""
     home = client.server.home
     home.write(
         "INSERT INTO sessions (id, tier, engine, trigger, status, started_at) "

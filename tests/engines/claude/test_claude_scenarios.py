@@ -1,4 +1,4 @@
-"""The real CLI, one scenario of the API each: what becomes of it as items."""
+"""The real CLI, one scenario of the API per test: the resulting items."""
 
 import asyncio
 from collections.abc import Iterator

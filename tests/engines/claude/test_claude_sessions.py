@@ -1,4 +1,4 @@
-"""Sessions of the real CLI from their beginning to their end: what they leave in the database."""
+"""Sessions of the real CLI from start to end: the rows that they leave in the database."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -27,7 +27,7 @@ USED = {"input_tokens": 1000, "output_tokens": 50, "cache_read_input_tokens": 7_
 
 
 def tool(asked: list[Mapping[str, Any]]) -> Tool:
-    """Return a tool that keeps what it was asked, and answers with a marker."""
+    """Return a tool that records its input, and answers with a marker."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         asked.append(given)

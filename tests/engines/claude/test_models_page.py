@@ -1,4 +1,4 @@
-"""The page on models names what is passed on, what is set, and what a failure says."""
+"""The docs on models name what is passed on, the settings, and the failure messages."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A messages API with the scenarios of a module, and a gate beside it."""
+"""A Messages API with the scenarios of a module, and a gate."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -36,7 +36,7 @@ def seen(_: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class Desk:
-    """Who answers at the gate: its tools, what is told (one after the other), what was used."""
+    """The server at the gate: its tools, the prompt updates in order, and the recorded requests."""
 
     path: str
     use: Use = seen
@@ -87,7 +87,7 @@ def desk(directory: Path, **more: Any) -> Iterator[Desk]:
 
 @dataclass
 class Session:
-    """One session: what it is asked, where its model is, and the lines it printed."""
+    """One session: its task, its model's address, and the lines it printed."""
 
     url: str
     directory: Path
@@ -110,7 +110,7 @@ class Session:
         return MessagesRequest(**{**given, **self.asked})
 
     def turns(self, **more: Any) -> TurnLoop:
-        """Return it as it would run in a process of its own."""
+        """Run the session as in a separate process."""
         asked = self.request
         state = checkpoint.Checkpoint(session=7, chain=asked.chain, model=asked.model)
         environ = {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "sk-ant-test"}
@@ -129,7 +129,7 @@ class Session:
         await turns.model.close()
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start it as a process that appends to its file."""
+        """Start the session as a process that appends to its file."""
         env = {"PATH": os.environ["PATH"], "ANTHROPIC_BASE_URL": self.url}
         with self.file.open("ab") as out, (self.directory / "err").open("ab") as err:
             streams = {"stdin": subprocess.PIPE, "stdout": out, "stderr": err}
@@ -151,6 +151,6 @@ class Session:
 
     @property
     def items(self) -> list[TranscriptItem]:
-        """What it printed, as the supervisor reads it."""
+        """The session's output, as the supervisor reads it."""
         lines = self.lines or self.printed
         return [item for line in lines for item in stream.parse(json.dumps(line).encode())]

@@ -1,4 +1,4 @@
-"""How long an answer of the engine may be and may take, and whether the model thinks: by tier."""
+"""Limits of length and time of the engine's answers, and whether the model thinks, by tier."""
 
 import pytest
 

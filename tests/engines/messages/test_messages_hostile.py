@@ -1,4 +1,4 @@
-"""Servers that are no Messages API, or a hostile one: each is an answer in words, and bounded."""
+"""Servers that are no Messages API, or hostile: each gives a clear error, and is bounded."""
 
 import asyncio
 import gzip
@@ -60,7 +60,7 @@ HALF_INPUT = events(
 
 @asynccontextmanager
 async def answering(answer: bytes | str) -> AsyncIterator[Model]:
-    """Answer every request by these bytes, or for ever; yield a model that asks there."""
+    """Answer every request with these bytes, or endlessly; yield a model at this address."""
 
     async def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         here = asyncio.current_task()

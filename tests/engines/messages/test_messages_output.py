@@ -1,4 +1,4 @@
-"""Displayed answers: words as they arrive, then the complete text in their place."""
+"""Displayed answers: text as it arrives, then the complete text in its place."""
 
 import json
 from pathlib import Path

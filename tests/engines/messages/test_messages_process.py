@@ -1,4 +1,4 @@
-"""The engine as a process: killed at the worst moments, it goes on and repeats nothing."""
+"""The engine as a process: killed at the worst moments, it resumes and repeats nothing."""
 
 import signal
 import time
@@ -31,7 +31,7 @@ SECONDS = 60
 
 
 class Stage:
-    """A model that lets its second turn wait until the test lets it go."""
+    """A model that delays its second turn until the test releases it."""
 
     def __init__(self) -> None:
         self.waits = True
@@ -75,7 +75,7 @@ def until(what: Callable[[], object]) -> None:
 
 
 def whole(ran: Session, times: int = 1) -> None:
-    """Let it go on as the supervisor does, and wait for its end."""
+    """Resume the session as the supervisor does, and wait for its end."""
     said = SessionFiles(ran.directory).repair(ROW)
     ran.asked |= {"resumed": times, "printed": said}
     process = ran.start()
@@ -136,7 +136,7 @@ def test_an_interrupted_tool_is_not_repeated_and_the_model_is_notified(
 def test_a_line_that_was_broken_off_is_printed_whole_and_no_other_is(
     ran: Session, gate: Desk, stage: Stage, lost: int | str
 ) -> None:
-    """What the checkpoint knew to print next is printed by whoever goes on."""
+    """The resumed process prints the item that the checkpoint recorded as next."""
     stage.waits = False
     assert ran.start().wait(SECONDS) == 0
     *kept, last = ran.file.read_bytes().splitlines(keepends=True)

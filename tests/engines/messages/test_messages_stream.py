@@ -1,4 +1,4 @@
-"""An answer that is streamed: whole however it is cut, seen as it comes, and broken off."""
+"""Streamed answers: complete however they are split, shown as they arrive, and interrupted."""
 
 import json
 import signal

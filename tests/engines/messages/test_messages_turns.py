@@ -1,4 +1,4 @@
-"""The loop over the Messages API: turns, tools, limits, and what goes wrong."""
+"""The loop over the Messages API: turns, tools, limits, and errors."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,7 +58,7 @@ def session(api: MessagesApi, gate: Desk, scenario: str, **asked: Any) -> Sessio
 
 
 def whole(asked: Asked) -> bool:
-    """Whether each answer of a tool in a request follows its use, and each use has one."""
+    """Whether each tool result in a request follows its use, and each use has one."""
     wanted: list[str] = []
     for message in asked.messages:
         content = message["content"]

@@ -1,4 +1,4 @@
-"""The working window: trimmed between exchanges, and nothing in it stands alone."""
+"""The context window: trimmed between exchanges, and no exchange is left incomplete."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ WORDS = st.text(alphabet="abc ü\n", min_size=1, max_size=400)
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[Message]:
-    """Return what a session may have said: it begins with the user, tools are answered."""
+    """Return possible conversations: they begin with the user, and tools are answered."""
     messages: list[Message] = [_says("user", draw(WORDS))]
     for number in range(draw(st.integers(0, 12))):
         tools = draw(st.integers(0, 3))

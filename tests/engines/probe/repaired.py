@@ -43,7 +43,7 @@ path.touch()
 
 
 def mending(path: Path, *, from_run: int = 1, kind: ActionKind = RESTART) -> Action:
-    """Return an action that makes a service well, the first time or later."""
+    """Return an action that makes a service healthy, the first time or later."""
     argv = (sys.executable, "-c", SLOW, str(path), str(from_run))
     return Action(name=kind.value, kind=kind, argv=argv)
 
@@ -55,7 +55,7 @@ def useless(kind: ActionKind = RESTART) -> Action:
 async def started(
     serve, tmp_path: Path, name: str, *actions: Action, needs: Sequence[str] = ()
 ) -> Service:
-    """Return a service that is well once its file is there."""
+    """Return a service that is healthy once its file exists."""
     path = tmp_path / name
 
     async def answer(head: str, writer: asyncio.StreamWriter) -> None:
@@ -78,7 +78,7 @@ async def opened(db: Database, *, dry_run: bool = False) -> Session:
 
 
 class Told:
-    """What a session said."""
+    """The output of a session."""
 
     def __init__(self) -> None:
         self.lines: list[Mapping[str, Any]] = []
@@ -86,13 +86,13 @@ class Told:
 
     @property
     def words(self) -> list[str]:
-        """Its own words, with times left out."""
+        """The text of the session, without times."""
         blocks = self._blocks()
         said = [block["text"] for block in blocks if block["type"] == "text"]
         return [re.sub(r"after [\d.]+ s", "after N s", each) for each in said]
 
     def used(self, tool: str) -> list[dict[str, Any]]:
-        """Return what a tool was given, each time."""
+        """Return the inputs of a tool, one per call."""
         blocks = self._blocks()
         return [each["input"] for each in blocks if each.get("name") == tool]
 

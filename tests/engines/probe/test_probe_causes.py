@@ -1,4 +1,4 @@
-"""Tier 2: which service failed first, and what is handed on."""
+"""Tier 2: which service failed first, and which services are escalated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,7 +38,7 @@ KNOWN = (A, B, C, *DIAMOND, *LOOP)
 
 
 def seen(down: str, up: str = "") -> dict[str, Sequence[CheckOutcome]]:
-    """Return what was seen now: these services down, those up."""
+    """Return the current results: these services down, those up."""
 
     def look(name: str, *, ok: bool) -> Sequence[CheckOutcome]:
         found = next(each for each in KNOWN if each.name == name)
@@ -88,7 +88,7 @@ def test_services_that_need_each_other_have_each_other_as_the_cause() -> None:
 
 
 def looked(*ok: bool, since: int = 1, session: int = 0) -> list[PastResult]:
-    """Return past looks a minute apart, the newest first."""
+    """Return earlier results a minute apart, newest first."""
     return [
         PastResult(
             ok=each, at=NOON - (since + ago) * MINUTE, session=session + ago, latency_ms=20.0

@@ -1,4 +1,4 @@
-"""The command check with real programs; what they start ends with them."""
+"""The command check with real programs; their child processes end with them."""
 
 import os
 import sys

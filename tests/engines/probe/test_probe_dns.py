@@ -1,4 +1,4 @@
-"""The DNS check against real name servers on loopback, honest ones and others."""
+"""The DNS check against real name servers on loopback, correct and faulty."""
 
 import asyncio
 import socket
@@ -72,7 +72,7 @@ async def name_server() -> AsyncIterator[Callable[..., Awaitable[int]]]:
 
 
 def answering(*rrsets: str, rcode: dns.rcode.Rcode = dns.rcode.NOERROR) -> Reply:
-    """Answer with these records of the kind that is asked for, and with all aliases."""
+    """Answer with these records for the requested type, and with all aliases."""
 
     def reply(query: dns.message.Message) -> bytes:
         response = dns.message.make_response(query)

@@ -16,7 +16,7 @@ RECORDED = Path(__file__).parents[2] / "data" / "docker"
 
 @asynccontextmanager
 async def docker(path: Path, asked: list[str], body: bytes | None = None) -> AsyncIterator[None]:
-    """Answer as Docker does: what was recorded of the container that a request names."""
+    """Answer as Docker does: with the recorded response for the requested container."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()

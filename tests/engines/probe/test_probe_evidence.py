@@ -1,4 +1,4 @@
-"""Evidence beside a failed check: ports, processes, disks, names, certificates and logs."""
+"""Evidence for a failed check: ports, processes, disks, names, certificates and logs."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ NEAR_LIMIT = ("prlimit", "--nofile=10", *PROGRAM[:2], HOLD)
 
 @pytest.fixture(params=[PROGRAM], ids=["plain"])
 def listener(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
-    """Yield the number and the port of a process that listens."""
+    """Yield the process id and the port of a listening process."""
     with subprocess.Popen(request.param, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         yield process.pid, int(process.stdout.readline())

@@ -1,4 +1,4 @@
-"""What a round tells, as a table: from what was seen, seen before and remembered."""
+"""The findings of a round, as a table: from current results, earlier rounds and memories."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ USED_TO_200 = "Answers HTTP 200 at /login when healthy"
 
 
 def past(*statuses: int | None, flapped: bool = False) -> dict[str, list[PastResult]]:
-    """Return earlier rounds, the newest first; None is one that failed."""
+    """Return earlier rounds, newest first; None is a failed round."""
     rounds = [
         PastResult(ok=status is not None, status=status, flapped=flapped, at=NOON)
         for status in statuses

@@ -1,4 +1,4 @@
-"""The checks of this machine: processes and disks, as they really are."""
+"""The checks of this machine: real processes and disks."""
 
 import asyncio
 import os
@@ -125,7 +125,7 @@ async def test_a_zombie_does_not_run(start: Start) -> None:
 
 
 async def test_processes_that_come_and_go_do_no_harm() -> None:
-    """While it looks, many end that it has just seen."""
+    """During the check, many of the processes that it has just listed end."""
     done = threading.Event()
 
     def churn() -> None:
@@ -171,7 +171,7 @@ async def test_the_room_left_decides(tmp_path: Path, free, warn, ok, warned) -> 
 
 
 def statvfs(**fields: int) -> os.statvfs_result:
-    """Return what the system tells of a disk of 1000 blocks of 1 MB."""
+    """Return the system's figures of a disk of 1000 blocks of 1 MB."""
     told = {
         "f_bsize": 10**6,
         "f_frsize": 10**6,

@@ -1,4 +1,4 @@
-"""Ping: real echo requests on loopback, and what is said where that is not permitted."""
+"""Ping: real echo requests on loopback, and the message if they are not permitted."""
 
 import os
 import socket

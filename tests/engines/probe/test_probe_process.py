@@ -1,4 +1,4 @@
-"""The probe as it is run: a real process, a request on stdin, stream-json on stdout."""
+"""The probe in production form: a real process, a request on stdin, stream-json on stdout."""
 
 import asyncio
 import json

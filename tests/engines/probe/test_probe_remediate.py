@@ -1,4 +1,4 @@
-"""Tier 3: real services are mended by declared actions through the real gate."""
+"""Tier 3: declared actions repair real services through the real gate."""
 
 from dataclasses import replace
 from datetime import timedelta

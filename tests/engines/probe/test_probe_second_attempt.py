@@ -1,4 +1,4 @@
-"""A second attempt where the first is known to fail, and what is learned from it."""
+"""A second attempt if the first is known to fail, and the resulting memory."""
 
 from dataclasses import replace
 from functools import partial
@@ -54,7 +54,7 @@ async def test_where_a_first_attempt_is_known_to_fail_a_second_follows_as_the_sa
 
 
 async def remembered(db: Database) -> None:
-    """Let the gate know as well that a first restart fails."""
+    """Let the gate also know that a first restart fails."""
     said = Candidate(
         category=Category.REMEDIATION,
         service="web",

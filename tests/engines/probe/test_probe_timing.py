@@ -1,4 +1,4 @@
-"""How long a service takes to be healthy: as memory says, and as was measured."""
+"""How long a service takes to become healthy: from memories, and measured."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -108,7 +108,7 @@ def test_memory_makes_the_wait_longer_but_never_shorter(
 
 
 def uses(*measured: float | None, action: ActionKind = RESTART) -> list[CooldownUse]:
-    """Return earlier uses, the newest first, by how long it took after them."""
+    """Return earlier uses, newest first, by the time until the service was healthy."""
     return [
         CooldownUse(
             id=number,

@@ -1,4 +1,4 @@
-"""The TLS check against real servers with certificates of our own making."""
+"""The TLS check against real servers with generated certificates."""
 
 import asyncio
 import ipaddress
@@ -76,7 +76,7 @@ Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 @pytest.fixture
 async def listen() -> AsyncIterator[Callable[..., Awaitable[int]]]:
-    """Start real servers that say what they like."""
+    """Start real servers with any responses."""
     servers: list[asyncio.Server] = []
     tasks: set[asyncio.Task[None]] = set()
 

@@ -1,4 +1,4 @@
-"""What the probe is handed: services as plain values, read as strictly as their file."""
+"""The input of the probe: services as serialized values, parsed as strictly as their file."""
 
 import json
 

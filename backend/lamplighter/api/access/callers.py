@@ -116,7 +116,7 @@ class Callers:
         key, moment = f"{kind} {hash_secret(secret)}", time.monotonic()
         version = self._hub.version() if self._hub and self._hub.current else -1
         entry = self._known.get(key)
-        row = self._read_row(entry, version)  # before the credential: it is as old, or older
+        row = self._read_row(entry, version)  # read first, so never newer than the credential
         if entry is None or not entry.counts(moment, version, row):
             sent_away = self.sent_away
             credential = await find(self._db, secret)
@@ -177,7 +177,7 @@ class AdmissionCheck:
         try:
             living = await self._callers.still(self._caller)
         except (Error, TimeoutError):
-            return True  # looked at again the next time
+            return True  # checked again on the next call
         self._looked, self._sent_away = now, sent_away
         return living
 

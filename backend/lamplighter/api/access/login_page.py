@@ -52,7 +52,7 @@ def headers() -> Mapping[str, str]:
     return {
         "Content-Security-Policy": policy,
         "Cache-Control": "no-store",
-        "Referrer-Policy": "same-origin",  # with none at all a form of ours is sent by Origin: null
+        "Referrer-Policy": "same-origin",  # no-referrer makes our own form send Origin: null
     }
 
 

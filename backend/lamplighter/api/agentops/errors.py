@@ -49,7 +49,7 @@ def with_contract_errors(handler: Handler) -> Handler:
                 else failure(503, DATABASE_LOCKED, headers={"Retry-After": "2"})
             )
         except ClientDisconnect:
-            raise  # the guard knows what to do
+            raise  # the guard handles a disconnect
         except Exception as error:
             logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
             return failure(500, INTERNAL_ERROR)

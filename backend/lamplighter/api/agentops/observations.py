@@ -207,7 +207,7 @@ async def delete(request: Request) -> Response:
             here.db, (await _get_memory(request)).id, now=here.now(), by=by
         )
     elif project_in(request, None) is None:
-        await knowledge.remove(here.db, number_, now=here.now(), by=by)  # a forgotten one too
+        await knowledge.remove(here.db, number_, now=here.now(), by=by)  # even if forgotten
     else:
         await knowledge.remove(here.db, (await _get_memory(request)).id, now=here.now(), by=by)
     if is_strict(request):

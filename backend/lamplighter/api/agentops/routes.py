@@ -41,7 +41,7 @@ _BY_PATH: Final[dict[str, dict[str, AgentOpsOperation]]] = {}
 for _entry in OPERATIONS:
     _BY_PATH.setdefault(_entry.path, {})[_entry.method] = _entry
 _SLASHES: Final = re.compile(rb"/{2,}")
-# what is said in full comes before what has a name in it
+# literal paths come before paths with parameters
 PATHS: Final = sorted(_BY_PATH, key=lambda path: ("{" in path, -len(path)))
 _FORMS: Final = tuple((compile_path(path)[0], _BY_PATH[path]) for path in PATHS)
 
@@ -86,7 +86,7 @@ def _by_method(entries: dict[str, AgentOpsOperation], strict: bool) -> Handler:
         if entry.scope and caller_of(request).session_id is not None:
             raise HTTPException(403, REFUSED_FOR_SESSIONS)
         if entry.scope:
-            agent_of(request)  # one that keeps its knowledge elsewhere has none here
+            agent_of(request)  # an agent with an external memory has no memories here
         return await entry.ask(request)
 
     return with_contract_errors(ask)

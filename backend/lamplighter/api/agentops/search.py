@@ -134,9 +134,9 @@ async def _hits(
         (each, each.row)
         for each in results.results
         if isinstance(each.row, Memory)
-        and each.method is not SearchMethod.RECENT  # a query without words finds nothing, as theirs
+        and each.method is not SearchMethod.RECENT  # engram finds nothing without query words
         and rows.matches_type(each.row, kind=query.type, scope=query.scope)
-        # the walls between projects do not hang on how well a search keeps to them
+        # project isolation must not depend on the search
         and (project is None or is_visible(project, each.row))
     ][:limit]
     shown = await rows.observations(here.db, [memory for _, memory in pairs])

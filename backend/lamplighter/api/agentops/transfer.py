@@ -46,7 +46,7 @@ async def export_rows(request: Request) -> Response:
     """Export all data in the format of engram."""
     here = service_context(request)
     project = project_in(request, query(request, ProjectQuery).project)
-    # as of one moment, and perhaps more than is good to hold at once; closed when it is sent
+    # a snapshot, perhaps too large for memory; closed after the response is sent
     file = tempfile.SpooledTemporaryFile(SPOOL_BYTES, "w+b")  # noqa: SIM115
 
     def write(text: str) -> None:

@@ -46,7 +46,7 @@ async def context(request: Request, query: context_shapes.ContextQuery) -> Respo
     limit = agent.context_limit if agent and query.limit is None else query.limit
     if caller_of(request).agent and agent:
         project = agent.reads
-    seq = await changes.last_seq(here.db)  # a search takes in what waits: in no transaction of ours
+    seq = await changes.last_seq(here.db)  # search indexes pending rows outside a transaction
     block = await contexts.preview(
         here.db,
         project,

@@ -84,7 +84,7 @@ async def receive(request: Request) -> Response:
         raise HTTPException(403, REFUSED_FOR_SESSIONS)
     payload = await _read_event(request)
     by = _interactive_context(here, caller)
-    if by.agent.memory_url:  # it keeps its knowledge elsewhere
+    if by.agent.memory_url:  # the agent uses an external memory service
         return answer({})
     if request.headers.get(WAITS) == "0":
         by = replace(by, agent=replace(by.agent, context_limit=0))

@@ -43,7 +43,7 @@ async def pull(request: Request) -> Response:
         here.halt_control.write(body.reason, by=by, now=now)
     except OSError as error:
         logger.warning("Could not write %s: %s", here.halt_control.file, error)
-    if here.halt_control.by_request() is None:  # without a file only the database can halt
+    if here.halt_control.by_request() is None:  # no halt file: only the database can halt
         await halt.halt_all(here.db, here.halt_control, body.reason, by=by, now=now)
     else:
         work = halt.sync_file_patiently(here.db, here.halt_control, now=now)

@@ -191,7 +191,7 @@ async def log(request: Request) -> Response:
         seq = await changes.last_seq(here.db)
     path = here.session_files / f"{session.output}.jsonl"
     is_local = session.is_of(here.db.home.id if here.db.home else None) or path.exists()
-    # what is shown is what was taken in: the file itself may be further on
+    # show only ingested lines: the file may already be longer
     until = session.log_offset if session.running else None
     times = await asyncio.to_thread(ReadTimes, path)
     read = partial(session_log.entries, form=query.form, redact=here.redact, times=times)

@@ -100,7 +100,7 @@ class Stream(EventSourceResponse):
         except SendTimeoutError:
             logger.warning("A client of the change feed stopped reading; closing the connection.")
             with suppress(TimeoutError):
-                async with asyncio.timeout(DISCONNECT_SECONDS):  # the system closes it by then
+                async with asyncio.timeout(DISCONNECT_SECONDS):  # by then the system closes it
                     while (await receive())["type"] != "http.disconnect":
                         pass
 
@@ -127,10 +127,10 @@ async def _frames(
                     follower.seq, replayed = await _replay(here, follower.seq)
                 except (Error, TimeoutError) as error:
                     logger.info("Closing a client of the change feed: %s", error)
-                    return  # it comes back, and asks for the same changes
+                    return  # the client reconnects and requests the same changes
                 if replayed:
                     yield replayed
-                elif here.hub.seq <= follower.seq:  # it may have gone on while we looked
+                elif here.hub.seq <= follower.seq:  # the hub may have advanced meanwhile
                     await here.hub.more(CHECK_SECONDS)
             else:
                 await here.hub.more(CHECK_SECONDS)

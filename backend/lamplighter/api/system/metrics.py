@@ -23,7 +23,7 @@ from lamplighter.domain.services.vitals import VitalStatus
 from lamplighter.repository.upkeep.statistics import StoreFigures
 from lamplighter.telemetry import counts
 
-if TYPE_CHECKING:  # it takes a while to load, and who asks for no figures never needs it
+if TYPE_CHECKING:  # slow to import, and needed only for metrics
     from prometheus_client.core import Metric
 
 
@@ -136,7 +136,7 @@ def _row_metrics(figures: StoreFigures) -> "Iterator[Metric]":
         ("state",),
     )
     incidents: dict[tuple[str, ...], int] = dict.fromkeys(product(IncidentState, Level), 0)
-    incidents |= figures.incidents  # a sum needs a series where there is none
+    incidents |= figures.incidents  # a sum needs a series for each combination
     yield _gauge("incidents", "Stored incidents.", incidents, ("state", "severity"))
     if figures.health is not None:
         yield from _health_metrics(figures.health)

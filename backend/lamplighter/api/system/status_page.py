@@ -87,7 +87,7 @@ async def show(request: Request) -> Response:
         return problem(429, BUSY, headers={"Retry-After": "1"})
     try:
         return HTMLResponse(await cache.page(here), headers=_HEADERS)
-    except (Error, TimeoutError):  # its reason names files of this machine
+    except (Error, TimeoutError):  # the error message names local files
         return problem(503, AWAY, headers={"Retry-After": "5"})
 
 
@@ -101,7 +101,7 @@ def _render(status: PublicStatus) -> str:
         if status.incidents
         else "<p>None.</p>",
     }
-    # in one pass: a name may contain what looks like a place
+    # in one pass: a name may contain a placeholder
     return re.sub(r"\{(title|at|services|incidents)\}", lambda place: parts[place[1]], _PAGE)
 
 

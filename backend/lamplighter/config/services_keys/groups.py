@@ -62,7 +62,7 @@ def _shared(sheet: YamlSheet, nodes: Nodes) -> dict[str, Any]:
     if "notify" in nodes:
         fields["notify"] = _names(sheet, nodes["notify"], "the name of a notification target")
     if "maintenance" in nodes:
-        # late: it loads time zones and cron expressions, and most files have no window
+        # late import: loads time zones and cron expressions; most files have no window
         from lamplighter.config.services_keys.silences import read_windows
 
         fields["maintenance"] = read_windows(sheet, nodes["maintenance"])

@@ -8,7 +8,7 @@ from lamplighter.domain.text import one_line, shorten
 BROWSER_CHARS: Final = 60
 UNKNOWN: Final = "Unknown browser"
 
-# in this order: most of them call themselves Chrome and Safari as well
+# the order matters: most browsers also claim to be Chrome and Safari
 _BROWSERS: Final = (
     ("Edge", r"\bEdg(?:e|A|iOS)?/"),
     ("Opera", r"\b(?:OPR|Opera)/"),

@@ -66,5 +66,5 @@ def _text(message: Mapping[str, Any]) -> str:
     if any(each.get("type") != "text" for each in blocks):
         return ""
     texts = [str(each.get("text") or "") for each in blocks]
-    # commands and their output are in tags
+    # commands and their output are enclosed in tags
     return "\n".join(each for each in texts if not each.lstrip().startswith("<")).strip()

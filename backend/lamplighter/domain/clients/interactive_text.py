@@ -65,7 +65,7 @@ def fit_memory(memory: Memory, room: int) -> str:
     chars = len(memory.observation)
     line = render_memory(memory, chars=chars)
     while (size := json_length(f"{line}\n")) > room and chars > 1:
-        # less than in proportion, since the head stays: so nothing is cut that has room
+        # reduced in small steps, because the head has a fixed size: text that fits is not cut
         chars = max(1, min(chars - 1, chars * room // size))
         line = render_memory(memory, chars=chars)
     return line

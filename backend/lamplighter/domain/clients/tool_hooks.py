@@ -167,7 +167,7 @@ def _search(pattern: str, text: str) -> int | None:
 
 @lru_cache(maxsize=4_096)
 def _compile(pattern: str) -> Any:
-    import re2  # few homes have rules
+    import re2  # slow import; few homes have rules
 
     quiet = re2.Options()
     quiet.log_errors = False

@@ -97,7 +97,7 @@ def _build_prefilter() -> re2.Set:
     signs = {**dict.fromkeys(_PARTS, NAME_SIGN), "X": "", "y": "", "end": "", "ready": _READY}
     found = re2.Set.SearchSet()
     for _, pattern in read_table(__package__, "rules.txt", **signs):
-        found.Add(pattern.replace(r"\w", r"\S"))  # RE2 knows ASCII letters only
+        found.Add(pattern.replace(r"\w", r"\S"))  # RE2's \w matches ASCII letters only
     found.Compile()
     return found
 

@@ -111,7 +111,7 @@ def _phrase(
         noun = CLASS_NOUNS.get(tokens[end][0].lower())
         if noun is not None and (determined or tokens[end][0].islower()):
             kind, end = (kind if kind in (EntityKind.TOOL,) else noun), end + 1
-    # an article is part of the name's place, so that rules need not know of it
+    # the span includes the article: the rules do not handle articles
     start = tokens[begin].start()
     cleaned = name.strip("`@")[:MAX_NAME_CHARS]
     return Mention(cleaned, kind, start, tokens[end - 1].end()), end - begin

@@ -25,7 +25,7 @@ def fold_name(name: str) -> str:
     if name.isascii() and not _SIGNS.intersection(lower := name.lower()):
         return "".join(filter(str.isalnum, lower))[:MAX_NAME_CHARS]
     folded = _fold_once(name)
-    while (again := _fold_once(folded)) != folded:  # what a removed sign kept apart may compose
+    while (again := _fold_once(folded)) != folded:  # a removed sign may let its neighbors compose
         folded = again
     return folded
 

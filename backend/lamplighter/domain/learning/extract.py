@@ -110,7 +110,7 @@ def _is_same_subject(claim: ExtractedClaim, fact: LearnedFact) -> bool:
         return False
     cause = comparison_key(fact.cause)
     if fact.kind is FactKind.START_UP:
-        return not cause  # no report names the dependencies that failed too
+        return not cause  # no report names dependencies that failed as well
     return cause in (
         claim.cause,
         _PLACE.sub("", claim.cause),  # an address is not part of the failure

@@ -125,7 +125,7 @@ def _hours(
     by_turn: dict[int, list[float]] = {}
     for time, turns in times.items():
         for turn, ms in turns.items() if _within(time, start, end, period) else ():
-            first = turn if time >= start else turn - 1  # hours over midnight are of one day
+            first = turn if time >= start else turn - 1  # hours past midnight belong to one day
             by_turn.setdefault(first, []).append(ms)
     medians = [median(each) for each in by_turn.values()]
     slow = [each for each in medians if each >= _limit(usual)]
@@ -139,7 +139,7 @@ def was_slow(hours: SlowHours, aggregates: Iterable[Aggregate], before: datetime
     passed = [(each.at, each.p50_ms) for each in aggregates if each.p50_ms and not each.failures]
     own = [ms for at, ms in passed if since <= at < until]
     rest = [ms for at, ms in passed if until <= at < since + DAY or until - DAY <= at < since]
-    usual = max(hours.usual * 1_000, median(rest or [0.0]))  # a day that is slow shows no hours
+    usual = max(hours.usual * 1_000, median(rest or [0.0]))  # a slow day has no slow hours
     return median(own) >= _limit(usual) if own else None
 
 

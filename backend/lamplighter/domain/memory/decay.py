@@ -26,7 +26,7 @@ EPISODE_LIFETIME: Final = timedelta(days=30)
 LIFETIMES: Final[Lifetimes] = {MemoryKind.EPISODIC: EPISODE_LIFETIME}
 """The default lifetimes (four-tier-memory-schema); settings override them."""
 
-MAX_DECAY_WEEKS: Final = 10  # after so many nothing is left of any confidence
+MAX_DECAY_WEEKS: Final = 10  # no confidence is left after this many weeks
 
 
 def apply_decay(memory: Memory, *, now: datetime) -> Memory:
@@ -104,4 +104,4 @@ def inactive_from(memory: Memory) -> datetime | None:
     try:
         return memory.updated_at + GRACE_PERIOD + WEEK * (memory.decayed_weeks + weeks + 1)
     except OverflowError:
-        return None  # after all time
+        return None  # later than the last possible date

@@ -351,7 +351,7 @@ def _apply_given(memory: Memory, edit: Edit) -> Memory:
 
 def _set_active(memory: Memory, *, active: bool, now: datetime) -> Memory:
     if active and memory.confidence < ACTIVE_THRESHOLD:
-        return memory  # only more confidence brings it back
+        return memory  # only a higher confidence reactivates the memory
     if active and memory.inactive_reason is InactiveReason.EXPIRED:
         memory = replace(memory, expires_at=None, updated_at=now)  # its lifetime restarts
     reason = None if active else InactiveReason.OPERATOR

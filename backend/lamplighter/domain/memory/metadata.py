@@ -92,7 +92,7 @@ def _clean_value(
     if item is None or isinstance(item, bool | int):
         return item
     if isinstance(item, float):
-        if item - item != 0:  # infinite, or no number
+        if item - item != 0:  # infinite or NaN
             wrong.append(InvalidField(path, "is not a finite number"))
         return item
     if depth >= MAX_DEPTH:

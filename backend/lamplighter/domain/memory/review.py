@@ -169,7 +169,7 @@ def resolve_review(
     """Return the outcome of an answer; `old` has its confidence restored if that applies."""
     origin = f"review {review.id}"
     if review.kind is ReviewKind.RELATIONSHIP:
-        return ReviewOutcome()  # the graph follows what was decided
+        return ReviewOutcome()  # the graph applies the decision
     if review.kind is ReviewKind.VERIFICATION:
         return _resolve_verification(answer, old, origin, now=now)
     if review.kind is ReviewKind.FILE:

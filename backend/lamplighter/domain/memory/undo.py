@@ -173,7 +173,7 @@ def find_undo(step: HistoryStep, later: Sequence[S]) -> S | None:
     """Return the undo of a step; there is at most one, and that undo can be undone in turn."""
     reasons = {undo_reason(step)}
     if step.act_id is not None:
-        # before there was a journal an act on many memories was called a bulk
+        # before the journal, an act on many memories was called a bulk
         reasons |= {act_undo_reason(step.act_id), f"undoes bulk {step.act_id}"}
     for each in later:
         if each.cause in UNDOING and each.id > step.id and _reason_head(each.reason) in reasons:

@@ -161,9 +161,9 @@ def _numbered(
             if known and number not in lines.present and number not in elsewhere:
                 lines.present[number] = (page.path, part)
             elif known and part.states(_other(number, lines, rows)):
-                continue  # a copy says nothing new
+                continue  # a copy adds nothing new
             else:
-                part = replace(part, number=None, source="")  # the same part
+                part = replace(part, number=None, source="")  # the same text without its number
         parts.append(part)
     return replace(page, file=replace(page.file, parts=tuple(parts)))
 
@@ -188,7 +188,7 @@ def _found_again(page: ChangedPage, lines: _Lines) -> ChangedPage:
                     lines.added.append(LineAdded(page.path, at, part))
                 else:
                     missing.remove(number)
-                    part = replace(part, number=number, source="")  # the same part
+                    part = replace(part, number=number, source="")  # same text, with its number
                     lines.present[number] = (page.path, part)
             at += 1
         parts.append(part)
@@ -245,7 +245,7 @@ def _added(
     for each in lines.added:
         place = place_from(each.path, names[each.path])
         if place is None:
-            continue  # a file outside the sections is a person's own
+            continue  # a file outside the sections belongs to a person
         if candidate_of(place, each.line) is None and each.path in accepted:
             text = f"[{each.line.tag}] {each.line.text}"
             yield replace(each, line=replace(each.line, tag="", text=text, source=""))

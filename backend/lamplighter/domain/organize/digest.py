@@ -280,7 +280,7 @@ def _choose(parts: Sequence[str]) -> list[str]:
     unique = list(dict.fromkeys(parts))
     terms = {part: _weighty(part) for part in unique}
     common = Counter(word for some in terms.values() for word in some)
-    # an exact sum: that of floats depends on the order of a set, and so would equal scores
+    # an exact sum: a float sum depends on the order of a set, and equal scores would differ
     score = {
         part: math.fsum(math.log(1 + len(unique) / common[word]) for word in some)
         / math.sqrt(1 + len(some))

@@ -148,7 +148,7 @@ def _find_in_group(
     by_trigram: dict[str, list[Memory]] = defaultdict(list)
     for memory in counted(ordered):
         rarest = sorted(trigrams(memory.observation), key=lambda part: (common[part], part))
-        # more than 0.85 in common is impossible unless one of these is in common
+        # a similarity above 0.85 requires one of these in common
         decisive = rarest[: len(rarest) - int(SIMILAR * len(rarest))]
         near = {each.id: each for part in decisive for each in by_trigram[part]}
         newer = (every or _is_raw(memory)) and next(

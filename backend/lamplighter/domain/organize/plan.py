@@ -250,7 +250,7 @@ def _episode_facts(
     about = TextContext(project=episode.project, service=episode.service)
     ruled = find_facts(episode.observation, about, episode.category)
     texts = {comparison_key(each.text) for each in ruled}
-    sentences = split_sentences(episode.observation)  # it may have changed since
+    sentences = split_sentences(episode.observation)  # the text may have changed since
     selected = [
         each
         for each in selection.facts.get(episode.id, ())

@@ -11,7 +11,7 @@ from lamplighter.domain.relate.slots import find_slots
 from lamplighter.domain.relate.text import TextItem, fold_text, split_items
 from lamplighter.domain.stemming import stem, stems
 
-# what comes after is not read: each claim of one text is held against each of the other
+# further text is not read: each claim is compared with each claim of the other text
 ITEMS: Final = 160
 CLAUSES: Final = 24
 _BREAKS: Final = frozenset(";([)].!?")

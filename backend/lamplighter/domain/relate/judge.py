@@ -34,11 +34,11 @@ from lamplighter.domain.relate.slots import agreeing_slot, differing_slots
 from lamplighter.domain.relate.text import split_items
 from lamplighter.domain.text import shorten
 
-# Where the line is drawn, set on labelled pairs. The worst error is to take a contradiction for
-# a reinforcement: what may well conflict is not reinforced, and what is not sure is not acted on.
+# Thresholds, tuned on labeled pairs. The worst error is to classify a contradiction as
+# a reinforcement: likely conflicts are not reinforced, and uncertain pairs have no effect.
 # Chosen with the scores of `unseen` and `two_clauses` in view: docs/explanation/relate.md.
 APART: Final = 0.45
-LIKELY: Final = 0.45  # below it not even every second conflict is one
+LIKELY: Final = 0.45  # below it, fewer than half are conflicts
 LIKELY_LONG: Final = 0.55
 LEAST_SHARED: Final = 0.6
 LEAST_COVER: Final = 0.2
@@ -48,11 +48,11 @@ WEAK_WORD: Final = 0.5  # a word such as "must" or "still"
 LEAST_SAME_LONG: Final = 0.7  # of several claims one may conflict while the others agree
 FRAMED: Final = 0.75
 LITTLE: Final = 0.97
-OFTEN: Final = 0.5  # of the way from never to always
+OFTEN: Final = 0.5  # on the scale from never to always
 REASON_CHARS: Final = 300
 FRAME_PROBABILITY: Final = 0.99
 OUT_TOPIC: Final = 0.5
-PARTS: Final = 4  # claims of one text that are compared with each of the other
+PARTS: Final = 4  # claims of a text that are compared with each claim of the other
 _AMOUNTS: Final = frozenset(["duration", "period", "bytes", "rate", "percent", "clock", "weekday"])
 OTHER_SIGNS: Final = ("opposed", "often", "amount", "only_one")
 

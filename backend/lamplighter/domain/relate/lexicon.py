@@ -14,7 +14,7 @@ from lamplighter.domain.stemming import stem
 TABLES: Final = ("phrases", "forms", "synonyms", "opposites", "scales")
 PHRASE_WORDS: Final = 10
 EFFECTS: Final = ("remedies", "ceases", "persists")
-# later ones win
+# later ones take precedence
 ENDINGS: Final = ("good", "ill", "trouble", *EFFECTS, "lost", "futile")
 LISTS: Final = (
     "fillers",

@@ -10,7 +10,7 @@ from lamplighter.domain.relate.analysis import Clause, ClauseWord, Sense
 from lamplighter.domain.relate.measures import MeasureMatch, match_measures
 from lamplighter.domain.stemming import stem
 
-HEAVY: Final = 0.9  # the least weight of a word that makes a fact another one
+HEAVY: Final = 0.9  # minimum weight of a word that makes two facts different
 _DENYING: Final = frozenset(["un", "in", "im", "ir", "il", "dis", "mis", "non", "de"])
 _NOT_DENYING: Final = frozenset(["default", "defaults", "discover", "discovers", "discovered"])
 _LEAST_TYPED: Final = 5
@@ -134,7 +134,7 @@ def _shared(
 def _of_one_form(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
     sense = word.senses[0]
     for other in among:
-        if word.name or other.name:  # a slip in a name makes it the name of another thing
+        if word.name or other.name:  # a name with another spelling is another thing
             continue
         one, two = word.surface, other.surface
         if same_root(one, two) or (one[0] == two[0] and differs_by_typo(one, two)):
@@ -170,7 +170,7 @@ def differs_by_typo(one: str, two: str) -> bool:
     if any(char.isdecimal() for char in one + two):
         return False  # sda1 is not sdb1
     most = 1 if size < _LONG_TYPED else 2
-    # each slip brings in one letter at most: seldom is there more to count
+    # each typo adds at most one letter: a cheap test before the edit distance
     return (Counter(one) - Counter(two)).total() <= most and edit_distance(one, two) <= most
 
 

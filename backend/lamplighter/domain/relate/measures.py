@@ -6,12 +6,12 @@ from typing import Final
 
 from lamplighter.domain.relate.analysis import Measure
 
-TOLERANCE: Final = 0.15  # of the larger one
-WEEK: Final = 604_800  # seconds: each Sunday is once a week
+TOLERANCE: Final = 0.15  # relative to the larger value
+WEEK: Final = 604_800  # seconds; "each Sunday" means once a week
 QUANTITIES: Final = frozenset(
     ["duration", "period", "bytes", "rate", "percent", "celsius", "number"]
 )
-# what a bare number may turn out to be beside the other text
+# kinds that a bare number may take from the other text
 _LIKE: Final = frozenset(
     frozenset(pair.split())
     for pair in (
@@ -23,7 +23,7 @@ _LIKE: Final = frozenset(
         "port status",
     )
 )
-# two of these in a schedule are never the same, but each tells when
+# kinds that never match in a schedule, although each is a time
 _APART: Final = (
     frozenset(("clock", "period")),
     frozenset(("weekday", "period")),

@@ -64,7 +64,7 @@ class TermIndex:
                 self._rank(ids, weight, scores)
                 continue
             left -= len(ids)
-            for number in ids[-VISITS:]:  # the newest, where even the rarest word is everywhere
+            for number in ids[-VISITS:]:  # the newest, if even the rarest word is frequent
                 scores[number] = scores.get(number, 0.0) + weight
         gone = self._gone
         here = ((score, number) for number, score in scores.items() if number not in gone)

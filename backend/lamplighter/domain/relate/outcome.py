@@ -106,7 +106,7 @@ def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
     if not denies % 2 and _demands(main, conditions, sign):
         return _MISSED
     if not sign and denies % 2:
-        sign = -1  # what does not happen is missed, unless it was trouble
+        sign = -1  # a negated effect is a failure, unless it was trouble
     despite = any(word.root in _CONCEDES for word in tokens)
     if not sign and despite:
         sign = 1
@@ -153,7 +153,7 @@ def _demands(main: Sequence[_Word], conditions: Sequence[Sequence[_Word]], sign:
     """Whether something is needed, or must come first."""
     roots = [word.root for word in main]
     if len(roots) > 1 and roots[0] == roots[-2] == "no":
-        return True  # no A, no B
+        return True  # "no A, no B"
     order = any(part[0].root in _ORDERS for part in conditions)
     if main and _is_order(main) and (order or "first" in roots):
         return True
@@ -290,7 +290,7 @@ def _predicates(main: Sequence[_Word]) -> list[str]:
     """Return the kind of each word for the outcome; a word that is part of a name has none."""
     kinds = [word.kind for word in main]
     if main and main[0].text.endswith("ing") and kinds[0] != "trouble":
-        kinds[0] = ""  # what is done is no outcome
+        kinds[0] = ""  # the action itself is not an outcome
     distinct = set(kinds)
     for at, word in enumerate(main[:-1]):
         after = main[at + 1]
@@ -337,7 +337,7 @@ def _ceasing(main: Sequence[_Word], kinds: Sequence[str]) -> int:
     at = kinds.index("ceases")
     after = main[at + 1 :]
     stops = bool(after) and after[0].text in _DETERMINERS
-    trouble = "trouble" in (kinds[at:] if stops else kinds)  # what stops something is its cause
+    trouble = "trouble" in (kinds[at:] if stops else kinds)  # then the subject is only the cause
     orderly = any(word.kind == "good" and word.text.endswith("ly") for word in after)
     if not trouble and any(w.kind == "ceases" and w.root in _REMOVES for w in main):
         return 0

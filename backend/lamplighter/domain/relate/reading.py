@@ -24,7 +24,7 @@ _PORTS: Final = stems("port tcp udp listen listener connector exporter socket")
 _ANSWERS: Final = stems("http status code reply redirect")
 _EXPLAINS: Final = stems("mean indicate signify signal imply denote come cause")
 _CODES: Final = stems("error code status errno signal exit")
-# HTTP codes that are no round numbers
+# HTTP status codes that are not round numbers
 _STATUSES: Final = frozenset((*range(301, 309), *range(401, 432), *range(501, 512)))
 _NO_PLURALS: Final = ("is", "was", "as", "has", "does", "this", "its", "means")
 _ARTICLES: Final = ("a", "an", "the")
@@ -70,15 +70,15 @@ class _ClauseReader:
     bound: str = ""
     phrase: str = ""
     place: int = 0
-    measured: int = -1  # where the last measure stood
+    measured: int = -1  # position of the last measure
     commas: list[int] = field(default_factory=list)
-    joints: list[int] = field(default_factory=list)  # where the parts of a sentence meet
+    joints: list[int] = field(default_factory=list)  # positions where parts of a sentence meet
     turns: list[tuple[str, int]] = field(default_factory=list)
-    itself: list[int] = field(default_factory=list)  # where the service is named, or meant
-    waiting: int = 0  # where it first says that something waits
-    before: str = ""  # the word before
+    itself: list[int] = field(default_factory=list)  # positions that refer to the service
+    waiting: int = 0  # position of the first word for waiting
+    before: str = ""  # the previous word
     ordinals: list[tuple[str, str]] = field(default_factory=list)  # which of several of a name
-    links: list[tuple[str, int]] = field(default_factory=list)  # kinds of conditions, with places
+    links: list[tuple[str, int]] = field(default_factory=list)  # kinds of conditions and positions
     also: bool = False
     counts: bool = False  # whether a plural follows
 
@@ -127,7 +127,7 @@ class _ClauseReader:
         if root == "wait":
             self.waiting = self.waiting or self.place
         self.only = self.only or root in _ONLY
-        if root in _EXPLAINS:  # what is said of another code is said of another thing
+        if root in _EXPLAINS:  # statements about different codes are about different things
             self.measures = [
                 replace(each, kind="label") if each.kind == "status" else each
                 for each in self.measures
@@ -252,7 +252,7 @@ class _ClauseReader:
     def measure(self, item: TextItem) -> None:
         kind = self.numbered(item) if item.kind == "number" else item.kind
         if item.low == 1 and self.only and not self.amount:
-            self.amount = "some"  # just one
+            self.amount = "some"  # "only one" is an amount
         self.measures.append(
             Measure(
                 kind,
@@ -280,7 +280,7 @@ class _ClauseReader:
     def numbered(self, item: TextItem) -> str:
         """Return the kind of a bare number: a port, a status, the label of a thing, a count."""
         if self.labels() or (item.low < PORTS.start and self.follows(_PORTS)):
-            return "label"  # of a switch: no listener has so low a port
+            return "label"  # a switch port: no listener has a port number this low
         if self.roots & _PORTS and int(item.low) in PORTS:
             return "port"
         if self.follows(_CODES) or (item.low in _STATUSES and not self.counts):

@@ -23,7 +23,7 @@ _LEAST_SUBJECT: Final = 0.8
 _OPPOSITE: Final = frozenset(["unless", "before"])
 """The kinds of conditions that are true until their event occurs."""
 
-_PLACES: Final = 200  # more than a clause has
+_PLACES: Final = 200  # more than any clause has
 _LIMITS: Final = QUANTITIES | {"clock", "weekday"}
 
 Gap = tuple[list[ClauseWord], list[ClauseWord]]

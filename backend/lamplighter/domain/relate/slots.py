@@ -23,7 +23,7 @@ _LIES: Final = "lives?|lies?|sits?|resides?|goes|go|ends? up"
 _TO: Final = "in|on|to|at|under|into|over|via"
 _ROLE: Final = "primary|leader|master|standby|default"
 _FORM: Final = "codec|protocol|format|compression|payload|encoding|hash|cipher|algorithm"
-# what a thing has one of at a time
+# attributes with one value at a time
 _ATTRIBUTE: Final = (
     "upstream|backend|driver|engine|issuer|provider|target|destination|database|registry|mirror"
     "|gateway|resolver|scheduler|runtime|controller|topic|level|mode|policy|timezone|locale"
@@ -79,7 +79,7 @@ _JOINTS: Final = frozenset(
 )
 _GENERIC: Final = stems("file folder directory drive disk bucket value topic")
 _LONGEST: Final = 80
-# what names a place or a limit, and no condition
+# words that name a place or a limit, not a condition
 _NO_CONDITIONS: Final = stems("under behind")
 _FINITE: Final = ("is", "are", "was", "were")
 _PASSIVE: Final = (*_FINITE, "be", "been", "being", "get", "gets", "got")

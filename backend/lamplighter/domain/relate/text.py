@@ -43,7 +43,7 @@ _CONTRACTIONS: Final = (
     (re.compile(r"<(?=\s*\d)"), " below "),
     (re.compile(r"(?<=\d)\+(?!\w)"), " minimum "),
 )  # fmt: skip
-# after words for numbers are numbers
+# applied after number words became digits
 _BOUNDS: Final = (
     (re.compile(r"\b(?:(?:older|lower|less|earlier|fewer|shorter) than|under) (?=\d)"), "below "),
     (re.compile(r"\b(?:more|newer|later|higher|greater|bigger|longer) than (?=\d)"), "minimum "),
@@ -57,7 +57,7 @@ _WORDED: Final = {
     "sixty": "60", "ninety": "90", "hundred": "100", "dozen": "12", "twice": "2 times",
     "thrice": "3 times", "couple": "2",
 }  # fmt: skip
-# "worker A" is not "worker B", and its A no article
+# "worker A" is not "worker B", and its A is not an article
 _LETTER: Final = re.compile(r"(?<=[a-z] )([A-HJ-Z])(?=[\s,.;:)]|$)(?! [A-Z]\b)")
 _NUMBER_WORD: Final = re.compile(rf"\b({'|'.join(_WORDED)})\b")
 ORDINALS: Final = {
@@ -67,7 +67,7 @@ ORDINALS: Final = {
 }  # fmt: skip
 _PART: Final = "step|stage|phase|part"
 _NTH: Final = rf"(?P<nth>{'|'.join(ORDINALS)}|\d{{1,3}}(?=st|nd|rd|th))(?:st|nd|rd|th)?"
-# each step of a procedure has a label; "step 1 of 3" is no share of it, and "step 2b" no size
+# each step has a label; "step 1 of 3" is not a share, and "step 2b" is not a size
 _ORDERED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     (re.compile(r"^\s*#?(\d{1,3})[.)](?=\s+[^\W\d])"), r"step \1:"),
     (re.compile(rf"\b{_NTH} (?P<part>{_PART})\b"),
@@ -81,12 +81,12 @@ _UNDER: Final = "(less than|under|below|within|in|about|over|more than|every)"
 _PARTS: Final = {"third": 33, "quarter": 25, "fifth": 20, "tenth": 10}
 _READY: Final = r"\b(ready|up|back|warm|available|usable|answers?|answered|starts|started|done)"
 _AT_ONCE: Final = r"(?:at once|immediately|instantly|right away|straight away|in no time)\b"
-# an exception is a condition: its word has the stem of a failure
+# an exception is a condition, although its word has the stem of a failure
 _EXCEPT: Final = re.compile(
     r"\b(?:with the exception of|except(?:ing)?(?: for| that)?(?! (?:when|if)\b)|excluding)\b"
 )
 _SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
-    (re.compile(r"\b(40[1-9]|429|499|50[1-9])s\b"), r"\1"),  # errors, and no seconds
+    (re.compile(r"\b(40[1-9]|429|499|50[1-9])s\b"), r"\1"),  # error codes, not seconds
     (re.compile(r"\bexcept (?:for )?(?:when|if)\b"), "unless"),
     (_EXCEPT, "besides"),
     (re.compile(r"\b((?:all|every|each|any|no|none|nothing|everything)(?: \w+){0,2}) but "
@@ -148,7 +148,7 @@ _SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
     (re.compile(r"\b(?:each|every) (second|minute|hour|day|week|month|quarter|year|night)\b"),
      r"every 1 \1"),
     (re.compile(r"\b(?:each|every) (?:morning|evening)\b"), "every 1 day"),
-    # "60 requests a minute" is no duration
+    # "60 requests a minute" is not a duration
     (re.compile(r"(^|\b(?:about|after|for|in|within|under|over|than|least|most|nearly|almost|around"
                 r"|only|roughly|another|takes?|took|needs?|wait|lasts?|of) )an? (?:full |whole )?"
                 r"(minute|hour|day|week|month|year)\b"),
@@ -210,7 +210,7 @@ class TextItem:
     text: str
     low: float = 0.0
     high: float = 0.0
-    raw: str = ""  # the words that a phrase stood in
+    raw: str = ""  # the original words of a replaced phrase
 
 
 _WORD: Final = re.compile(r"\w+(?:[-.:/]\w+)*|,")
@@ -277,7 +277,7 @@ def fold_text(text: str) -> str:
 
 
 def _fold(text: str) -> str:
-    # cut again: one character may stand for eighteen
+    # cut again: normalization can expand one character to eighteen
     return unicodedata.normalize("NFKC", text[:READ_CHARS])[:READ_CHARS].translate(_FOLD)
 
 
@@ -349,7 +349,7 @@ def _unit(unit: str) -> tuple[str, float]:
 
 
 def _amount(text: str) -> float:
-    return min(float(text.replace(",", "")), 1e300)  # of hundreds of digits, not infinity
+    return min(float(text.replace(",", "")), 1e300)  # hundreds of digits would become infinity
 
 
 def _clock(text: str) -> float:

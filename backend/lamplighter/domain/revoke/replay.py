@@ -105,7 +105,7 @@ class Replay:
 
     def _follow(self, step: RecordedStep) -> None:
         if step.after is None:
-            return  # to the trash and back it stays what it was
+            return  # a restore from the trash does not change the memory
         number = self._holder(step.memory_id)
         if number in self.memories:
             self._set(number, apply_decay(self.memories[number], now=step.at))
@@ -196,7 +196,7 @@ class Replay:
         if memory is None or not memory.active:
             return
         if session is not None and (number in self._down[session] or memory.session_id == session):
-            return  # what one session reports is not weighed against itself
+            return  # reports of one session are not weighed against each other
         self._set(number, contradict(memory), step)
         self._note(self._down, session, number)
 

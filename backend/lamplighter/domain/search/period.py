@@ -128,7 +128,7 @@ def _read_day_first(match: re.Match[str], today: datetime, now: datetime) -> Spa
 
 
 def _read_month_first(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
-    if match[1].islower():  # who writes `may 5 of us` means no day
+    if match[1].islower():  # "may 5 of us" is not a date
         return None
     return _resolve_day(match[2], match[1], match[3], today)
 
@@ -153,7 +153,7 @@ def leading_date(text: str) -> datetime | None:
     match = _BEGINS.match(text[:_LEAD])
     if match is None or _HAS_YEAR.search(match[0]) is None:
         return None
-    # with its year it is the same day whenever it is read
+    # with a year, the date does not depend on the current day
     found = find_period(match[0], now=_ANY)
     return found.start if found is not None and found.end - found.start == DAY else None
 

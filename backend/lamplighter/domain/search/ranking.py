@@ -348,7 +348,7 @@ def find_excerpt(text: str, looked_for: Collection[str], chars: int) -> tuple[in
         if len(counts) > most:
             best, most = begin, len(counts)
         counts[term] -= 1
-        counts += Counter()  # what stands there no more counts no more
+        counts += Counter()  # removes terms with a count of zero
     best = max(0, min(best, end - chars))
     return best, min(end, best + chars)
 

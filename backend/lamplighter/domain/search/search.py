@@ -10,7 +10,7 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Category, Memory, MemoryKind
 from lamplighter.domain.sessions.session import Session
 
-if TYPE_CHECKING:  # the names of the layers are part of the tables, events are not
+if TYPE_CHECKING:  # the database tables import this module for its layer names
     from lamplighter.domain.services.event import Event
 
 LIMIT: Final = 10

@@ -66,7 +66,7 @@ def judge_index(
     progress: IndexProgress | None, *, why_not: str = "", problem: str = ""
 ) -> "VitalSign":
     """Judge whether semantic search works; without it a search uses keywords alone."""
-    from lamplighter.domain.services.vitals import VitalSign, VitalStatus  # a search needs none
+    from lamplighter.domain.services.vitals import VitalSign, VitalStatus  # not used by a search
 
     if why_not:
         return VitalSign(SIGN, VitalStatus.OK, f"Keyword search only: {why_not}")

@@ -35,18 +35,18 @@ JOINT: Final = "_"
 
 _CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _RUN: Final = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
-# pictures and signs that are typed for what they say: 🔥 ✅ ⚠ € ©; no frames, bars or arrows,
-# which texts are drawn with, and no colours of skin
+# pictographs and symbols with a meaning: 🔥 ✅ ⚠ € ©; no frames, bars or arrows,
+# which only decorate a text, and no skin tones
 _SIGN: Final = re.compile(
     "[\u00a2-\u00a5\u00a9\u00ae\u20a0-\u20cf\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff"
     "\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
 )
 _IS_CJK: Final = re.compile(rf"[{_CJK}]")
-# what holds one name together: DEC-0054, 2026.4.10, no-route-to-host, save_item, a/path, a:b@c
+# characters that join a name: DEC-0054, 2026.4.10, no-route-to-host, save_item, a/path, a:b@c
 _JOINED: Final = re.compile(r"\S+")
 _JOINTS: Final = frozenset("-._/:@+\\")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-# of Latin, Greek and Cyrillic only: the marks of Japanese voices make other letters
+# only for Latin, Greek and Cyrillic: Japanese voicing marks make other letters
 _MARKS: Final = re.compile("[\u0300-\u036f]")
 _LEAST_PARTS, _MOST_PARTS = 2, 8
 
@@ -113,7 +113,7 @@ def _name_terms(name: str) -> tuple[TermSpan, ...]:
             spans += _piece_terms(name, start, end)
     if not name.isascii() and _SIGN.search(name):
         spans = sorted((*spans, *_signs(name)), key=lambda each: each.start)
-    if len(name) > NAME_CHARS:  # no name, but a text without spaces
+    if len(name) > NAME_CHARS:  # a text without spaces, not a name
         return tuple(spans)
     whole = [_whole(spans, start, end) for start, end in _wholes(name)]
     humped = [each for each in map(_join_camel_case, whole) if each] if _HUMP.search(name) else []
@@ -154,7 +154,7 @@ def _piece_terms(name: str, start: int, end: int) -> Iterator[TermSpan]:
         if not _IS_CJK.match(run):
             plain = run[:WORD_CHARS]
             yield TermSpan(stem_term(plain), start, end, plain)
-        elif len(run) != len(piece):  # folding changed its length: its places are not known
+        elif len(run) != len(piece):  # folding changed the length: positions are unknown
             yield from (TermSpan(pair, start, end, pair) for pair, _, _ in _pairs(run))
         else:
             yield from (

@@ -57,7 +57,7 @@ def _shorten_lead(pattern: str) -> str:
         if pattern[at] == "(" and pattern[at + 1] != "?":
             if "|" in pattern[at:]:
                 break
-            group, at = ")", at + 1  # the group of the secret
+            group, at = ")", at + 1  # the group that captures the secret
             continue
         end = at + 1 if pattern[at] == ")" else _end_of_part(pattern, at)
         part, count = pattern[at:end], _COUNT.match(pattern, end)
@@ -65,7 +65,7 @@ def _shorten_lead(pattern: str) -> str:
         if literals >= SELECTIVE - (low >= LONG_REPEAT) and _is_long(part, count):
             sign = _END.match(pattern, count.end()) if count and low else None
             if sign and sign[1] in part and part.startswith("[^"):
-                return f"{pattern[:at]}{part}+{sign[0]}"  # of all that has a port, few have it
+                return f"{pattern[:at]}{part}+{sign[0]}"  # few texts with a port have the sign
             return pattern[:at] + (f"{part}{{{low}}}" if low else "") + group
         group = "" if part == ")" else group
         literals += _literals(part) if _least(count) else 0

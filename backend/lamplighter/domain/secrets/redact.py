@@ -64,7 +64,7 @@ class Redactor:
 
     def _spans(self, line: bytes) -> list[tuple[int, int]]:
         spans = [(start, end) for start, end, _ in find_secrets(line)]
-        for each in tuple(self.secrets):  # one may be added meanwhile
+        for each in tuple(self.secrets):  # a copy: a secret may be added meanwhile
             secret = each.encode("utf-8", "surrogateescape")
             at = line.find(secret)
             while at >= 0:

@@ -71,7 +71,7 @@ def find_secrets(data: bytes) -> Iterator[Secret]:
     while found := find(data, at):
         secret, at = _inspect(data, found.start(), after)
         if secret:
-            while at < len(data) and data[at] & 0xC0 == 0x80:  # never within a character
+            while at < len(data) and data[at] & 0xC0 == 0x80:  # never split a character
                 at += 1
             after = at
             yield secret._replace(end=at)
@@ -83,7 +83,7 @@ def _blank_escapes(data: bytes) -> bytes:
     A word may begin after an escape: the last letter of the escape would hide the word boundary.
     """
     escaped = b"\\" in data
-    if not escaped and b"\x1b" not in data:  # most lines: two looks are all they cost
+    if not escaped and b"\x1b" not in data:  # most lines; both tests are cheap
         return data
     for escape, space in _ESCAPES if escaped else ():
         data = data.replace(escape, space)
@@ -111,7 +111,7 @@ def _scan_name(data: bytes, start: int, _after: int) -> ScanResult | None:
     begin, end = value_span(data, match.end(), match["quote"] or b"")
     if kind and not is_harmless(data[begin:end], kind) and _is_assigned(data, match, name, end):
         return Secret(begin, end, kind), end
-    return None, match.end("name")  # a shape may begin with the sign of equality
+    return None, match.end("name")  # another pattern may begin at the equal sign
 
 
 def _is_assigned(data: bytes, match: "re.Match[bytes]", name: str, end: int) -> bool:
@@ -154,7 +154,7 @@ def _begin(data: bytes, start: int, after: int, before: Prefix) -> int | None:
     if not before.lead:
         return start
     first = max(after, start - before.lead_length)
-    margin = min(1, first)  # whether a word begins there depends on what is before it
+    margin = min(1, first)  # the word boundary depends on the preceding character
     found = _lead(before.lead).search(data[first - margin : start], margin)
     return found and first - margin + int(found.start())
 

@@ -91,6 +91,6 @@ def _quoted_end(data: bytes, start: int, level: int) -> int:
         run = len(quote[1])
         if run % (2 * (level + 1)) == level:
             return quote.end() - 1 - level
-        if run < level:  # the string around it ends here
+        if run < level:  # the enclosing string ends here
             return quote.start()
     return -1

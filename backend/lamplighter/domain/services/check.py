@@ -22,7 +22,7 @@ DnsRecord = Literal["A", "AAAA"]
 RECORDS: Final[tuple[DnsRecord, ...]] = ("A", "AAAA")
 
 _INVISIBLE: Final = re.compile(r"[\s\x00-\x1f\x7f]")
-# the address of cloud metadata that is not link-local
+# the cloud metadata address that is not link-local
 _METADATA: Final = ipaddress.ip_address("fd00:ec2::254")
 
 

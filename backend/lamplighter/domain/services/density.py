@@ -63,7 +63,7 @@ def choose_axis(begin: datetime, until: datetime, *, most: int) -> TimeAxis:
         if last - first <= most:
             start = MONDAY + timedelta(seconds=first * seconds)
             return TimeAxis(start, seconds, max(1, last - first))
-    raise ValueError("no width is wide enough")  # one that is longer than the range holds it in two
+    raise ValueError("no width is wide enough")  # unreachable: a wider width needs at most two
 
 
 def count_by_level(counts: Iterable[EventCount], along: TimeAxis) -> Sequence[dict[Level, int]]:

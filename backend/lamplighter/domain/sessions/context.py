@@ -203,7 +203,7 @@ def _group_by_service(chosen: Sequence[Placement], focus: Collection[str]) -> li
         in_focus = service is not None and normalize_service_name(service) in focus
         return not in_focus, service is None, -best[service], service or ""
 
-    return sorted(chosen, key=group)  # a stable sort: within a group the order of choice stays
+    return sorted(chosen, key=group)  # stable sort: keeps the priority order within a group
 
 
 def _render_body(ordered: Sequence[Placement]) -> str:
@@ -235,7 +235,7 @@ def _render_header(count: int, total: int, body: int) -> str:
         needed = ceil((len(header) + body) / CHARS_PER_TOKEN)
         if needed <= number:
             return header
-        number = needed  # any number below it would need as much
+        number = needed  # a smaller number would be too low
 
 
 MOST_LINES: Final = 4_000

@@ -30,7 +30,7 @@ _FENCE: Final = re.compile(
 )
 _TICKS: Final = re.compile(r"`+")
 _OPENED: Final = re.compile(r"(\*{1,3}|_{1,3})\s*$")
-_OPENED_CHARS: Final = 8  # how far before a marker its emphasis may begin
+_OPENED_CHARS: Final = 8  # maximum distance of emphasis before a marker
 _NAMED_CHARS: Final = 60
 _QUOTED_LINE: Final = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*>")
 _OPENING: Final = re.compile(r"""[“„«‘]|(?<!\w)["'](?=\S)""")

@@ -65,7 +65,7 @@ def judge_command(argv: Sequence[str], rules: CommandPolicy) -> CommandVerdict:
         return ActionCommand(found[0].name, found[1].name)
     hint = _hint(argv, rules)
     for pattern in rules.services.shell:
-        # a wide pattern leads round no cooldown
+        # a wide pattern must not bypass a cooldown
         if patterns.matches(pattern, argv) and not (hint and patterns.is_wide(pattern)):
             return PermittedCommand(
                 tuple(argv), declared=pattern, within=patterns.star_paths(pattern, argv)
@@ -102,7 +102,7 @@ def _read_command(argv: tuple[str, ...], rules: CommandPolicy) -> PermittedComma
     shape = listed.rules[key]
     if program in listed.common:
         shape = merge_options(shape, listed.common[program])
-        # what stood before the verb is of the same form
+        # words before the verb belong to the same form
         rest = (*argv[1:at], *rest)
         before = forms.MatchedWords(())
     after = match_words(shape, rest, rules)

@@ -67,7 +67,7 @@ class CommandPolicy:
         if not any(is_within(path, root) for root in self.roots):
             return f"{path!r} is outside of LAMPLIGHTER_READ_ROOTS"
         hidden = (*HIDDEN, *self.hidden)
-        # what holds something hidden would be walked through
+        # a search in a parent of a hidden path would read the hidden path
         if any(is_within(path, each) or is_within(each, path) for each in hidden):
             return f"{path!r} may not be read"
         return ""

@@ -227,7 +227,7 @@ def _paths(part: str, service: str | None) -> Iterator[TextClaim]:
     for match in (match for each in names for match in each):
         if (
             match[0] != "services.yaml"
-        ):  # what it declares is a claim, and it has a place of its own
+        ):  # services.yaml is excluded: its declarations are checked separately
             yield _path(bare, match)
 
 

@@ -77,7 +77,7 @@ async def _answer(line: bytes, watch: StallWatch, http: HttpLoading) -> None:
             began = monotonic()
         outcome = await checks.run(check, look_again=False)
         report = _report(order, began, outcome, watch)
-    except Exception as error:  # a mistake of ours is no failure of the service
+    except Exception as error:  # our own error is not a failure of the service
         words = harmless(f"{type(error).__name__}: {error}")
         report = CheckReport(order.id, began, error=words)
     _print(report)
@@ -141,13 +141,13 @@ def main() -> int:
     loop = asyncio.new_event_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS))
     try:
-        # not asyncio.run: that would wait for threads that wait for a name server
+        # not asyncio.run, which would wait for threads blocked in DNS lookups
         loop.run_until_complete(_serve())
-    except BrokenPipeError:  # nobody listens any more
+    except BrokenPipeError:  # the reader has closed the pipe
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    # nor sys.exit
+    # not sys.exit, for the same reason
     os._exit(main())

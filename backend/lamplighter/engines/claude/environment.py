@@ -63,7 +63,7 @@ def session_environment(environ: Mapping[str, str], scratch: str, *, tier: int) 
     """
     passed = {name: environ[name] for name in PASSED_ON if environ.get(name, "")}
     return {
-        # a dead API would else hold a session for minutes
+        # an unreachable API would otherwise block a session for minutes
         "CLAUDE_CODE_MAX_RETRIES": RETRIES,
         **({"MAX_THINKING_TOKENS": "0"} if tier == 1 else {}),
         **_home_files(environ),

@@ -27,9 +27,9 @@ def main() -> int:
         return BAD_REQUEST
     try:
         return asyncio.run(_session(session_request))
-    except BrokenPipeError:  # nobody listens any more
+    except BrokenPipeError:  # the reader has closed the pipe
         return FAILED
-    except Exception as error:  # a mistake of ours is told in the stream as well
+    except Exception as error:  # our own errors are also reported in the stream
         _print_line(_error_result(session_request.session, error))
         return FAILED
 
@@ -55,8 +55,8 @@ async def _session(request: Any) -> int:
         write=write,
     )
     working = asyncio.ensure_future(turns.run())
-    # SIGHUP says that the supervisor is gone: it ends us silently, and the next one resumes.
-    # What started us with `nohup` let it be ignored.
+    # SIGHUP means that the supervisor is gone: exit silently, and the next supervisor resumes.
+    # A parent started with `nohup` may have left SIGHUP ignored.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, working.cancel)
@@ -99,5 +99,5 @@ def _error_result(session: int, error: Exception) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    # not sys.exit: that would wait for threads that wait for an answer
+    # not sys.exit, which would wait for threads that wait for an answer
     os._exit(main())

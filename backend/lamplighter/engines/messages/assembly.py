@@ -62,7 +62,7 @@ class Assembly:
 
     def _piece(self, index: int, delta: Mapping[str, Any]) -> str:
         name = DELTA_FIELDS.get(str(delta["type"]))
-        if name is None:  # of a kind that we never asked for
+        if name is None:  # a type that was never requested
             return ""
         piece = delta[name]
         if index not in self._blocks or not isinstance(piece, str):

@@ -24,7 +24,7 @@ ANSWER_TOO_LONG: Final = f"The server at that address sends more than {ANSWER_BY
 COMPRESSED_ANSWER: Final = (
     "The server at that address compresses its answer, which was not requested."
 )
-NO_KEY: Final = "none"  # a server of one's own wants none, but the client insists
+NO_KEY: Final = "none"  # a self-hosted server needs no key, but the client requires a value
 HTTP_OK: Final = 200
 NOT_THE_API: Final = "The server at that address is not the Messages API."
 NO_STREAM: Final = (
@@ -92,7 +92,7 @@ class Model:
             body["tools"] = list(tools)
         assembly = Assembly()
         try:
-            # a server may send a byte now and then
+            # limits the total time: a server may send a byte now and then
             async with asyncio.timeout(self.answers.seconds):
                 await self._read(body, assembly, on_text)
             with _reject_invalid():
@@ -155,7 +155,7 @@ class Model:
                 api_key=None if by_token else key or NO_KEY,
                 auth_token=token if by_token else None,
                 base_url=variable("ANTHROPIC_BASE_URL") or None,
-                max_retries=0,  # ours are told in the stream
+                max_retries=0,  # our own retries are reported in the stream
                 default_headers={"Accept-Encoding": "identity"},
                 http_client=anthropic.DefaultAsyncHttpxClient(
                     timeout=httpx2.Timeout(self.answers.seconds, connect=CONNECT_SECONDS),

@@ -166,7 +166,7 @@ class TurnLoop:
                 live = Live(lambda text: self._print(lines.partial_line(text)))
                 reply = await self.model.ask(system, state.tools, state.messages, live.take)
             except RequestFailed as failed:
-                if failed.answer.received:  # it is paid for
+                if failed.answer.received:  # received tokens are billed
                     self._count(failed.answer.usage)
                 if failed.too_long and state.room > MIN_ROOM:
                     state.room //= 2

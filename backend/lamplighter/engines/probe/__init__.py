@@ -28,7 +28,7 @@ class ProbeEngine:
 
     def command(self, task: EngineInput) -> Command:
         """Return the command that makes this round."""
-        # late: the probe's own process imports this package, and starts faster without these
+        # late import: the probe's own process imports this package and starts faster without these
         import msgspec
 
         from lamplighter.domain.sessions.session import Trigger

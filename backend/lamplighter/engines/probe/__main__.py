@@ -28,15 +28,15 @@ def main() -> int:
             signal.signal(number, signal.SIG_IGN)
         output.end("The session was interrupted.", failed=True)
         return INTERRUPTED
-    except BrokenPipeError:  # nobody listens any more
+    except BrokenPipeError:  # the reader has closed the pipe
         return 1
-    except Exception as error:  # a mistake of ours is told in the stream as well
+    except Exception as error:  # our own errors are also reported in the stream
         output.end(harmless(f"The probe failed: {type(error).__name__}: {error}"), failed=True)
         return 1
 
 
 def _round(output: Output) -> int:
-    # late, so that an interrupt meanwhile finds main ready for it
+    # late import: an interrupt during the imports is handled in main
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
@@ -55,5 +55,5 @@ def _round(output: Output) -> int:
 
 
 if __name__ == "__main__":
-    # not sys.exit: that would wait for threads that wait for a name server
+    # not sys.exit, which would wait for threads blocked in DNS lookups
     os._exit(main())

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 async def probe_http(check: HttpCheck) -> ProbeAnswer:
     """Send one request, and judge the answer."""
-    from lamplighter.engines.probe import http  # late: a tenth of a second
+    from lamplighter.engines.probe import http  # late import: takes 0.1 s
 
     return await http.probe_http(check)
 
@@ -65,7 +65,7 @@ async def probe_tcp(check: TcpCheck) -> ProbeAnswer:
 
 async def probe_disk(check: DiskCheck) -> ProbeAnswer:
     """Measure the free space of the disk that contains the path."""
-    # in a thread: a mount whose server is gone never answers
+    # in a thread: a mount blocks if its server is gone
     try:
         usage = await asyncio.to_thread(os.statvfs, check.path)
     except (OSError, ValueError) as error:
@@ -94,7 +94,7 @@ def _describe_lack(required: DiskSpace, usage: os.statvfs_result) -> str:
 
 
 def _free_share(found: os.statvfs_result) -> float:
-    # as df counts: what is kept for root is no room
+    # like df: space reserved for root is not free
     return 100 * found.f_bavail / max(1, found.f_blocks - found.f_bfree + found.f_bavail)
 
 
@@ -104,7 +104,7 @@ def _percent(share: float) -> str:
 
 async def probe_processes(check: ProcessCheck) -> ProbeAnswer:
     """Count the processes with a name, and sum up their memory."""
-    # in a thread: the system is read file by file
+    # in a thread: process data is read file by file
     return await asyncio.to_thread(_count_processes, check)
 
 
@@ -169,7 +169,7 @@ async def probe_command(check: CommandCheck) -> ProbeAnswer:
         return _failure(harmless(problem), ended)
     if check.output is None:
         return ProbeAnswer(ok=True)
-    # in a thread: a long search must not make the other services wait
+    # in a thread: a slow pattern must not delay other services
     if await asyncio.to_thread(text.pattern_matches, check.output, ended.output):
         return ProbeAnswer(ok=True)
     return _failure(inline(f"output does not match {check.output}"), ended)
@@ -251,7 +251,7 @@ async def probe_dns(check: DnsCheck) -> ProbeAnswer:
 
 async def _query_dns(check: DnsCheck, server: str, record: DnsRecord) -> list[str]:
     """Return the answer of a server; other data is described as text."""
-    # late: a tenth of a second that only this check needs
+    # late import: takes 0.1 s, and only this check needs it
     from dns.exception import DNSException
     from dns.message import ChainTooLong, make_query
     from dns.query import BadResponse
@@ -279,7 +279,7 @@ async def _exchange_query(query: "Message", server: str, port: int) -> "Message"
 
     backend = dns.asyncbackend.get_backend("asyncio")
     family = dns.inet.af_for_address(server)
-    # connected: so the system tells when nobody listens, and takes packets from there alone
+    # connected: reports a closed port, and receives packets only from this server
     plug = await backend.make_socket(  # type: ignore[no-untyped-call]  # theirs has no types
         family, socket.SOCK_DGRAM, destination=(server, port)
     )
@@ -367,7 +367,7 @@ async def _answer(check: Check) -> ProbeAnswer:
     try:
         async with asyncio.timeout(check.timeout):
             return await _PROBES[type(check)](check)
-    except Exception as error:  # whatever a service does is a finding, never our end
+    except Exception as error:  # any failure of a service is a finding and must not stop the probe
         target = network.target_of(check)
         return ProbeAnswer(
             ok=False,

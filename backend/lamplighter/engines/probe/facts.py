@@ -188,7 +188,7 @@ MAX_CLAIM_SECONDS: Final = 3_600.0
 TIMEOUT_FACTOR: Final = 2.0
 _UNIT: Final = r"(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b"
 _NUMBER: Final = r"(\d[\d,]*(?:\.\d+)?)"
-# the time that something takes, not just any that is spoken of
+# the time that something takes, not any other time in the text
 _DURATION: Final = re.compile(
     r"\b(?:takes?|took|needs?|requires?"
     r"|(?:starts?|boots?|up|ready|healthy)(?: up)? (?:in|within|after))"

@@ -118,7 +118,7 @@ def _event(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts
         notable.sort(key=lambda each: _ORDER.index(each.level))
         text = "; ".join(each.text for each in notable)
     awaited = _pending_person(service, facts) if worst is Level.CRITICAL else None
-    if awaited:  # it was said that a person is needed: no alarm each round
+    if awaited:  # a person was already requested: no alarm in each round
         worst, text = Level.WARNING, f"{text}; {awaited.text}"
     if not (awaited and facts.unchanged(service, outcomes, after=awaited.requested_at)):
         yield f"[EVENT:{worst}:{service.name}] {inline(text, EVENT_CHARACTERS)}"
@@ -226,7 +226,7 @@ def _usual_answer(service: Service, outcome: CheckOutcome, facts: RoundFacts) ->
     if status // 100 == 2 and len(alike) == len(claims):
         return None
     words = ANSWERS.text(status=status, place=_place(service, check), tail=status != 200)
-    # where somebody said so in other words, ours would only be a second memory
+    # if similar claims exist in other words, ours would be a duplicate
     return None if alike and not facts.find_memory(service, words) else words
 
 

@@ -81,7 +81,7 @@ def http_only() -> Iterator[None]:
     try:
         yield
     except httpx2.RemoteProtocolError as error:
-        # without what only the library's authors understand
+        # without details that only the authors of the library understand
         said = str(error).partition(": bytearray")[0]
         plain = said and "_" not in said and "buffer" not in said
         why = f"not an HTTP answer: {said}" if plain else "not an HTTP answer"
@@ -93,11 +93,11 @@ async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
     body = harmless(reply.body[:READ_CHARACTERS].decode(errors="replace"))
     if not check.accepts(reply.status):
         detail = f"answered {reply.status}, expected {check.expected}"
-        excerpt = "" if body.startswith("<") else body  # the page of a proxy explains nothing
+        excerpt = "" if body.startswith("<") else body  # the HTML of a proxy explains nothing
         return ProbeAnswer(
             ok=False, answered=answered, detail=detail, status=reply.status, excerpt=excerpt
         )
-    # in a thread: a long search must not make the other services wait
+    # in a thread: a slow pattern must not delay other services
     detail = await asyncio.to_thread(_body_problem, check, reply.body) if _reads_body(check) else ""
     if not detail:
         return ProbeAnswer(ok=True, answered=answered, status=reply.status)
@@ -112,7 +112,7 @@ def _body_problem(check: HttpCheck, body: bytes) -> str:
         return inline(f"body does not match {check.body}")
     if check.json is None:
         return ""
-    from lamplighter.engines.probe.protocols.json_query import query_problem  # late
+    from lamplighter.engines.probe.protocols.json_query import query_problem  # late import
 
     return query_problem(check.json, body)
 

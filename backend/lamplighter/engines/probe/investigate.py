@@ -63,7 +63,7 @@ def _parts(check: Check) -> Iterator[tuple[str, Check]]:
         yield "dns", DnsCheck(name="dns", host=host, **more)  # type: ignore[arg-type]  # seconds and a count
     if not isinstance(check, TcpCheck):
         yield "tcp", TcpCheck(name="tcp", host=host, port=port, **more)  # type: ignore[arg-type]  # as above
-    # a check that trusts any certificate does not fail for an old one, as one of TLS does
+    # without verification, a check does not fail for an expired certificate, unlike a TLS check
     if isinstance(check, HttpCheck) and check.url.startswith("https:") and check.verify_tls:
         yield "tls", TlsCheck(name="tls", host=host, port=port, **more)  # type: ignore[arg-type]  # as above
 
@@ -173,7 +173,7 @@ def _escalate_cause(
     reasons: dict[str, str] = {}
     for each in diagnoses:
         root = each.case.cause or each.service
-        own = root in watch.request.services  # tier 1 judged whether a person is awaited for it
+        own = root in watch.request.services  # tier 1 has decided whether a person must act
         if root.name in watch.request.facts.waiting and not own:
             continue
         detail = failing(outcomes[root.name])[0].detail if each.case.cause else str(each.isolated)

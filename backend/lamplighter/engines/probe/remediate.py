@@ -104,7 +104,7 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
         if repair.over:
             break
     if repair.turned_down and not failing((await watch.look_at([service]))[-1][1]):
-        repair.repaired = True  # by itself, or by the person who was asked
+        repair.repaired = True  # recovered without help, or repaired by the person
         watch.emit_text(f"[EVENT:info:{service.name}] Healthy again; no action taken")
     if repair.left:
         repair.why = "; ".join(f"{each.check.name}: {each.detail}" for each in repair.left)
@@ -187,7 +187,7 @@ async def _act(repair: Repair, action: Action) -> None:
     else:
         repair.repaired = True
         _record_lesson(watch, service, action, verdict, took)
-        # so that a check confirms it before the next round
+        # confirms the repair by a check before the next round
         [(_, after)] = await watch.look_at([service])
         repair.left = failing(after)
 
@@ -281,7 +281,7 @@ def _needs_second_attempt(watch: ProbeSession, service: Service, kind: ActionKin
     uses = [use for use in facts.uses.get(service.name, ()) if use.action is kind]
     claims = (
         each.category in (Category.BEHAVIOR, Category.REMEDIATION)
-        and each.trust == Trust.TRUSTED  # as the gate has it
+        and each.trust == Trust.TRUSTED  # same condition as in the gate
         and claims_first_fails(each.observation)
         for each in facts.told_of(service)
     )

@@ -12,9 +12,9 @@ CHARACTERS: Final = 200
 READ_CHARACTERS: Final = 16_384
 """So much of a long text is read at the most: the longest secret fits."""
 
-# a masked secret is no marker
+# a masked secret is not a marker
 _MARKER: Final = re.compile(r"\[(?!REDACTED:)(?=[\s*_]*[A-Za-z]+[\s*_]*:)")
-# without [ there is no marker, without a back-tick no code that hides one of ours
+# no marker without [, and no inline code that hides our markers without a backtick
 _HARMLESS: Final = str.maketrans({"[": "(", "]": ")", "`": "'"})
 _MASKED: Final = re.compile(r"(\[REDACTED:[\w:-]{1,64}\])")
 _BREAK: Final = re.compile(r"""[\s"'{}\[\](),;<>|]""")
@@ -44,7 +44,7 @@ def mask(text: str, *, longer_than: int) -> str:
     """
     if len(text) <= longer_than:
         return text
-    from lamplighter.domain.secrets.redact import Redactor  # late
+    from lamplighter.domain.secrets.redact import Redactor  # late import
 
     return Redactor().lines(text)
 

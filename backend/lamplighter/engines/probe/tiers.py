@@ -15,7 +15,7 @@ async def observe(watch: ProbeSession) -> str:
 
     async def look(service: Service) -> tuple[*ServiceOutcomes, Level]:
         _, outcomes = await watch.look(service)
-        # nothing awaits from here on, so no lines of another service come between
+        # no await below: output of other services cannot interleave
         watch.show(service, outcomes)
         facts = watch.request.facts
         watch.emit_text(*findings.service_markers(service, outcomes, facts))
@@ -44,7 +44,7 @@ async def run(
         if isinstance(check, HttpCheck)
     ]
     if http_checks:
-        from lamplighter.engines.probe import http  # late: most of a start, without HTTP
+        from lamplighter.engines.probe import http  # late import: slow, and only HTTP needs it
 
         await http.preload(tls=any(map(http.may_verify_tls, http_checks)))
     return await _TIERS[request.tier](ProbeSession(request, print_line))

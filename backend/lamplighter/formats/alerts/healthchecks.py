@@ -36,7 +36,7 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
     if wrong:
         raise Invalid(*wrong)
     state = STATES.get(status.lower())
-    if state is None:  # new, paused, or late but not too late
+    if state is None:  # new, paused, or late within the grace period
         return []
     tags = words.first_text(check, "tags").split()
     return [

@@ -106,7 +106,7 @@ class _Places:
         self.insert_lines(len(self.text), lines)
         return self.apply()
 
-    # places
+    # positions
 
     @property
     def newline(self) -> str:

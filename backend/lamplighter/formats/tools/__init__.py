@@ -77,7 +77,7 @@ def _restrict(identity: ClientIdentity, offer: ToolDefinition) -> ToolDefinition
         schema["required"] = ["type", "content"]
         offer = replace(offer, input_type=table.SaveFromSession)
     if identity.session is not None and offer.input_type is table.SearchKnowledge:
-        offer = replace(offer, hints=RECORDS)  # what a session is shown is recorded
+        offer = replace(offer, hints=RECORDS)  # search results of a session are recorded
     if not identity.writes and offer.input_type is table.ListReviews:
         properties = {name: each for name, each in properties.items() if name == "project"}
         about = "List memories that may contradict each other and need a person's review."

@@ -112,7 +112,7 @@ def input_properties(input_type: type[ToolInput]) -> dict[str, Schema]:
 
 
 def _property(each: Schema) -> Schema:
-    each = each.get("anyOf", [each])[0]  # what may be left out may be null for msgspec
+    each = each.get("anyOf", [each])[0]  # msgspec makes an optional field nullable
     return {key: each[key] for key in _KEYS if key in each}
 
 

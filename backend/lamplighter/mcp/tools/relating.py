@@ -141,7 +141,7 @@ async def _stated(
     reach = Reach(project)
     name = arguments.about.strip()
     if name.removeprefix("#").isdigit():
-        return None  # that is a memory
+        return None  # a number is a memory, not an entity
     try:
         center = await find_entity(db, name, reach=reach)
     except NotFound:

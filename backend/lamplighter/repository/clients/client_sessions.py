@@ -16,9 +16,9 @@ from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import KNOWLEDGE, client_prompts, memories, sessions
 
 ENGINE: Final = "client"
-# in the words of the indexes, which no parameter is of
+# literal SQL as in the indexes, which contain no parameters
 _OF_CLIENTS: Final = sessions.c.trigger == sa.literal_column(f"'{Trigger.CLIENT}'")
-# as the index of them is written
+# same expression as in its index
 _SESSION: Final = sa.func.coalesce(memories.c.session_id, 0)
 
 _WITH_EXTERNAL_ID: Final = (

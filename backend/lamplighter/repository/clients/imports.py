@@ -94,7 +94,7 @@ async def by_content_hash(
     matches: dict[tuple[str, str], list[MemoryId]] = {}
     for row in await db.fetch_all(query):
         if content_hash(str(row["observation"])) != row["content_hash"]:
-            continue  # other words were written into it by hand
+            continue  # the text was edited directly in the database
         same = matches.setdefault((row["content_hash"], row["project"]), [])
         same.append(MemoryId(row["id"]))
     return matches

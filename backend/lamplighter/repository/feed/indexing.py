@@ -217,7 +217,7 @@ def as_tsvector(entry: IndexEntry) -> str:
         for term in text.split():
             at += 1
             places.setdefault(term, []).append(f"{min(at, LAST_POSITION)}{letter}")
-        at += 1  # no phrase reaches from one field into the next
+        at += 1  # a phrase never spans two fields
     words = (f"'{term}':{','.join(found)}" for term, found in places.items())
     return " ".join((*words, *(f"'={term}'" for term in entry.scope.split())))
 
@@ -248,7 +248,7 @@ def _literal(text: Any) -> Any:
 
 @cache
 def _upsert() -> Any:
-    from sqlalchemy.dialects import postgresql  # it takes long to load, and SQLite needs none of it
+    from sqlalchemy.dialects import postgresql  # slow import, not needed for SQLite
 
     return _build_upsert(postgresql.insert, vector=True)
 

@@ -50,7 +50,7 @@ class FileWrites:
             inotify = self._opened.enter_context(Inotify())
             for file in self._files:
                 inotify.add_watch(file, Mask.MODIFY)
-        except OSError:  # there is no log yet, or this machine has no watch left
+        except OSError:  # no log file yet, or no inotify watches left
             self._opened.close()
             return False
         self._loop, self._number = asyncio.get_running_loop(), inotify.fd
@@ -143,7 +143,7 @@ class ChangeNotifier:
 
     def __call__(self) -> None:
         """Notify all listeners; a listener that misses the datagram finds the change by polling."""
-        with suppress(OSError):  # the commit that it tells of has been made
+        with suppress(OSError):  # must not fail: the commit is already done
             for entry in os.scandir(self._directory):
                 if entry.name.startswith("feed-"):
                     self._send(entry.path)
@@ -152,10 +152,10 @@ class ChangeNotifier:
         try:
             self._socket.sendto(b"look", path)
         except (ConnectionRefusedError, FileNotFoundError):
-            with suppress(OSError):  # its listener is dead
+            with suppress(OSError):  # the listener is dead
                 os.unlink(path)
         except OSError:
-            return  # its queue is full: it will look anyway
+            return  # its queue is full: it will check anyway
 
     def close(self) -> None:
         """Close the socket."""

@@ -153,7 +153,7 @@ async def owners(db: Database, names: Collection[str], project: str) -> dict[str
     query = (
         sa.select(aliases.c.folded, aliases.c.entity_id)
         .where(aliases.c.folded.in_(folded), aliases.c.project.in_([project, EVERYWHERE]))
-        .order_by(aliases.c.project)  # the project's own come last, and win
+        .order_by(aliases.c.project)  # aliases of the project come last and take precedence
     )
     found = await db.fetch_all(query) if folded else []
     return {row["folded"]: row["entity_id"] for row in found}

@@ -197,7 +197,7 @@ async def _relationship(
         roots = await entities.roots_of(db, named)
         ends = await cache.rows({*named, *roots.values()})
         if any(each["deleted_at"] is not None for each in ends.values()):
-            return None  # an operator took the entity away
+            return None  # an operator deleted the entity
         row = await relationships.insert(
             db,
             claim.kind,
@@ -208,7 +208,7 @@ async def _relationship(
             now=now,
             confidence=claim.confidence,
         )
-    elif row["source"] == EvidenceSource.MODEL:  # now it may be more than what a model found
+    elif row["source"] == EvidenceSource.MODEL:  # no longer only inferred by a model
         values = {"source": origin.source}
         row = await rows.update(db, relationships_table, row, values, now=now, act=None)
     return row

@@ -192,7 +192,7 @@ def _traversal(reach: Reach | None) -> Statement:
         .where(near.c.depth < depth)
     )
     near = near.union(step)
-    # both databases stop the recursion where the outer query has enough
+    # both databases stop the recursion at the limit of the outer query
     walked = sa.select(near.c.id, near.c.depth).limit(steps).subquery()
     nearest = sa.func.min(walked.c.depth)
     query = sa.select(walked.c.id, nearest.label("depth")).group_by(walked.c.id)

@@ -103,7 +103,7 @@ async def _record(
 ) -> None:
     if act is None:
         return
-    # of a new row only what an operator decides is compared: evidence may change the rest
+    # of a new row, only operator decisions are compared: evidence may change the rest
     fixed = ("id", "version", "created_at", "updated_at", "valid_to", "confidence")
     if before is None:
         after = {each.name: after[each.name] for each in table.columns if each.name not in fixed}

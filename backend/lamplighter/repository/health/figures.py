@@ -59,7 +59,7 @@ async def count_memories(
         "stale": sa.and_(
             active, columns.updated_at < unused_before, columns.access_count == 0, ~included
         ),
-        "episodes": sa.and_(  # as `domain.organize.digest.is_old_episode` says
+        "episodes": sa.and_(  # same condition as `domain.organize.digest.is_old_episode`
             *(active, knowledge, columns.pinned == 0),
             raw | (columns.trust == Trust.UNVERIFIED.value),
             columns.kind == MemoryKind.EPISODIC.value,

@@ -85,7 +85,7 @@ def parts(
     narrow = names is not None and names <= _IN_PERIOD
     if narrow and counts:
         return [_in_period(*_whenever(at))]
-    if names is not None and narrow and OTHER_TEXT in names:  # a text is looked for once
+    if names is not None and narrow and OTHER_TEXT in names:  # search the text only once
         return [
             _in_period(
                 memory_periods.c.held_to > stamp(at), memory_periods.c.held_from <= stamp(at)
@@ -107,7 +107,7 @@ def _parts(at: datetime, only: tuple[int, ...] | None, *, narrow: bool) -> Seque
     SQLite reads two ranges of the primary key; PostgreSQL would read its whole table twice.
     """
     held_to, held_from = memory_periods.c.held_to, memory_periods.c.held_from
-    if only is not None:  # by the numbers, not by the moment
+    if only is not None:  # use the index of IDs, not that of periods
         return [_as_of(memory_periods.c.memory_id.in_(only), *_whenever(at))]
     until, later = held_from <= stamp(at), held_to > stamp(at)
     read = _in_period if narrow else _as_of

@@ -122,7 +122,7 @@ def _recorded(name: str, value: Any) -> Any:
     kind = MEMORY_FIELDS[name].value_type
     if kind is bool:
         return JsonFlag(value)
-    if kind is float:  # of a whole number PostgreSQL would leave out the point
+    if kind is float:  # PostgreSQL would omit the decimal point of a whole number
         return sa.func.round(sa.cast(value, sa.Numeric), 2)
     return sa.type_coerce(value, sa.Text) if kind in (tuple, dict) else value
 
@@ -263,9 +263,9 @@ async def publish(db: Database, ids: Sequence[int], op: ChangeOp, *, now: dateti
     """Publish one change of many rows in the feed."""
     if ids:
         if op is ChangeOp.UPDATED:
-            from lamplighter.repository.feed import indexing  # its rules are many, reads need none
+            from lamplighter.repository.feed import indexing  # slow import, not needed by reads
 
-            if len(ids) <= indexing.BATCH_SIZE:  # of more the search takes care
+            if len(ids) <= indexing.BATCH_SIZE:  # a search indexes larger batches
                 await index_noted(db, ids)
         row = {"ids": list(ids), "op": op}
         await changes.append(db, ENTITY, 0, ChangeOp.BATCH, now=now, row=row)

@@ -92,7 +92,7 @@ async def page_on_topic(
     texts = await memories_by_ids(db, [row["id"] for row in found])
     last = [found[-1][key.column.name] for key in keys] if len(rows) > limit else None
     page = Page([texts[row["id"]] for row in found if row["id"] in texts], last)
-    active_total = int(rows[0]["active_total"])  # a sum is a decimal on PostgreSQL
+    active_total = int(rows[0]["active_total"])  # PostgreSQL returns a sum as a decimal
     return TopicPage(page, active_total, rows[0]["total"] - active_total)
 
 
@@ -124,7 +124,7 @@ def _topic_conditions(topic: str, service: str | None) -> sa.ColumnElement[bool]
 async def _changes_by_cause(db: Database, ids: Sequence[int], cause: str) -> dict[int, AuditTally]:
     rows = sa.select(history.c.memory_id, history.c.session_id, history.c.at, history.c.id).where(
         history.c.memory_id.in_(ids),
-        history.c.cause.concat("") == cause,  # by the numbers: of one cause there are many more
+        history.c.cause.concat("") == cause,  # use the index of IDs: a cause has many more rows
     )
     return _tallies(await _newest(db, rows.subquery("changed"), "memory_id"))
 
@@ -354,7 +354,7 @@ async def last_reviews(
     db: Database, memory_id: MemoryId, others: Sequence[MemoryId]
 ) -> dict[MemoryId, Review]:
     """Return the last review of a memory and each of some others."""
-    from lamplighter.repository.memory import reviews as review_rows  # an audit reads none
+    from lamplighter.repository.memory import reviews as review_rows  # not needed by an audit
 
     found: dict[MemoryId, Review] = {}
     for review in await review_rows.between(db, memory_id, others) if others else ():

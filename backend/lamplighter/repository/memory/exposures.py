@@ -187,7 +187,7 @@ def _comes_before(memory: Memory, columns: Any) -> sa.ColumnElement[bool]:
     """Return the condition for memories with a higher priority than `memory`."""
     turned = [replace(key, descending=not key.descending) for key in prompt_order(columns)]
     ahead = after(turned, [memory.confidence, stamp(memory.updated_at), memory.id])
-    # said beside it, for SQLite searches no index by alternatives
+    # redundant, because SQLite uses no index for alternatives
     return sa.and_(columns.confidence >= memory.confidence, ahead)
 
 

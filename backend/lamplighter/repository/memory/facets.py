@@ -50,7 +50,7 @@ async def facets(
     counts = _facets_of(await _count_combinations(db, selection, at), selection)
     if at is None:
         everyone = replace(selection, in_review=False)
-        if selection.in_review:  # but the states are counted of all
+        if selection.in_review:  # states are counted for all memories
             all_states = await _count_combinations(db, everyone, at)
             counts.states.update(_facets_of(all_states, everyone).states)
         review = replace(selection, active=None, in_review=True)
@@ -92,7 +92,7 @@ async def views(db: Database, selection: MemoryFilter) -> dict[str, int]:
     selection = await name_few(db, selection)
     free = replace(selection, view=None)
     query = _COUNT_VIEWS
-    if not free.everything:  # each is looked up in a list of all that are asked for
+    if not free.everything:  # look up each view in a list of the selected memories
         numbers = sa.select(memories.c.id).where(*conditions(free, memories.c))
         query = query.where(Unindexed(memory_views.c.memory_id).in_(numbers))
     grouped = _views_with_text(free) if free.q else query.group_by(memory_views.c.name)
@@ -123,7 +123,7 @@ def _views_with_text(free: MemoryFilter) -> sa.CompoundSelect[Any]:
     each = EachId(matching.c.ids).table_valued("value", name="value")
     numbers = sa.select(each.c.value).select_from(matching, each)
     viewed = Unindexed(memory_views.c.memory_id)
-    # PostgreSQL expects ten numbers, and would look up each by an index unless it is a value
+    # PostgreSQL estimates ten IDs and would use an index; as a value, the test cannot use one
     chosen = viewed.not_in(numbers) if without else viewed.in_(numbers).is_(sa.true())
     listed = _COUNT_VIEWS.where(chosen)
     fading = sa.select(sa.literal(View.FADING.value), matching.c.fading)

@@ -37,7 +37,7 @@ from lamplighter.repository.store.tables import memories
 
 _ODD_KEY: Final = -1
 _COLUMNS: Final = memories.c
-_OPERATIONAL: Final = _COLUMNS.category.concat("").in_(OPERATIONAL)  # by its number, not by this
+_OPERATIONAL: Final = _COLUMNS.category.concat("").in_(OPERATIONAL)  # prevents use of its index
 _FADES: Final = _OPERATIONAL | unverified_semantic(_COLUMNS)
 _CAN_FADE: Final = (_FADES, _COLUMNS.pinned == 0, _COLUMNS.confidence > 0)
 _AFTER, _UNTIL = bind("after", sa.Text), bind("until", sa.Text)

@@ -41,7 +41,7 @@ async def find_duplicate(db: Database, candidate: Candidate, *, start: datetime)
         .limit(AT_MOST)
     )
     found = [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
-    # one that was written by hand may hold other words than its hash is of
+    # the text may have been edited in the database, without a new hash
     return next((each for each in found if content_hash(each.observation) == text_hash), None)
 
 
@@ -188,7 +188,7 @@ async def _near(
 
 _TOPIC_KEY_HOLDER: Final = Statement(
     sa.select(memories.c.id)
-    .where(sa.text(KNOWLEDGE))  # few rows have a key, and these have an index
+    .where(sa.text(KNOWLEDGE))  # few rows have a key, and these are indexed
     .where(memories.c.topic_key == sa.bindparam("topic_key"))
     .where(memories.c.project == sa.bindparam("project"))
     .where(memories.c.scope == sa.bindparam("scope"))

@@ -247,8 +247,8 @@ def _order(sort: Sort, columns: Any) -> list[Key]:
             active = sa.type_coerce(columns.active, sa.Integer)
             return [Key(active, descending=True), surest, number]
         case Sort.SOURCE:
-            # what a person wrote has no session, and comes last
-            # in the words of its index
+            # memories written by a person have no session, and come last
+            # literal, as in the index
             session = sa.func.coalesce(columns.session_id, sa.literal_column("0"))
             return [Key(session, descending=True), Key(columns.id, descending=True)]
 

@@ -49,7 +49,7 @@ USUAL_WEEKS: Final = 20
 MAX_FEW: Final = 15_000
 """The maximum of short memories to find by length; of more, rows are read in prompt order."""
 
-_NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # as the index by source has it
+_NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # literal, as in the source index
 
 
 class View(StrEnum):
@@ -111,7 +111,7 @@ def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[b
     if selection.view is not None:
         clauses.append(_VIEWS[selection.view](selection, columns))
     clauses += _in_section(selection.operational, columns) + visible_to(selection.finds, columns)
-    if selection.q:  # the slowest
+    if selection.q:  # last: the slowest condition
         clauses.append(contains(selection.q, columns, selection.ids, common=selection.common))
     return clauses
 
@@ -167,8 +167,8 @@ def fading_condition(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[
     weeks = columns.decayed_weeks + spare + 1
     updated = sa.type_coerce(columns.updated_at, sa.Text)
     graced = (selection.by or datetime.fromtimestamp(0, UTC)) - GRACE_PERIOD
-    latest = graced.replace(microsecond=0) + timedelta(seconds=1)  # whole seconds count
-    # texts are compared faster than seconds are counted; more weeks are hardly ever left
+    latest = graced.replace(microsecond=0) + timedelta(seconds=1)  # compared by whole seconds
+    # comparing texts is faster than computing seconds; more weeks are rarely left
     usual = {n: updated < stamp(latest - WEEK * n) for n in range(1, USUAL_WEEKS)}
     others = Seconds(updated) + weeks * int(WEEK.total_seconds()) <= int(graced.timestamp())
     return sa.and_(
@@ -176,7 +176,7 @@ def fading_condition(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[
         updated <= stamp(latest - WEEK),
         columns.pinned == 0,
         columns.category.in_(OPERATIONAL) | unverified_semantic(columns),
-        # the weeks are computed once: most rows end at one of the usual numbers
+        # weeks are computed once: most rows match one of the usual numbers
         sa.case(usual, value=weeks, else_=sa.case((weeks >= USUAL_WEEKS, others))),
     )
 
@@ -229,7 +229,7 @@ _COUNT_ACTIVE: Final = Statement(
     _COUNT.where(memories.c.active == 1).where(memories.c.confidence >= ACTIVE_THRESHOLD),
     long=True,
 )
-# in the words of its index, and so that SQLite takes none that all the others are in too
+# literal, as in its index: SQLite would otherwise choose an index that contains all rows
 _COUNT_KNOWLEDGE: Final = Statement(
     _COUNT.where(sa.text(KNOWLEDGE))
     .where(sa.func.coalesce(memories.c.active, 0) == 1)
@@ -299,7 +299,7 @@ async def service_name(db: Database, service: str | None, declared: Sequence[str
             return name
     if (written := await _spelling(db, service)) is not None:
         return written
-    from lamplighter.repository.services import event_names  # few names are in events only
+    from lamplighter.repository.services import event_names  # few names occur only in events
 
     return await event_names.spelling(db, service) or service
 
@@ -359,7 +359,7 @@ async def count(db: Database, selection: MemoryFilter, *, at: datetime | None = 
 @lru_cache(256)
 def _count_now(selection: MemoryFilter) -> Statement:
     where = conditions(selection, memories.c)
-    if selection.view is View.FADING and not selection.ids:  # most memories are active
+    if selection.view is View.FADING and not selection.ids:  # most memories are active: no index
         where = [Unindexed(each) for each in where]
     return Statement(_number_of(memories, where), long=True)
 
@@ -457,7 +457,7 @@ _publish = publisher(ENTITY, serialize.memory)
 
 
 async def _index_and_publish(db: Database, memory: Memory, op: ChangeOp, *, now: datetime) -> None:
-    from lamplighter.repository.feed import indexing  # its rules are many, and reads need none
+    from lamplighter.repository.feed import indexing  # slow import, not needed by reads
 
     await indexing.index_changed_memory(db, memory)
     await _publish(db, memory, op, now=now)

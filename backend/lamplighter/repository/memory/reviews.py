@@ -334,7 +334,7 @@ async def close_deleted(
         "resolved_at": now,
     }
     for each in await _fetch(db, sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)):
-        await changes.blank_row(db, ENTITY, each.id)  # it holds the memories' words
+        await changes.blank_row(db, ENTITY, each.id)  # the feed entry contains memory text
         if each.state is ReviewState.OPEN:
             await _update(db, reviews.c.id == each.id, gone, now=now)
         else:

@@ -97,7 +97,7 @@ async def restore(
     for statement in _RESTORE:
         await db.execute(statement(**{**values, "ids": ids_as_json(there)}))
     if alone:
-        from lamplighter.repository.feed import indexing  # its rules are many, and reads need none
+        from lamplighter.repository.feed import indexing  # slow import, not needed by reads
 
         for memory in await list_by_ids(db, there):
             await indexing.index_changed_memory(db, memory)
@@ -163,7 +163,7 @@ async def purge(db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: dat
 
     Their IDs, and who deleted them and when, stay in the history.
     """
-    from lamplighter.repository.sessions import marker_results  # a list needs none
+    from lamplighter.repository.sessions import marker_results  # not needed by a list
 
     values = _values(ids, why, now=now)
     there = [row["id"] for row in await db.fetch_all(_TRASHED_IDS(**values))]

@@ -65,7 +65,7 @@ _RECENT_CHANGES: Final = (
     .limit(sa.bindparam("most"))
     .subquery()
 )
-# what is new in the feed; a row written by hand is not in it, but is the newest
+# new in the feed; a row written directly is not in the feed, but is the newest
 _CHANGED: Final = Statement(
     sa.select(
         sa.literal(0).label("seq"),
@@ -83,11 +83,11 @@ _RELATED: Final = Statement(
     )
     .select_from(memories.outerjoin(analyses, analyses.c.memory_id == memories.c.id))
     .where(
-        # each by its index: of which group a row is, is asked afterwards
+        # separate index lookups; the group is checked afterward
         sa.or_(
             InIdList(memories.c.id, sa.bindparam("ids", type_=sa.Text)),
             memories.c.content_hash == sa.bindparam("hash"),
-            # a row written by hand has no hash yet
+            # a row written directly to the database has no hash yet
             sa.and_(memories.c.content_hash == "", memories.c.observation == sa.bindparam("said")),
         )
     )
@@ -236,7 +236,7 @@ async def store(db: Database, rows: Sequence[Any], found: Mapping[int, Analysis]
     for row in rows:
         if row["content_hash"] != (true := content_hash(row["observation"])):
             statement = sa.update(memories).where(memories.c.id == row["id"])
-            await db.execute(statement.values(content_hash=true))  # it was written by hand
+            await db.execute(statement.values(content_hash=true))  # row was written directly
 
 
 def _row(number: int, observation: str, analysis: Analysis) -> dict[str, Any]:
@@ -256,7 +256,7 @@ async def _current_index(db: Database, group: GroupKey, lexicon: Lexicon) -> Gro
     newest, *heard = await db.fetch_all(_CHANGED(seq=cached.seq, most=MAX_FOLLOWED + 1))
     heard.sort(key=lambda each: each["seq"])
     memory_changes = [each for each in heard if each["entity"] == MEMORY]
-    missed = bool(heard) and heard[0]["seq"] != cached.seq + 1  # they are no longer kept
+    missed = bool(heard) and heard[0]["seq"] != cached.seq + 1  # some were already pruned
     if (
         missed
         or len(heard) > MAX_FOLLOWED
@@ -306,7 +306,7 @@ async def _add_rows(
     }
     if fresh:
         await store(db, stale[:STALE_BATCH_SIZE], fresh)
-    index.unread.difference_update(also)  # others may have read them meanwhile
+    index.unread.difference_update(also)  # another task may have read them meanwhile
     index.unread.update(row["id"] for row in stale)
     index.unread.difference_update(fresh)
     for row in rows:

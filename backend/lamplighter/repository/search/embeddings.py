@@ -40,7 +40,7 @@ class FollowedChanges:
     seq: int
 
 
-# of which words a vector is: when one of them changes it is stale
+# the source text of a vector: if a part changes, the vector is stale
 _SOURCE_TEXT: Final = (
     memories.c.content_hash.concat("\n")
     .concat(sa.func.coalesce(memories.c.service, ""))
@@ -182,7 +182,7 @@ async def changes_after(db: Database, seq: int, *, most: int) -> FollowedChanges
     if not rows:
         return FollowedChanges(frozenset(), anew=False, seq=seq)
     ours = [row for row in rows if row["entity"] == MEMORY]
-    missed = rows[0]["seq"] != seq + 1  # they are no longer kept
+    missed = rows[0]["seq"] != seq + 1  # some were already pruned
     many = len(rows) > most or any(row["op"] == ChangeOp.BATCH for row in ours)
     ids = frozenset(row["entity_id"] for row in ours)
     return FollowedChanges(ids, anew=missed or many, seq=rows[-1]["seq"])

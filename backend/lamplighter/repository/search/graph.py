@@ -46,7 +46,7 @@ async def of_topic(db: Database, project: str, topic: str, *, limit: int) -> lis
 
 async def of_session(db: Database, project: str, session_id: int, *, limit: int) -> list[Memory]:
     """Return the active memories of a session that a project finds, newest first."""
-    mine = sa.func.coalesce(memories.c.session_id, 0) == session_id  # as it is indexed
+    mine = sa.func.coalesce(memories.c.session_id, 0) == session_id  # same expression as its index
     return await _newest(db, project, mine, limit)
 
 

@@ -102,17 +102,17 @@ async def time_limit(db: Database, deadline: Deadline) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _bounded(db: Database, seconds: float) -> AsyncIterator[None]:
-    if not db.notifies:  # the statement is interrupted; the connection lives on
+    if not db.notifies:  # interrupts the statement; the connection stays usable
         async with asyncio.timeout(seconds):
             yield
         return
-    async with db.transaction(readonly=True):  # within another one a savepoint
+    async with db.transaction(readonly=True):  # a savepoint inside another transaction
         await db.execute(f"SET LOCAL statement_timeout = {max(1, round(seconds * 1_000))}")
         yield
 
 
 def _was_cancelled(error: OperationalError) -> bool:
-    from asyncpg import QueryCanceledError  # 3 MB that no process on SQLite needs
+    from asyncpg import QueryCanceledError  # a 3 MB import that SQLite does not need
 
     return isinstance(error.__cause__, QueryCanceledError)
 
@@ -268,7 +268,7 @@ class _IndexQueries:
     def _ordered(self, query: Any, *, hide: bool) -> Any:
         if not (hide and self._hide):
             return query.order_by(self._number.desc())
-        # or PostgreSQL would walk all rows backwards until it has enough
+        # otherwise PostgreSQL may scan all rows backward to reach the limit
         inner = query.cte("matching").prefix_with("MATERIALIZED", dialect="postgresql")
         return sa.select(*inner.c).order_by(inner.c.id.desc())
 
@@ -292,7 +292,7 @@ def _postgres_queries() -> _IndexQueries:
         sa.cast(sa.cast(text, sa.Text), _TSQUERY)
         for text in (_QUERY, sa.bindparam("ranked", type_=sa.Text))
     )
-    title, text, keys, around = (each / max(WEIGHTS) for each in WEIGHTS)  # none may be above 1
+    title, text, keys, around = (each / max(WEIGHTS) for each in WEIGHTS)  # PostgreSQL: at most 1
     weights: Any = sa.literal_column(f"'{{{around}, {keys}, {text}, {title}}}'::float4[]")
     rows = _TERMS.alias("vectors")
     vector: Any = rows.c.vector
@@ -451,7 +451,7 @@ async def catch_up(
     deadline, count = Deadline(seconds), 0
     with suppress(OperationalError):
         while deadline.left and await has_pending(db, layers):
-            from lamplighter.repository.search.pending import index_pending  # most find nothing
+            from lamplighter.repository.search.pending import index_pending  # late: rarely needed
 
             async with writing(db):
                 count += await index_pending(db, layers)
@@ -476,7 +476,7 @@ async def catch_up_within(db: Database, layers: Sequence[SearchLayer], *, second
 def _finish_task(db: Database, task: asyncio.Task[int]) -> None:
     db.taking_in = None
     if not task.cancelled():
-        task.exception()  # the task that waited for it gets it
+        task.exception()  # marks the error as retrieved: the waiting task reports it
 
 
 def in_layers(layers: Sequence[SearchLayer]) -> sa.ColumnElement[bool]:

@@ -70,7 +70,7 @@ async def insert(
     )
     event = from_row(await db.fetch_one(statement))
     await _publish(db, event, ChangeOp.CREATED, now=now)
-    from lamplighter.repository.services import notices  # reading commands make none
+    from lamplighter.repository.services import notices  # not needed by read commands
 
     await notices.insert_for_event(db, event, now=now)
     return event

@@ -100,7 +100,7 @@ def _parts(
     midnight = span_start(start, DAY)
     first = midnight if midnight == start else midnight + DAY
     daily, fine, at = SeriesResolution.DAILY, SeriesResolution.FINE, check_aggregates.c.at
-    # the same for nearly every series: the index finds the beginning, the other bound is exact
+    # nearly equal for all series: a bound for the index, refined by the exact one of each series
     today = min((max(first, each.day_folded_to or EPOCH) for each in series), default=first)
     newer = min((max(start, each.folded_to or EPOCH) for each in series), default=start)
     day_end = sa.func.coalesce(check_series.c.day_folded_to, _EPOCH)

@@ -325,7 +325,7 @@ async def _update(
         return None
     session = from_row(row)
     if "summary" in values:
-        from lamplighter.repository.feed import indexing  # its rules are many, and reads need none
+        from lamplighter.repository.feed import indexing  # slow import, not needed by reads
 
         await indexing.index_changed_session(db, session)
     await publish(db, session, ChangeOp.UPDATED, now=now)

@@ -41,7 +41,7 @@ COMPILER: Final = Compiler(pysqlite.dialect(paramstyle="qmark"))
 
 def interrupt(connection: aiosqlite.Connection) -> None:
     """Interrupt the statement that is running on a connection: closing would wait for it."""
-    with suppress(driver.Error, ValueError):  # it is closed already
+    with suppress(driver.Error, ValueError):  # already closed
         connection._conn.interrupt()
 
 
@@ -115,18 +115,18 @@ class Pool:
             while (
                 abandoned and not (await asyncio.wait({rolled}, timeout=ROLLBACK_POLL_SECONDS))[0]
             ):
-                interrupt(connection)  # one that comes before its statement begins is lost
+                interrupt(connection)  # an interrupt before the statement begins is lost
             await rolled
         finally:
             self._free.put_nowait(connection)
 
     async def _opened(self) -> aiosqlite.Connection:
         connection = aiosqlite.Connection(self._connect, 64)
-        connection._thread.daemon = True  # or a connection left open would hang the exit
+        connection._thread.daemon = True  # otherwise an open connection would block the exit
         try:
             return await connection
         except BaseException:
-            await asyncio.to_thread(connection._thread.join)  # or it would outlive the loop
+            await asyncio.to_thread(connection._thread.join)  # else the thread outlives the loop
             raise
 
     def _connect(self) -> driver.Connection:
@@ -136,7 +136,7 @@ class Pool:
         return connection
 
 
-LONGEST_BYTES: Final = 10 * 2**20  # SQLite's own checkpoints come at 8 MiB
+LONGEST_BYTES: Final = 10 * 2**20  # SQLite's own checkpoints start at 8 MiB
 AGAIN_BYTES: Final = 2**20
 WAIT_MS: Final = 50
 
@@ -283,8 +283,8 @@ class PooledConnection(RowConnection):
             if writes:
                 self._backend.log.shorten(raw)
 
-        # these wait for nothing: the writer's BEGIN says at once that the database is busy, and
-        # of a reader they are words about its view, which read nothing. A COMMIT writes the file.
+        # BEGIN never waits: a writer gets "database is busy" immediately, and a reader only opens
+        # its view without reading. A COMMIT writes the file and therefore runs in the thread.
         await self._call(run, inline=not writes)
 
     async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
@@ -385,7 +385,7 @@ class PooledConnection(RowConnection):
             self._views = connection.in_transaction
         except asyncio.CancelledError:
             self._abandoned = True
-            interrupt(connection)  # or on its thread it would run on
+            interrupt(connection)  # otherwise it would continue in its thread
             raise
         except driver.DatabaseError as error:
             self._check_damage(error)

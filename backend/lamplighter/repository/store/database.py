@@ -191,26 +191,26 @@ class Database(EncodeDatabase):
     }
 
     def __init__(self, url: str, *, announce: Callable[[], None] = lambda: None) -> None:
-        # what looks after the file; a PostgreSQL server looks after its own
+        # watches the database file; None for PostgreSQL, which checks its own files
         self.watch = None if is_postgres(url) else FileWatch(file_of(url))
         super().__init__(url, watch=self.watch)
         self.announce = announce
         self.changed = False
         self.fence: Callable[[], Awaitable[None]] | None = None
         self.telling: NoticePolicy | None = None
-        # where this process keeps the output of sessions, and the highest number of one there
+        # directory of the session output of this process, and the highest session number there
         self.home: Home | None = None
-        # the identity of that home, where a command that only reads knows no more of it
+        # the identity of that home, for a read command that has no other information about it
         self.home_id = ""
         self.high_water: HighWater | None = None
         self.notifies = is_postgres(url)
-        # what this process holds in memory of groups of memories; see repository/analyses
+        # cached data of groups of memories; see repository/analyses
         self.groups: dict[Any, Any] = {}
-        # how many documents hold a word; see repository/index
+        # number of documents per word; see repository/index
         self.counts: object = None
-        # how many imports are at work in this process; see serve/indexing
+        # number of imports running in this process; see serve/indexing
         self.bringing = 0
-        # what a search began to index and no longer waits for; see repository/taking_in
+        # indexing that a search started and no longer waits for; see repository/taking_in
         self.taking_in: asyncio.Task[int] | None = None
 
     async def disconnect(self) -> None:
@@ -311,9 +311,9 @@ async def writing(db: Database) -> AsyncIterator[None]:
                 await db.fence()
             yield
             if db.changed and db.notifies:
-                await db.execute(NOTIFY)  # PostgreSQL delivers it with the commit
+                await db.execute(NOTIFY)  # PostgreSQL delivers NOTIFY with the commit
     except BaseException:
-        db.groups.clear()  # they may have seen what was undone now
+        db.groups.clear()  # caches may contain data that was rolled back
         raise
     if db.changed:
         db.changed = False
@@ -483,7 +483,7 @@ def publisher(entity: str, as_json: Callable[[V], dict[str, Any]]) -> Publish[V]
     """Return a function that records changes of an entity, each with its current value."""
 
     async def publish(db: Database, each: Any, op: "ChangeOp", *, now: datetime) -> Any:
-        from lamplighter.repository.store import changes  # a reading command appends none
+        from lamplighter.repository.store import changes  # not needed by read commands
 
         row = as_json(each)
         await changes.append(db, entity, each.id, op, now=now, version=each.version, row=row)

@@ -13,8 +13,8 @@ from sqlalchemy.types import TypeDecorator, UserDefinedType
 T = TypeVar("T")
 
 metadata: Final = sa.MetaData()
-# SQLite counts rows in an INTEGER of 64 bits, and compares text by its code points: so does
-# PostgreSQL when it is asked to, whatever language its machine speaks.
+# SQLite stores 64-bit counts as INTEGER and compares text by code points; PostgreSQL is set
+# to do the same, independent of the locale of its server.
 NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 TEXT: Final = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
@@ -173,7 +173,7 @@ DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS = 86_400, 3_600, 60
 class InIdList(FunctionElement[Any]):
     """Whether an ID is in a JSON list: one parameter for any number of IDs."""
 
-    type = NUMBER  # of a Boolean SQLAlchemy would ask `= 1`, which no index answers
+    type = NUMBER  # a Boolean would compile to `= 1`, which no index supports
     inherit_cache = True
 
 

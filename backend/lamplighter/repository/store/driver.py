@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
     try:
         import pysqlite3 as sqlite3
-    except ImportError:  # no wheel for this machine
+    except ImportError:  # no wheel for this platform
         import sqlite3
 
 FIXED: Final = (3, 51, 3)
@@ -24,8 +24,8 @@ PRAGMAS: Final = (
     "PRAGMA foreign_keys=ON",
     "PRAGMA temp_store=MEMORY",
     "PRAGMA cache_size=-8192",
-    "PRAGMA wal_autocheckpoint=2000",  # many rows at once would else wait for the disk all the time
-    "PRAGMA journal_size_limit=16777216",  # a log that once grew is cut back
+    "PRAGMA wal_autocheckpoint=2000",  # otherwise a bulk write would wait for the disk repeatedly
+    "PRAGMA journal_size_limit=16777216",  # truncates a log that has grown
 )
 
 Error = sqlite3.Error

@@ -187,7 +187,7 @@ class FileWatch:
 
     def _note_changes(self) -> bool:
         """Record the state of the files; return whether the time of the database file changed."""
-        self._log = self._log_state()  # first: a checkpoint between the two then seems too new
+        self._log = self._log_state()  # first: a checkpoint in between then only looks too new
         before, found = self._changed, self.path.stat()
         self._changed, self._size = found.st_mtime_ns, found.st_size
         return before != self._changed
@@ -211,12 +211,12 @@ class FileWatch:
             _, frames, copied = self._held.execute(LOG_STATE).fetchone()
         except driver.Error:
             return None
-        after = self._written()  # the frames that were counted are in the file by now
+        after = self._written()  # the counted frames are in the file by now
         return LogState(frames, copied, written, begun, after[1] if after else 0)
 
     def _begun(self) -> bytes:
         """Return the header of the log, which changes when the log restarts after a checkpoint."""
-        try:  # no lock of SQLite is on this file: to close it here releases none
+        try:  # SQLite holds no lock on this file: closing it here releases none
             with open(self._paths[1], "rb", buffering=0) as log:
                 return log.read(LOG_HEADER)
         except OSError:
@@ -236,7 +236,7 @@ class FileWatch:
         began, self._doubted = time.monotonic(), False
         damage: str | None = None
         try:
-            if not self._size:  # to open it would make a new one of it
+            if not self._size:  # opening an empty file would create a new database
                 raise driver.DatabaseError("it is empty")
             with closing(driver.connect(str(self.path), busy_seconds=BUSY_SECONDS)) as connection:
                 self._checking = connection
@@ -250,7 +250,7 @@ class FileWatch:
             self._checking = None
         if damage and not self._damage:
             self._touch()
-        if damage is not None:  # else what was found before holds
+        if damage is not None:  # otherwise the previous result remains valid
             self._damage = damage and self._damaged(damage)
         self._checked = time.monotonic()
         self._took = self._checked - began
@@ -265,7 +265,7 @@ class FileWatch:
         """Whether the log lacks frames that SQLite still reads and will copy to the file."""
         if not (self._log and self._log.is_shorter_than(self._page_size)):
             return False
-        time.sleep(CHECKPOINT_SECONDS)  # one that began again meanwhile only seemed to
+        time.sleep(CHECKPOINT_SECONDS)  # a log that restarted meanwhile only looked cut
         self._note_changes()
         return self._log is not None and self._log.is_shorter_than(self._page_size)
 
@@ -361,7 +361,7 @@ def rescued(path: Path) -> list[Path]:
 
 def _damage(connection: driver.Connection) -> str:
     """Return the first damage of the pages; the search index is rebuilt elsewhere."""
-    from lamplighter.repository.store.index_schema import is_of_index  # not for one query
+    from lamplighter.repository.store.index_schema import is_of_index  # late: not needed per query
 
     found = (str(row[0]) for row in connection.execute("PRAGMA quick_check(20)"))
     first = next((each for each in found if not is_of_index(each)), "ok")

@@ -30,7 +30,7 @@ _FORGET_MEMORY: Final = (
     f"DELETE FROM terms WHERE id IN (OLD.id, OLD.id + {ASIDE});"
     " DELETE FROM unindexed WHERE id = OLD.id;"
 )
-# their terms hold words of it
+# their terms include words of the deleted memory
 _FORGET_NEIGHBORS: Final = (
     f"UPDATE terms SET around = '' WHERE around <> '' AND id IN ({_NEIGHBORS});"
     f" INSERT INTO unindexed (id) SELECT id FROM ({_NEIGHBORS}) AS beside WHERE true"
@@ -94,8 +94,8 @@ _SQLITE: Final = (
     ("terms_changed", "UPDATE ON terms", "", f"{_TAKE} {_LESS} {_PUT} {_MORE}"),
     ("terms_removed", "DELETE ON terms", "", f"{_TAKE} {_LESS}"),
 )
-# one statement for all the rows of one: to count each of many rows in one row takes PostgreSQL
-# longer the more of them there are
+# one statement for all rows of a total: counting row by row in one total becomes slower in
+# PostgreSQL the more rows there are
 _COUNTED: Final = (
     "UPDATE term_totals SET documents = term_totals.documents + more.documents,"
     " size = term_totals.size + more.size FROM"

@@ -29,7 +29,7 @@ CONNECT_SECONDS: Final = 10.0
 COMMAND_SECONDS: Final = 60.0
 STATEMENTS_CACHED: Final = 500
 APPLICATION: Final = "lamplighter"
-LOCK_NAMESPACE: Final = 0x4C414D50  # "LAMP": the first half of our advisory locks' names
+LOCK_NAMESPACE: Final = 0x4C414D50  # "LAMP": the first half of our advisory lock IDs
 WRITER, MIGRATOR, LEADER, EMBEDDER = 1, 2, 3, 4
 
 BEGIN_WRITE: Final = f"BEGIN READ WRITE; SELECT pg_advisory_xact_lock({LOCK_NAMESPACE}, {WRITER})"
@@ -48,12 +48,12 @@ statements ends it.
 """
 BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 SETTINGS: Final = {
-    "default_transaction_read_only": "on",  # writers do so within `writing(db)`
+    "default_transaction_read_only": "on",  # writers override it within `writing(db)`
     "lock_timeout": "5s",
     "statement_timeout": "30s",
-    "idle_in_transaction_session_timeout": "10s",  # a writer that was stopped lets others go on
+    "idle_in_transaction_session_timeout": "10s",  # a suspended writer must not block others
     "timezone": "UTC",
-    "jit": "off",  # our queries are short: to compile them, or to start workers, takes longer
+    "jit": "off",  # queries are short: compiling or parallel workers would take longer
     "max_parallel_workers_per_gather": "0",
 }
 COMPILER: Final = Compiler(words.dialect())  # type: ignore[no-untyped-call]
@@ -192,7 +192,7 @@ class PostgresConnection(RowConnection):
         """Run a statement that has neither arguments nor rows."""
         async with self._using() as raw:
             status = await raw.execute(statement)
-        if statement == COMMIT and status != COMMIT:  # the server says so, and calls it no error
+        if statement == COMMIT and status != COMMIT:  # PostgreSQL reports this without an error
             raise driver.OperationalError("a statement failed, and the transaction was rolled back")
 
     @asynccontextmanager
@@ -273,7 +273,7 @@ def application_name() -> str:
 
 @cache
 def _application_name(pid: int) -> str:
-    return f"{APPLICATION} {pid} {secrets.token_hex(4)}"  # another machine has the same numbers
+    return f"{APPLICATION} {pid} {secrets.token_hex(4)}"  # another machine may have the same PID
 
 
 @asynccontextmanager
@@ -284,7 +284,7 @@ async def translate_errors() -> AsyncIterator[None]:
     except asyncpg.IntegrityConstraintViolationError as error:
         raise driver.IntegrityError(str(error)) from error
     except asyncpg.DataError:
-        raise  # a value of the wrong type is a mistake of ours
+        raise  # a value of the wrong type is our own error
     except CONNECTION_ERRORS as error:
         raise driver.OperationalError(_error_text(error)) from error
 

@@ -124,7 +124,7 @@ def prepare_upsert(table: sa.Table) -> Statement:
 
     Both dialects of SQLAlchemy compile this insert, because each has its ON CONFLICT clause.
     """
-    from sqlalchemy.dialects.postgresql import insert as insert_into  # takes long to load
+    from sqlalchemy.dialects.postgresql import insert as insert_into  # slow import
 
     insert = insert_into(table)
     fresh = {each.name: insert.excluded[each.name] for each in table.c if not each.primary_key}
@@ -148,7 +148,7 @@ def columns_of(compiled: Any, dialect: Any) -> Columns | None:
     processors = (
         (column[0], column[3]._cached_result_processor(dialect, None))
         for column in compiled._result_columns
-        if not isinstance(column[3], sa.Float)  # both libraries read it as one
+        if not isinstance(column[3], sa.Float)  # both drivers return a float
     )
     return names, tuple((name, work) for name, work in processors if work is not None)
 
@@ -183,7 +183,7 @@ class Compiler:
         if isinstance(query, BoundStatement):
             prepared = query.statement.compiled(self.dialect)
             return prepared.sql, prepared.arguments(query.values), prepared.columns
-        compiled: Any  # what follows is SQLAlchemy's own; a test fails when it changes
+        compiled: Any  # below: private parts of SQLAlchemy; a test fails when they change
         compiled, extracted = query._compile_w_cache(
             dialect=self.dialect,
             compiled_cache=self.cache,
@@ -313,7 +313,7 @@ class PublishedRows(Generic[T]):
 
     async def insert(self, db: "Database", values: Mapping[str, Any], *, now: datetime) -> T:
         """Insert a row; call it within `writing`, as `update`."""
-        from lamplighter.domain.change import ChangeOp  # a reading command writes no row
+        from lamplighter.domain.change import ChangeOp  # not needed by read commands
 
         statement = sa.insert(self._table).values(**values).returning(self._table)
         made = self._read(await db.fetch_one(statement))

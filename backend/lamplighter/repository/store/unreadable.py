@@ -32,7 +32,7 @@ HINT: Final = "Fix the row in the database, or delete it."
 
 logger = logging.getLogger(__name__)
 
-_NUMBERED: Final = ("id", "session_id")  # what refers to a row, or is one
+_NUMBERED: Final = ("id", "session_id")  # columns that identify or reference a row
 
 
 def _accepted(field: DeclaredField) -> tuple[type, ...]:

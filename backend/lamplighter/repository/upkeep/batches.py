@@ -56,5 +56,5 @@ async def _rest(db: Database, seconds: float) -> None:
     """Let others write; the end of a commit, when SQLite cleans up, is such a time too."""
     if db.in_transaction:
         return
-    # PostgreSQL lets writers in by the order in which they came
+    # PostgreSQL queues writers in order of arrival
     await asyncio.sleep(0 if db.notifies else max(LEAST_REST_SECONDS, seconds))

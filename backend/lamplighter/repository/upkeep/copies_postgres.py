@@ -143,7 +143,7 @@ async def _count_others(connection: asyncpg.Connection) -> int:
     deadline = time.monotonic() + LEAVING_SECONDS
     while (others := int(await connection.fetchval(_OTHERS))) and time.monotonic() < deadline:
         await asyncio.sleep(0.1)
-        await connection.execute("SELECT pg_stat_clear_snapshot()")  # kept for a transaction
+        await connection.execute("SELECT pg_stat_clear_snapshot()")  # cached per transaction
     return others
 
 
@@ -203,7 +203,7 @@ async def _transaction(url: str, *, undo: bool = False) -> AsyncIterator[_CopyTr
     )
     try:
         async with translate_errors(), engine.connect() as connection:
-            await connection.execute(sa.text(LOCK))  # with it the transaction begins
+            await connection.execute(sa.text(LOCK))  # this statement begins the transaction
             raw = (await connection.get_raw_connection()).driver_connection
             yield _CopyTransaction(connection, raw)
             await (connection.rollback() if undo else connection.commit())
@@ -240,7 +240,7 @@ async def _load(connection: asyncpg.Connection, directory: Path) -> None:
         raise DamagedCopy(f"{LIST} is damaged: {error}") from error
     await connection.execute(f"TRUNCATE {_quoted(list(listed))}")
     for name, columns in listed.items():
-        # what its triggers would write is a table of the copy itself
+        # the copy already contains the tables that its triggers would write
         await connection.execute(f'ALTER TABLE "{name}" DISABLE TRIGGER USER')
         await connection.copy_to_table(
             name,

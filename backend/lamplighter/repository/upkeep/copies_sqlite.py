@@ -67,7 +67,7 @@ def last_session(path: Path) -> int:
         with closing(driver.connect(str(path))) as connection:
             return int(connection.execute(_LAST).fetchone()[0])
     except driver.Error:
-        return 0  # it is damaged, or no database: the home knows the number too
+        return 0  # damaged, or not a database: the home also stores the number
 
 
 def check(path: Path) -> None:

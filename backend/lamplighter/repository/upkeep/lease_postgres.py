@@ -22,7 +22,7 @@ from lamplighter.repository.store.postgres import (
 from lamplighter.repository.upkeep import leases
 
 TRY_LOCK: Final = f"SELECT pg_try_advisory_lock({LOCK_NAMESPACE}, $1)"
-KEEPALIVE: Final = {  # so that the server finds out within half a minute when our machine is gone
+KEEPALIVE: Final = {  # the server must notice within 30 s that our machine is gone
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
@@ -89,7 +89,7 @@ class PostgresLock:
         if self._connection is None or not self.owned:
             await leases.ensure_leader(
                 db, epoch
-            )  # a replaced leader learns it without waiting to write
+            )  # a replaced leader is notified without waiting for a write
             async with writing(db):
                 await leases.record_heartbeat(db, epoch, now=now)
             return

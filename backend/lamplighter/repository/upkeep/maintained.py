@@ -14,7 +14,7 @@ _SAME_GROUP: Final = (
 )
 _SESSION_IS_COUNTED: Final = (
     "SELECT 1 FROM events AS other WHERE other.session_id = NEW.session_id AND other.id <> NEW.id"
-    " AND other.text = NEW.text AND other.level || '' = NEW.level"  # by the session, not by this
+    " AND other.text = NEW.text AND other.level || '' = NEW.level"  # prevents use of its index
     " AND coalesce(other.service, '') = coalesce(NEW.service, '')"
 )
 _COUNT: Final = (
@@ -167,7 +167,7 @@ _BEGIN: Final = (
     f"INSERT INTO memory_periods ({_PERIOD}) SELECT NEW.id, 0, NEW.created_at, '{OPEN}', 1,"
     f" {', '.join(f'NEW.{name}' for name in _VALUES)}, NEW.session_id, NULL"
     " WHERE NOT EXISTS (SELECT 1 FROM memory_periods WHERE memory_id = NEW.id);"
-    # of a memory that was in the trash there are all
+    # a memory from the trash has all its periods
     " UPDATE memory_periods SET present = 1 WHERE memory_id = NEW.id;"
 )
 _FOLLOW: Final = (
@@ -181,7 +181,7 @@ _RETAIN: Final = (
 )
 _LEAVE: Final = "UPDATE memory_periods SET present = 0 WHERE memory_id = OLD.id;"
 _END: Final = (
-    # the order of entries is that of their numbers, for a clock may have been set back
+    # entries are ordered by ID, because the clock may have been set back
     "UPDATE memory_periods SET held_to = NEW.at"
     " WHERE memory_id = NEW.memory_id AND entry_id <> 0 AND held_to > NEW.at;"
     f" INSERT INTO memory_periods ({_PERIOD})"
@@ -244,7 +244,7 @@ def _fill_periods(values: dict[str, str]) -> str:
 
 def _was_in_sqlite(name: str) -> str:
     value = f"json_extract({{row}}\"before\", '$.{name}')"
-    if name != "service":  # which may be NULL, and so may the value of an entry
+    if name != "service":  # a service may be NULL, also in an entry
         return f"coalesce({value}, {name})"
     missing = f"json_type({{row}}\"before\", '$.{name}') IS NULL"
     return f"CASE WHEN {missing} THEN {name} ELSE {value} END"

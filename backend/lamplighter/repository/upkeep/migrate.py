@@ -94,7 +94,7 @@ class SqliteFile:
 
     def revision(self) -> str | None:
         """Return the current revision; None before the first migration."""
-        if not self._path.exists() or not self._path.stat().st_size:  # to open it would make one
+        if not self._path.exists() or not self._path.stat().st_size:  # opening would create a file
             return None
         with closing(driver.connect(str(self._path))) as connection:
             query = "SELECT name FROM sqlite_master WHERE name = 'alembic_version'"

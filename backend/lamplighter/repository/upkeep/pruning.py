@@ -184,6 +184,6 @@ async def _ids(db: Database, table: sa.Table, *where: sa.ColumnElement[bool]) ->
         for key in each.foreign_keys
         if key.column is table.c.id and table is not sessions
     ]
-    found = sa.select(table.c.id).where(*where)  # minus all named ones
+    found = sa.select(table.c.id).where(*where)  # except referenced rows
     rows = await db.fetch_all(sa.except_(found, *named) if named else found)
     return sorted(row["id"] for row in rows)

@@ -99,7 +99,7 @@ def _make(settings: Settings, partial: Path, report: Report) -> manifest.Manifes
     copier = copies.copier(settings.database_url)
     copied = copier.copy(partial / DATABASE)
     report(f"Database copied: {_count_noun(sum(copied.tables.values()), 'row')}.")
-    # after the database: what it says was read of a file is then in the copy
+    # after the database: output that it counts as ingested is then in the copy
     count = _copy_sessions(settings, partial / home.SESSIONS)
     report(f"Session files copied: {count:,}.")
     _copy_written(settings, partial)
@@ -135,14 +135,14 @@ def _copy_sessions(settings: Settings, to: Path) -> int:
         try:
             _copy_output(path, to / path.name, masked)
         except FileNotFoundError:
-            continue  # it was removed meanwhile
+            continue  # removed meanwhile
         count += path.suffix == ".jsonl"
     return count
 
 
 def _copy_output(path: Path, to: Path, masked: Callable[[bytes], bytes]) -> None:
     """Copy session output, and mask its secrets if its own session has not done so yet."""
-    # before the file is opened: a session's own directory is removed when its files are masked
+    # before opening the file: a session's directory is removed when its files are masked
     is_masked = not path.with_suffix("").is_dir()
     with path.open("rb") as source, to.open("wb") as target:
         if is_masked:
@@ -201,10 +201,10 @@ def _remove_oldest(directory: Path, identity: str, keep: int) -> Iterator[Path]:
             if manifest.read(path).home == identity:
                 whole.append(path)
         except Unavailable:
-            continue  # it is none of ours
+            continue  # not a backup of this home
     for path in whole[keep:]:
         partial = path.with_name(f"{manifest.PARTIAL}{path.name}")
-        os.rename(path, partial)  # half removed it must not be taken for a whole one
+        os.rename(path, partial)  # a partly deleted backup must not look complete
         shutil.rmtree(partial)
         yield path
 

@@ -149,12 +149,12 @@ def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
         shutil.copytree(path / create.NOTEBOOK, place(notebook), symlinks=True)
         _mark_index(file_replacement.staging_path(notebook) / f"{INDEX}.md")
     else:
-        gone.append(str(notebook))  # its pages are of other memories
+        gone.append(str(notebook))  # its pages describe other memories
     for target, name in create.user_files(settings):
         if (path / name).is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path / name, place(target))
-        elif name != HALT:  # what was halted stays halted
+        elif name != HALT:  # a halt stays in effect
             gone.append(str(target))
     mark = numbers.HighWater(settings.home / numbers.FILE).read()
     numbers.HighWater(place(settings.home / numbers.FILE)).note(

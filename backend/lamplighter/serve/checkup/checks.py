@@ -256,7 +256,7 @@ def engine(settings: Settings) -> Iterator[VitalSign]:
     usual = default_engines(settings)
     try:
         here = {each.name: each for each in engines(settings)}
-    except price_file.PricesError:  # the look at the prices tells of it
+    except price_file.PricesError:  # the check of the prices reports it
         return
     for name in dict.fromkeys(usual.values()):
         found = here.get(name)

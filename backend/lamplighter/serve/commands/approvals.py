@@ -43,5 +43,5 @@ async def _decide(
 def _who() -> str:
     try:
         return f"{getpass.getuser()} (command line)"
-    except (KeyError, OSError):  # a container may run as a user that has no name
+    except (KeyError, OSError):  # a container may run as a user without a name
         return "command line"

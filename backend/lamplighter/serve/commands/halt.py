@@ -15,7 +15,7 @@ from lamplighter.usecases.sessions import halt
 def halt_all(settings: Settings, reason: str) -> str:
     """Halt everything and report how: by the file at once, then by the database if available."""
     control = home.halt_control(settings)
-    with suppress(OSError):  # then the database has to do
+    with suppress(OSError):  # then the database alone must halt
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         control.write(reason, by=_who(), now=clock.now())
     try:
@@ -49,5 +49,5 @@ def resume_all(settings: Settings) -> str:
 def _who() -> str:
     try:
         return f"{getpass.getuser()} (command line)"
-    except (OSError, KeyError):  # a container may have no name for its user
+    except (OSError, KeyError):  # a container user may have no name
         return f"user {os.getuid()} (command line)"

@@ -50,7 +50,7 @@ def resume(settings: Settings, service: str) -> Silence | None:
 def _who() -> str:
     try:
         return f"{getpass.getuser()} (command line)"
-    except (OSError, KeyError):  # a container may have no name for its user
+    except (OSError, KeyError):  # a container user may have no name
         return "the command line"
 
 

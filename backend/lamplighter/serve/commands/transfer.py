@@ -98,7 +98,7 @@ def import_file(settings: Settings, options: ImportOptions, *, step: Step) -> Im
                     return tried
             try:
                 await _import_records(done, path, options, step)
-            finally:  # what came in before a fault stays
+            finally:  # records imported before an error remain
                 await _record(db, done)
             return done
 

@@ -189,4 +189,4 @@ def free_ports(count: int) -> list[int]:
 
 
 def _join_words(words: list[str]) -> str:
-    return json.dumps(words, ensure_ascii=False)  # a list in JSON is one in YAML too
+    return json.dumps(words, ensure_ascii=False)  # a JSON list is valid YAML too

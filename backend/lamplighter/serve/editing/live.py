@@ -66,7 +66,7 @@ def follow_settings(settings: Settings, db: Database, active: Configuration) -> 
     """Return the settings of a process, which its database and configuration follow."""
 
     def apply(found: Settings) -> None:
-        home.secrets(found)  # its addresses are masked from now on
+        home.secrets(found)  # masks its addresses from now on
         db.telling = home.notification_rules(found)
         logging.getLogger("lamplighter").setLevel(found.log_level.upper())
         active.adopt(build_configuration(found, active.lexicon))

@@ -129,7 +129,7 @@ def _hide(text: str, changed: AbstractSet[str]) -> str:
         try:
             values = tomllib.loads(statement) or _commented(statement)
         except tomllib.TOMLDecodeError:
-            continue  # its value continues on the next line
+            continue  # the value continues on the next line
         names = [name for name, value in values.items() if _holds_secret(name, value)]
         words = "".join(f"{n} = {MASK}{' (new)' if n in changed else ''}\n" for n in names)
         statements.append(words or statement)
@@ -164,7 +164,7 @@ async def run_checks(checks: Sequence[Check]) -> list[dict[str, Any]]:
     if not _TRIALS.acquire(blocking=False):
         raise Busy(BUSY)
     loop = asyncio.get_running_loop()
-    # shielded: a trial that a client leaves ends by itself, and makes room then
+    # shielded: a trial whose client disconnects ends without it, and frees its place then
     return await asyncio.shield(loop.run_in_executor(_THREADS, _run_apart, checks))
 
 

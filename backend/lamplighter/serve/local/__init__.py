@@ -24,7 +24,7 @@ from lamplighter.domain.errors import LamplighterError, Unavailable
 if TYPE_CHECKING:
     from lamplighter.config.settings import Settings
 
-BASE_CHARS: Final = 32  # leaves room for a directory and a socket of ours within 104 bytes
+BASE_CHARS: Final = 32  # leaves room for our directory and socket within 104 bytes
 LOOPBACK: Final = "127.0.0.1"
 IDENTITY: Final = "home-id"
 HOME_TOKEN: Final = "token"
@@ -39,7 +39,7 @@ def read(settings: "Settings", query: str, /, **options: Any) -> Any:
     """Return the answer to a query, from the web process or from the database."""
     answer = ask_web_process(settings, query, **options)
     if answer is None:
-        gc.disable()  # this process answers once and ends: a tenth of it would go to collections
+        gc.disable()  # a short-lived process: collections would take a tenth of its time
         from lamplighter.serve import queries
 
         answer = queries.run(settings, query, options)
@@ -98,7 +98,7 @@ def run_directory(home: Path, *, make: bool = True) -> Path:
     name = f"lamplighter-{os.getuid()}-{sha256(str(home.resolve()).encode()).hexdigest()[:12]}"
     base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
     if not base.is_dir() or not os.access(base, os.W_OK) or len(os.fsencode(base)) > BASE_CHARS:
-        base = Path("/tmp")  # shared, so whose it is is checked below
+        base = Path("/tmp")  # shared: the owner is checked below
     directory = base / name
     try:
         if make:

@@ -47,7 +47,7 @@ async def command_server(here: QueryContext) -> AsyncIterator[None]:
     finally:
         server.close()
         with suppress(OSError):
-            if path.stat().st_ino == made:  # a web process that started later has its own
+            if path.stat().st_ino == made:  # a web process started later has its own
                 path.unlink()
 
 

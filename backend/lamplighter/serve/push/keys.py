@@ -87,7 +87,7 @@ class PushKey:
             with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as to:
                 to.write(pem)
             with suppress(FileExistsError):
-                os.link(made, self._path)  # of two processes the first one makes it
+                os.link(made, self._path)  # if two processes race, the first wins
             made.unlink()
         except OSError as error:
             raise Unavailable(f"{self._path} cannot be written: {error.strerror}.") from error

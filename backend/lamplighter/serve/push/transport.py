@@ -173,7 +173,7 @@ class DeviceTransport:
         """Send a message; return the reason of a failure, empty after a delivery."""
         device = await devices.get(self.db, int(target.key.removeprefix(_DEVICE)))
         if device is None:
-            return ""  # it was removed meanwhile
+            return ""  # the device was removed meanwhile
         try:
             status, why_not = await self._post(device, message)
         except Unavailable as error:

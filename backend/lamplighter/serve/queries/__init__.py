@@ -71,7 +71,7 @@ def run(settings: Settings, query: str, options: Mapping[str, Any]) -> Any:
     """Answer a query from the database; raises the errors of the query, and Busy."""
     reply = asyncio.run(_answer_if_ready(settings, query, options))
     if reply is None:
-        from lamplighter.serve import home  # a first start, an update or a restore that was cut off
+        from lamplighter.serve import home  # first start, update, or an interrupted restore
 
         home.prepare(settings)
         reply = asyncio.run(_answer(settings, query, options))
@@ -96,13 +96,13 @@ def _open_semantic(
 
 
 async def _is_newest(db: Database) -> bool:
-    with suppress(Exception):  # without the table each driver has an error of its own
+    with suppress(Exception):  # each driver has its own error for a missing table
         return await revision_of(db) == newest_revision()
     return False
 
 
 def _cannot_use(settings: Settings, error: Exception) -> Unavailable:
-    from lamplighter.repository.upkeep import migrate  # it says where the database is
+    from lamplighter.repository.upkeep import migrate  # its message names the database
 
     return migrate.cannot_use(settings.database_url, error)
 

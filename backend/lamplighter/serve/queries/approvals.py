@@ -32,7 +32,7 @@ async def get_approval(here: "QueryContext", *, number: int) -> dict[str, Any]:
 
     The evidence is the memories of its session about the service, and the rest of the cooldown.
     """
-    from lamplighter.domain.services import cooldown  # the list needs none of these
+    from lamplighter.domain.services import cooldown  # not needed by the list
     from lamplighter.repository.memory import memories
     from lamplighter.repository.services import cooldowns
 

@@ -16,7 +16,7 @@ async def list_changes(here: "QueryContext", *, memory_id: int) -> dict[str, Any
     async with reading(here.db):
         found = await history.of_memory(here.db, memory_id, limit=STEPS)
         if not found.items:
-            from lamplighter.usecases.memory import lookup  # what was never changed is an exception
+            from lamplighter.usecases.memory import lookup  # rare: a memory that never changed
 
             await lookup.get(here.db, memory_id)
     return {"items": [history.record_as_json(each) for each in found.items]}

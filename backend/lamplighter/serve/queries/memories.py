@@ -69,12 +69,12 @@ async def list_memories(here: "QueryContext", **options: Any) -> dict[str, Any]:
 
 async def read_memory(here: "QueryContext", *, memory_id: int) -> dict[str, Any]:
     """Return a memory in full, and its page of the notebook; raises NotFound."""
-    from lamplighter.repository.notebook import lines  # a list needs no notebook
+    from lamplighter.repository.notebook import lines  # not needed by a list
 
     async with reading(here.db):
         memory = await memories.get(here.db, memory_id)
         if memory is None:
-            from lamplighter.usecases.memory import lookup  # names the reason
+            from lamplighter.usecases.memory import lookup  # its error names the reason
 
             memory = await lookup.get(here.db, memory_id)
         found = serialize.memory(memory)

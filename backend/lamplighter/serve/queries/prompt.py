@@ -38,6 +38,6 @@ async def preview(
 
 
 def _moment(as_of: str, *, now: datetime) -> datetime | None:
-    from lamplighter.domain.search import period  # it reads what people write of times
+    from lamplighter.domain.search import period  # parses dates and times in text
 
     return period.parse_elapsed_moment(as_of, "as_of", now=now)

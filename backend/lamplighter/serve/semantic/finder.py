@@ -27,7 +27,7 @@ def semantic_finder(settings: Settings, db: "Database") -> "SemanticSearch | Non
     model = None if why_not(settings) else embedding.installed_model()
     if model is None:
         return None
-    from lamplighter.usecases.search.semantic import SemanticSearch  # without a model never needed
+    from lamplighter.usecases.search.semantic import SemanticSearch  # not needed without a model
 
     return SemanticSearch(db, model)
 
@@ -39,7 +39,7 @@ def open_finder(settings: Settings, db: "Database") -> "Iterator[SemanticSearch 
     if near is None:
         yield None
         return
-    near.within = SEARCH_SECONDS  # the model has to be loaded for this one search
+    near.within = SEARCH_SECONDS  # the model is loaded for this one search
     try:
         yield near
     finally:

@@ -28,7 +28,7 @@ from lamplighter.usecases.search.semantic import SemanticSearch
 logger = logging.getLogger(__name__)
 
 SUFFIX: Final = ".vectors.lock"
-START_SECONDS: Final = 10.0  # who has just started wants the first page first
+START_SECONDS: Final = 10.0  # the first page has priority after a start
 LOCK_SECONDS: Final = 5.0
 PROGRESS_SECONDS: Final = 0.2
 

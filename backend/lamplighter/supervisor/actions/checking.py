@@ -31,7 +31,7 @@ async def check(
 
     A check that hangs is killed with its process.
     """
-    if not service.checks:  # its jobs have reported no run yet
+    if not service.checks:  # push checks without a reported run
         return []
     task = EngineInput(
         session=replace(session, tier=1),

@@ -77,7 +77,7 @@ async def open_request(
 async def _cancel_request(
     db: Database, answering: asyncio.Future[CooldownUse | Approval], *, now: Callable[[], datetime]
 ) -> None:
-    with suppress(Error, LamplighterError):  # the end of its session settles what stands
+    with suppress(Error, LamplighterError):  # the end of the session settles the request
         found = await answering
         if isinstance(found, Approval):
             await approvals.withdraw(db, found.id, ABANDONED, now=now())
@@ -100,7 +100,7 @@ async def await_decision(
             current = await _poll_decision(db, current, now=now)
     except BaseException:
         leaving = asyncio.ensure_future(approvals.withdraw(db, current.id, ABANDONED, now=now()))
-        with suppress(Error):  # the end of its session withdraws it
+        with suppress(Error):  # the end of the session withdraws the request
             await asyncio.shield(leaving)
         raise
     return current

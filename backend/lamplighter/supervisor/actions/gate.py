@@ -91,7 +91,7 @@ def describe_program_result(ended: ProgramResult, action: Action, redact: Redact
     said = (
         ended.errors if ended.errors.strip() and not has_succeeded(ended) else ended.output
     ).strip()
-    # masked before it is cut: half a secret would not be known for one
+    # mask before cutting: half a secret would not be recognized
     last = shorten(one_line(redact.lines(said.decode("utf-8", "replace"))), SHOWN_CHARS)
     return f"{how}: {last}" if last else how
 
@@ -355,7 +355,7 @@ class Gate:
                 action.argv, timeout=action.timeout, env=self.env, directory=action.directory
             )
         except BaseException:
-            # cancelled: its session ends, and with it what it ran
+            # cancelled: the session ends, and with it the running action
             failed = act.settle(
                 self.here.db, use, UseOutcome.FAILURE, text=consent.ENDED, now=self.here.now()
             )
@@ -370,7 +370,7 @@ class Gate:
                 outcome, text = await repairing.confirm(self, use, action, text)
             else:
                 await act.settle(self.here.db, use, outcome, text=text, now=self.here.now())
-        except Error as error:  # it has run: a model that hears it was not done would insist
+        except Error as error:  # the action ran: a model that reads otherwise would repeat it
             logger.warning("The outcome of use %s could not be recorded: %s", use.id, error)
             text = f"{text}; {NOT_RECORDED}"
         return GateVerdict(

@@ -79,7 +79,7 @@ async def confirm(
     try:
         with gate.checking():
             why = await _still_failing(gate, use, action)
-    finally:  # cancelled: its session ends
+    finally:  # cancelled: the session ends
         if why:
             text = f"{text}; not confirmed: {shorten(one_line(why), SHOWN_CHARS)}"
         elif gate.session.engine != PROBE:
@@ -131,7 +131,7 @@ async def _flaps(
     gate: "Gate", service: Service, action: Action, results: Sequence[CheckResult]
 ) -> str:
     """Return that a service failed too often for another automatic repair."""
-    if action.approve is ApprovalPolicy.ALWAYS:  # a person decides each time
+    if action.approve is ApprovalPolicy.ALWAYS:  # a person approves each time
         return ""
     failing = repairs.repairable_checks(action, results)
     names = [each.name for each in failing]

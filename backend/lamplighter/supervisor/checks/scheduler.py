@@ -133,7 +133,7 @@ class CheckScheduler:
         halted = bool(due) and await self._is_halted(now)
         for each in due:
             began, each.due = each.due, schedule.next_due(each.due, each.interval, now)
-            if not each.running and not halted:  # what still runs leaves this time out
+            if not each.running and not halted:  # skip a check that still runs
                 each.running = True
                 self._start(each, began)
         return 0 if halted else len(due)
@@ -196,7 +196,7 @@ class CheckScheduler:
         before, self._checks = self._checks, {}
         for service in services:
             for check in service.checks:
-                if isinstance(check, PushCheck):  # its jobs report; nothing runs for it
+                if isinstance(check, PushCheck):  # its jobs report the results
                     continue
                 name = service.name, check.name
                 interval = check.interval or self.interval

@@ -199,7 +199,7 @@ class SessionFiles:
                 safe = masked(block)
                 changed = changed or safe != block
                 new.write(safe)
-                time.sleep(time.monotonic() - began)  # as long for the others as for us
+                time.sleep(time.monotonic() - began)  # leaves half of the time to others
             new.flush()
             os.fsync(new.fileno())
         return changed
@@ -229,7 +229,7 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _summarize_line(output: OutputSummary, line: Line) -> None:
-    if b"{" not in line.content:  # no line of the protocol: there may be a million of them
+    if b"{" not in line.content:  # not a protocol line: there may be a million of them
         return
     for item in stream.parse(line.content):
         if isinstance(item, Text) and item.own and item.text.strip():

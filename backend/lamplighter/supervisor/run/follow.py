@@ -48,7 +48,7 @@ async def follow(
         nonlocal looked
         if time.monotonic() - looked > STOP_POLL_SECONDS:
             looked = time.monotonic()
-            if gate.busy:  # an action may take its time: the engine waits for it
+            if gate.busy:  # an action may be slow: the engine waits for it
                 watch.clock.last_output = looked
             watch.clock.waited = gate.waiting.seconds
             if watch.draining.is_set() and gate.waiting.now:
@@ -93,7 +93,7 @@ async def _stop_on_halt(
 
     async def obey() -> None:
         while True:
-            halt = here.halt_control.by_file()  # which needs no database
+            halt = here.halt_control.by_file()  # needs no database
             with suppress(Error, TimeoutError):
                 async with asyncio.timeout(HALT_POLL_SECONDS):
                     halt = halt or await here.halt_control.pulled(here.db)
@@ -167,10 +167,10 @@ async def _watch(
     if watch.draining.is_set() and watch.drained():
         watch.stop(Status.STOPPED, DRAINED, started)
     due = watch.due(unfinished=unfinished)
-    if due and not started.ended:  # how long its lines take to be ingested is not its doing
+    if due and not started.ended:  # slow ingestion is not the engine's fault
         watch.stop(*due, started)
     watch.linger(started)
-    with suppress(OperationalError):  # looked again in a moment
+    with suppress(OperationalError):  # checked again in a moment
         existing = await sessions.get(here.db, session.id)
         if existing and existing.stop_requested_at is not None:
             watch.stop(Status.STOPPED, STOPPED, started)

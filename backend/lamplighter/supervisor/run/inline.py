@@ -66,7 +66,7 @@ async def _run(raw: bytes, path: Path, run_check: RunCheck) -> int:
         except asyncio.CancelledError:
             output.end("The session was interrupted.", failed=True)
             raise
-        except Exception as error:  # as in its own process, a mistake of ours is in the output
+        except Exception as error:  # as in its own process, report our own errors in the output
             words = f"The probe failed: {type(error).__name__}: {error}"
             output.end(harmless(words), failed=True)
             return 1

@@ -119,7 +119,7 @@ class LimitWatch:
     def take(self, result: IngestResult) -> None:
         """Record the contents of some lines."""
         self.clock.last_output = time.monotonic()
-        if self.spent is not None:  # it goes on although it may not
+        if self.spent is not None:  # the engine continues although it is over its limit
             self.spent = self.spent[0], 0.0
         if result.spent is not None:
             self.spans.take(result.spent)

@@ -84,7 +84,7 @@ async def ingest_pending(here: SessionContext, services: Services) -> None:
         await process.sweep()
     for session in waiting:
         with here.files.claimed(session) as ours:
-            if ours:  # else it is still written to, or another process of this home ingests it
+            if ours:  # else still being written, or ingested by another process of this home
                 await _complete(here, session.id, services)
 
 

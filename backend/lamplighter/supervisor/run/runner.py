@@ -204,7 +204,7 @@ async def run(
     engine = here.engines[plan.engine]
     left = await remaining_budget(here.db, here.active.caps, plan, engine, now=here.now())
     thinks = Trait.MODEL in engine.traits
-    now = here.now()  # one moment: a clock that is set between two looks would cost belief
+    now = here.now()  # one time for all: a clock change between two reads would cost confidence
     begun = await lifecycle.begin(
         here.db,
         replace(
@@ -311,7 +311,7 @@ async def _run(
     session = task.session
     watch = LimitWatch(here.limits, draining, active=here.active, dollars=task.budget_usd)
     watch.spans.session = session
-    if session.resumed:  # its time counts from its beginning, without that it waited for people
+    if session.resumed:  # time counts from the start of the session, except waiting for people
         waited = await parking.time_waited(here.db, session.id)
         watch.clock.began -= (here.now() - session.started_at - waited).total_seconds()
     exit_code: int | None = None
@@ -325,7 +325,7 @@ async def _run(
                 here, engine, replace(task, scratch=str(scratch)), toolbox, opened
             )
             env = tracing.trace_environment()
-            if Trait.MCP not in engine.traits:  # else its tools are all that it reaches us by
+            if Trait.MCP not in engine.traits:  # otherwise its tools are its only access
                 env |= await _create_token(here, session, draining)
             going: EngineInput | None = task
             while going is not None:
@@ -388,9 +388,7 @@ async def _create_token(
 ) -> dict[str, str]:
     """Create the session's API token; it ends with the session, or soon after."""
     now = here.now()
-    waits = (
-        REFUSALS * here.active.approval_seconds
-    )  # it may wait for a person no more often than that
+    waits = REFUSALS * here.active.approval_seconds  # the maximum of waits for a person
     expires_at = now + timedelta(seconds=here.active.session_seconds + waits + TOKEN_MARGIN_SECONDS)
     token = await retry_when_locked(
         lambda: access.mint_for_session(here.db, session, expires_at=expires_at, now=now),

@@ -87,7 +87,7 @@ def _relative(roots: Roots, claim: TextClaim, *, project: str) -> Answer | None:
         found = _look(roots, root.joinpath(*parts), claim)
         if found is not None and found.state is AnswerState.CONFIRMED:
             return found
-        # a name alone may be anywhere below; a path whose first directory is there is about it
+        # a bare name may be anywhere below; a path with an existing first directory refers to it
         if found is not None and len(parts) > 1 and _is_directory(roots, root / parts[0]):
             missing.append(found)
     return missing[0] if missing and (only or len(places) == 1) else None

@@ -35,7 +35,7 @@ async def serve_gate(toolbox: Toolbox, path: Path) -> AsyncIterator[Path]:
         assert task is not None
         asking.add(task)
         try:
-            with suppress(asyncio.CancelledError):  # its session has ended
+            with suppress(asyncio.CancelledError):  # the session has ended
                 await _answer(toolbox, reader, writer)
         finally:
             asking.discard(task)
@@ -75,7 +75,7 @@ async def _answer(
 async def _line(reader: asyncio.StreamReader) -> bytes:
     try:
         return await reader.readline()
-    except ValueError:  # longer than any question is
+    except ValueError:  # longer than any request
         return b""
 
 

@@ -202,7 +202,7 @@ def _content(name: str, at: int) -> bytes:
 
 NO_PROGRAMS: Final[Mapping[str, str]] = {
     "core.fsmonitor": "false",
-    # `diff` and `describe` rewrite the index, and that runs a hook of the repository
+    # `diff` and `describe` rewrite the index, which runs a hook of the repository
     "core.hooksPath": os.devnull,
     "core.attributesFile": os.devnull,
     "diff.autoRefreshIndex": "false",

@@ -106,7 +106,7 @@ class Readable:
             known = os.stat(name, dir_fd=at, follow_symlinks=False)
             if stat.S_ISLNK(known.st_mode):
                 raise OSError(errno.ELOOP, "")
-            _refuse_private(known, private_ids)  # before it is opened: a device acts when it is
+            _refuse_private(known, private_ids)  # before opening: opening a device has effects
             _refuse_second_name(known, self.private)
             _refuse_special(known)
             at = _open(opened, name, _FILE_FLAGS, at)

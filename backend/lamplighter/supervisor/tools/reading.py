@@ -65,7 +65,7 @@ def _text(path: str, part: FilePart, redact: Redactor) -> tuple[str, int]:
         raise Conflict(f"{path} is not a text file.")
     masked = redact.masked(part.around)
     content = masked[part.skipped : part.skipped + part.end - part.start]
-    if part.start:  # it may begin within a character, and end within one
+    if part.start:  # the part may start or end within a character
         content = content.lstrip(_CONTINUES)
     decoder = getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(content, final=part.end == part.size)

@@ -43,7 +43,7 @@ class Toolbox:
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     def __post_init__(self) -> None:
-        if self.recall is not None:  # it records what it finds, whatever the tool does
+        if self.recall is not None:  # recall records results, even for read-only tools
             self.tools = tuple(
                 replace(each, hints=RECORDS) if each.hints.read_only else each
                 for each in self.tools

@@ -166,7 +166,7 @@ async def redeem(db: Database, code: str, agent: str, *, now: datetime) -> str |
     """Exchange a code for a login and return its credential; None if the code is not usable."""
     secret, code_hash = secrets.token_urlsafe(SECRET_BYTES), hash_secret(normalize_code(code))
     if not await logins.is_usable(db, code_hash, now=now):
-        return None  # found by reading: wrong codes keep nobody from writing
+        return None  # a read: wrong codes never block writers
     async with writing(db):
         if not await logins.use_code(db, code_hash, now=now):
             return None

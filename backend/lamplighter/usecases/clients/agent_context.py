@@ -189,7 +189,7 @@ async def _results(
         limit=limit + BEYOND,
     )
     results = await find(db, request, now=now, near=near)
-    # the walls between projects do not hang on how well a search keeps to them
+    # project isolation must not depend on the search
     inside = (each for each in results.results if is_visible(project, each.row))
     return replace(results, results=tuple(inside))
 

@@ -188,7 +188,7 @@ class Importing:
         held = own or await self._existing(record, imported)
         if held is not None:
             became = await self._revise(held, record, place, again=imported is not None)
-            if own is None:  # by its own number a memory is found again anyway
+            if own is None:  # a memory with its own ID is found without a note
                 self._note(record, held.id)
             return became, held.id
         if record.deleted:

@@ -172,7 +172,7 @@ async def prompt_context(here: InteractiveContext, session: Session, prompt: str
     db, now = here.db, here.now()
     prompt = here.clean(prompt)
     async with writing(db):
-        with suppress(Invalid):  # nothing of it is left to say
+        with suppress(Invalid):  # nothing is left after cleaning
             await clients.save_prompt(here, session, prompt)
         await _capture_prompt(here, session, prompt, now=now)
     query = one_line(prompt)[:QUERY_CHARS]
@@ -273,7 +273,7 @@ async def _summary(here: InteractiveContext, session: Session) -> tuple[str, int
     if not here.agent.auto_summarize:
         return "", 0
     asked = await interactive_sessions.prompt_beginnings(here.db, session.id)
-    current = await sessions.get(here.db, session.id) or session  # its hooks come at once
+    current = await sessions.get(here.db, session.id) or session  # its hooks run concurrently
     answers = [Message("assistant", "")] * (current.turns or 0)
     messages = [*(Message(USER, each) for each in asked), *answers]
     return summarize_messages(messages, here.redact), count_messages(messages)
@@ -303,7 +303,7 @@ async def _capture_prompt(
         )
         try:
             outcome = await knowledge.save(here, candidate, window=here.active.duplicate_window)
-        except Invalid:  # nothing of it is left to say
+        except Invalid:  # nothing is left after cleaning
             continue
         created += outcome.outcome is SaveOutcome.CREATED
     await _count(db, session, created, now=now)

@@ -338,7 +338,7 @@ class RemoteStore:
         text = agent_block.render_block((each.summary for each in sessions), memories)
         if budget is not None:
             text, memories = agent_block.pack_block(sessions, memories, budget=budget)
-        if not begun and not observations and limit:  # one that answers with a text alone
+        if not begun and not observations and limit:  # a server that returns only text
             room = CONTEXT_CHARS if budget is None else min(CONTEXT_CHARS, CHARS_PER_TOKEN * budget)
             text = agent_block.quote_remote(block_field(answer.get("context"))[:room])
         placements = agent_block.explain_placements(memories, ())

@@ -20,7 +20,7 @@ from lamplighter.domain.search.search import PARTIAL
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.telemetry import counts
 
-if TYPE_CHECKING:  # it takes a while to load, and most of us never need it
+if TYPE_CHECKING:  # slow import, and most processes never need it
     import httpx2
 
 TIMEOUT_SECONDS: Final = 10.0
@@ -74,7 +74,7 @@ class RemoteClient:
         url = f"{self.agent.memory_url}{path}"
         timeout = httpx2.Timeout(TIMEOUT_SECONDS, connect=CONNECT_SECONDS)
         try:
-            # no proxy of the environment: it is an address that an operator wrote down
+            # no proxy from the environment: an operator configured the address
             async with httpx2.AsyncClient(timeout=timeout, trust_env=False) as client:
                 for _ in range(REDIRECTS):
                     request = client.build_request(method, url, headers=self._headers(), **more)
@@ -94,7 +94,7 @@ class RemoteClient:
         import asyncio
 
         content = bytearray()
-        async with asyncio.timeout(TIMEOUT_SECONDS):  # of all of it, however slowly it trickles in
+        async with asyncio.timeout(TIMEOUT_SECONDS):  # the total time, even for slow data
             answer = await client.send(request, stream=True)
             try:
                 async for chunk in answer.aiter_bytes():

@@ -104,7 +104,7 @@ async def save_capture(
     """
     try:
         candidate = with_source_trust(admit_knowledge(candidate, here.redact))
-    except Invalid:  # nothing of it is left to say
+    except Invalid:  # nothing is left after cleaning
         return False
     if await merge_duplicate(here.db, candidate, window, now=now):
         return False

@@ -98,7 +98,7 @@ async def _write(
             text = f"{about['subject']} by {about['actor']}."
             await events.insert(here.db, Level.INFO, text, source=SOURCE, now=now)
     except BaseException:
-        if replaced:  # the database did not take it
+        if replaced:  # the database rejected the change
             await asyncio.to_thread(_put_back, file, version.text, after)
         await asyncio.to_thread(files.history.finish, act)
         raise
@@ -111,7 +111,7 @@ async def settle(here: Context, files: ConfigurationContext) -> None:
     act = await asyncio.to_thread(files.history.pending)
     if act is None:
         return
-    async with writing(here.db):  # no other process is within an edit now
+    async with writing(here.db):  # no other process is editing now
         kept = await asyncio.to_thread(files.history.load, act)
         if kept is not None and not await _is_recorded(here, act):
             await asyncio.to_thread(_put_back, files.file(kept.file), kept.before, kept.after)

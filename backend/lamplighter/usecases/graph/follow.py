@@ -113,7 +113,7 @@ async def _follow_memories(db: Database, ids: Sequence[int], *, now: datetime) -
     for project, some in names.items():
         await cache.owners(some, project)
     for number in ids:
-        await asyncio.sleep(0)  # what is read here runs in the event loop: let requests pass
+        await asyncio.sleep(0)  # these reads block the event loop: let requests pass
         place, found = OPS, Extraction()
         if (each := active.get(MemoryId(number))) is not None:
             place, found = _place(each), await read_memory(cache, each)

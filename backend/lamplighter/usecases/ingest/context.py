@@ -119,7 +119,7 @@ class IngestContext(LearningContext):
         """Note the services named in a tool use of the session: it inspects them itself."""
         said = str(value)
         for name in self.services.names:
-            # the search compiles a pattern for each name: not for those of a thousand services
+            # the search compiles a pattern per name: too slow for thousands of services
             if name in said and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", said):
                 self.looked.add(name)
 

@@ -169,11 +169,11 @@ async def _cooldown(
     if use is not None:
         values: dict[str, object] = {"marked": True}
         failed = marker.outcome == "failure" and use.outcome is not Used.RESERVED
-        if use.did_not_last:  # that is what later checks found
+        if use.did_not_last:  # later checks found this
             failed = False
         elif failed or use.outcome is Used.SUCCESS:
             values["text"] = ingest.redact(one_line(marker.body))
-        elif marker.outcome == "success":  # only a check says so: what the gate found stands
+        elif marker.outcome == "success":  # only a check confirms success: keep the gate's outcome
             outcome = f"success, {NOT_CONFIRMED}"
         if failed:
             values["outcome"] = Used.FAILURE

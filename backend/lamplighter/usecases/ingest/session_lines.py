@@ -196,7 +196,7 @@ async def _keep(
         what=marker.what,
         state=state,
         reason=ingest.redact(reason) or result.outcome.pop("why", ""),
-        # what may yet be taken by hand is kept whole
+        # the full text is stored if a person may still accept it
         text=_redacted_text(
             ingest, marker, IGNORED_CHARS if state is MarkerReading.IGNORED else EVENT_CHARS
         ),

@@ -41,7 +41,7 @@ async def create(here: Context, candidate: Candidate, *, services: Sequence[str]
     candidate = admit_candidate(candidate, here.redact)
     async with recording(db, "create", now=now) as act:
         candidate = replace(candidate, service=await service_name(db, candidate.service, services))
-        # a key has one current version: what a person writes beside it is refused, not merged
+        # a key has one current version: a person's second text is refused, not merged
         _refuse_key_of(await knowledge.topic_key_holder(db, candidate))
         [memory] = await store(db, [NewMemory(candidate, act.why("created"))], now=now)
         act.did(memory.id)
@@ -111,7 +111,7 @@ async def confirm(
 async def delete(db: Database, memory_id: int, *, version: int | None, now: datetime) -> None:
     """Move a memory into the trash; raises Stale, NotFound."""
     async with recording(db, "delete", now=now) as act:
-        with suppress(Unreadable):  # then nobody can have read a version either
+        with suppress(Unreadable):  # an unreadable memory has no version to compare
             memory = await lookup.get(db, memory_id)
             if version is not None and version != memory.version:
                 raise Stale(memory)

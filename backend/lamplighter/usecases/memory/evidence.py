@@ -75,7 +75,7 @@ async def _outcomes(db: Database, memory: Memory) -> dict[str, Any] | None:
 
     `edited` means that a person changed it: the counts no longer apply to its text.
     """
-    from lamplighter.domain.learning.facts import is_attached  # an audit reads none of these
+    from lamplighter.domain.learning.facts import is_attached  # not needed by an audit
     from lamplighter.domain.learning.outcome import incidents_with
     from lamplighter.repository.services import outcomes
 
@@ -95,7 +95,7 @@ async def _outcomes(db: Database, memory: Memory) -> dict[str, Any] | None:
 
 
 async def _page(db: Database, memory_id: MemoryId) -> str | None:
-    from lamplighter.repository.notebook import lines  # an audit reads none of these
+    from lamplighter.repository.notebook import lines  # not needed by an audit
 
     return (await lines.paths_of(db, [memory_id])).get(memory_id)
 

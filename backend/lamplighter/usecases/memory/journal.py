@@ -175,7 +175,7 @@ async def _plan(db: Database, act: JournalEntry) -> UndoPlan:
         if number in later_changes and await _is_upkeep(db, each, act.id):
             del later_changes[number]
         if number in later_changes or (deleted and number not in discarded):
-            known = len(plan.conflicts) >= MAX_NAMED  # of many only the first few are looked up
+            known = len(plan.conflicts) >= MAX_NAMED  # only the first few are looked up
             why = "" if known else await _describe_change(db, number, later_changes.get(number, 0))
             plan.conflicts[number] = why
         elif deleted:

@@ -12,7 +12,7 @@ async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Me
     """Return a memory, now or as of `at`; raises NotFound."""
     memory = await memories.get(db, memory_id, at=at)
     if memory is None:
-        from lamplighter.repository.memory import trash  # it can restore, which takes a lot
+        from lamplighter.repository.memory import trash  # slow import: it can also restore
 
         if at is None and await trash.get(db, memory_id) is not None:
             raise NotFound(f"Memory {memory_id} is in the trash. Restore it first.")

@@ -74,7 +74,7 @@ async def find_pages(db: Database, query: str, project: str | None = None) -> li
     terms = query.casefold().split()
     matches = []
     for each in await list_pages(db, project):
-        with suppress(NotFound):  # it was removed meanwhile, or only a review names it
+        with suppress(NotFound):  # removed meanwhile, or named only by a review
             text = (await read_page(db, each.path, project)).text
             if all(word in text.casefold() for word in terms):
                 matches.append(replace(each, excerpt=_excerpt(text, terms)))

@@ -192,7 +192,7 @@ def _read_index(changed: _Changed) -> dict[str, tuple[str, ...]]:
     if file is None:
         return {}
     if file.text.startswith(RESTORED_START if stored else INDEX_START):
-        return {}  # generated for other rows: they or this file are those of a backup
+        return {}  # generated for other rows: the rows or the file come from a backup
     generated = ("",) if stored is None else (stored.text, stored.previous)
     head, *heads = (
         markdown.split_section(each, NOTES_HEADING)[0].split() for each in (file.text, *generated)
@@ -312,7 +312,7 @@ async def _store(
                     await _change(here, rows[MemoryId(number)], Edit(active=False), act)
         await _save_pages(here, changed, comparison, numbered)
         at = await pages.position(here.db)
-        await take_step(here.db, at)  # the pages are pending when the edits are stored
+        await take_step(here.db, at)  # the edits are stored, the pages still pending
     result.act = recorded.get()
     return comparison
 

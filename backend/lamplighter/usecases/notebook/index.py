@@ -48,7 +48,7 @@ async def plan_index(here: NotebookContext, stored: StoredPage) -> IndexPlan | N
     if page.digest == stored.digest:
         await pages.save(here.db, [replace(stored, text=text, pending=False)])
         return None
-    # a file that is not there yet must not be missed: that would be a removal by a person
+    # a missing new file must not look like a removal by a person
     await pages.save(here.db, [page if stored.digest else replace(page, digest="", pending=True)])
     return IndexPlan(stored, page, _notes(page, here.now()))
 

@@ -124,7 +124,7 @@ class SentenceSelector:
         except RequestFailed as failed:
             logger.warning("%s did not answer the organizer: %s", model.name, failed.message)
             used = failed.answer.usage
-            if failed.answer.received:  # what it printed is paid for, and not reported
+            if failed.answer.received:  # received output is billed even if it is not reported
                 used = replace(used, output=max(used.output, model.answers.tokens))
             self._spend(model, used, added)
             self._count(added, model_failures=1)
@@ -147,7 +147,7 @@ class SentenceSelector:
         price = find_price(model.name, self.prices)
         if price is None:
             return self.used["model_tokens"] < UNPRICED_TOKENS
-        most = len(f"{SYSTEM}{text}".encode())  # a token has one byte or more
+        most = len(f"{SYSTEM}{text}".encode())  # a token has at least one byte
         asked = Usage(cache_write=most, output=model.answers.tokens)
         return self.used["model_microdollars"] / MICRO + price.of(asked) <= self.dollars
 

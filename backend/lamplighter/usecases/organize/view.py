@@ -59,7 +59,7 @@ async def diff(db: Database, number: int) -> RunDiff:
         linked = {number for _, number in groups}
         created = await runs.created_by_act(db, run.act_id or 0)
         for memory_id in created:
-            # of a session, an event or an incident; nothing is left of a run that was undone
+            # created from a session, event or incident; nothing is left of a reverted run
             if memory_id not in linked and undone_by is None:
                 groups[EXTRACTED_FROM, memory_id] = []
         samples = {number for some in groups.values() for number in some[:SAMPLES]}

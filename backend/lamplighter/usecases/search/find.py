@@ -102,7 +102,7 @@ async def find(
     missing = [] if await catch_up(db, layers) else [UNINDEXED]
     near = near if question.terms and SearchLayer.MEMORY in layers else None
     installed = not isinstance(near, NoSemanticSearch)
-    # two at once would share the connection of a transaction
+    # two searches at once would share the connection of a transaction
     with start_semantic_search(near, question, ahead=not db.in_transaction) as nearest:
         scored, weights, late = await _by_keywords(db, question, layers, deadline)
         missing += late

@@ -167,7 +167,7 @@ class SemanticSearch:
         """Return the current codes; after too many changes they are loaded again."""
         while True:
             codes = await self._whole(deadline)
-            # a connection first: who holds the lock must never wait for one
+            # connection first: the holder of the lock must never wait for a connection
             async with time_limit(self.db, deadline), self._one:
                 heard = await embeddings.changes_after(self.db, codes.seq, most=MAX_FOLLOWED)
                 if not heard.anew:

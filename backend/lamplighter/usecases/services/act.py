@@ -268,7 +268,7 @@ async def first_fails(db: Database, service: str, uses: Sequence[CooldownUse]) -
     held = await memories.page(db, selection, sort=Sort.CONFIDENCE, limit=MAX_MEMORIES)
     return any(
         each.category in (Category.BEHAVIOR, Category.REMEDIATION)
-        and each.trust is Trust.TRUSTED  # what a session says permits nothing
+        and each.trust is Trust.TRUSTED  # session reports permit nothing
         and cooldown.claims_first_fails(each.observation)
         for each in held.items
     )

@@ -75,7 +75,7 @@ async def _spans(
     ):
         to = min(to, end) if to else start
         whole = span_start(to, span)
-        if span > least and whole > start:  # never of days: no period has longer spans
+        if span > least and whole > start:  # never days: no period has longer spans
             aggregates += await series_totals.merged_aggregates(
                 db, each.id, span, start=start, end=whole
             )

@@ -81,10 +81,10 @@ async def receive(
 ) -> PushSignal:
     """Store a signal of a job; raises NotFound for an unknown key, and TooManySignals."""
     db, key_hash, declared = here.db, hash_secret(key), _declared(services)
-    async with reading(db):  # a request without a key costs neither a write nor the time below
+    async with reading(db):  # an unknown key costs neither a write nor the redaction below
         if _declared_record(await pushes.by_key(db, key_hash), declared) is None:
             raise NotFound(UNKNOWN_KEY)
-    body = await asyncio.to_thread(here.redact, body)  # a long one takes a tenth of a second
+    body = await asyncio.to_thread(here.redact, body)  # takes 0.1 s for a long body
     now = here.now()
     async with writing(db):
         record = _declared_record(await pushes.by_key(db, key_hash), declared)
@@ -201,7 +201,7 @@ async def _evaluate(
     """Return the new results of a check, and store the position of the evaluation."""
     check, state = declared.get(_name(record)), record.state
     signals = await pushes.signals_after(db, record, limit=SIGNALS_AT_ONCE)
-    if check is None:  # its time counts again when it is declared again
+    if check is None:  # its time restarts when it is declared again
         if state.schedule or signals:
             evaluated = signals[-1].id if signals else record.evaluated_to
             await pushes.update(db, replace(state, schedule=""), evaluated_to=evaluated)

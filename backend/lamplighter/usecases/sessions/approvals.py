@@ -95,9 +95,9 @@ async def _ask(
     if before and agreed:
         return await _approve_again(db, approval, before, now=now)
     text, body = f"Waiting for approval: {request}.", describe_request(approval, now=now)
-    await leases.clear_session(db, session.id, now=now)  # rounds continue while it waits
+    await leases.clear_session(db, session.id, now=now)  # rounds continue during the wait
     about = {"service": request.service, "link": f"/approvals/{approval.id}"}
-    if before is None or before.decided_by is not None:  # else its notification leads here
+    if before is None or before.decided_by is not None:  # else its own notification leads here
         await notify.enqueue(db, NoticeKind.APPROVAL, Level.WARNING, text, body, now=now, **about)
     await _record_event(db, Level.WARNING, text, request, session, now=now)
     return approval
@@ -186,7 +186,7 @@ async def decide(
             note=note or approval.note,
             now=now,
         )
-        assert decided is not None  # nobody else writes now
+        assert decided is not None  # no other writer at this point
         act = "replace" if answer.choice is ApprovalChoice.EDIT else answer.choice.value
         await noted(db, act, str(approval.wish), actor=by, service=approval.wish.service, now=now)
         if answer.choice is ApprovalChoice.EDIT:

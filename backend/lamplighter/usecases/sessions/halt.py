@@ -226,7 +226,7 @@ async def _announce(db: Database, halt: Halt, *, now: datetime) -> None:
     text = f"Lamplighter is halted. {halt.description}"
     await notify.enqueue(
         db, NoticeKind.HALT, Level.CRITICAL, text, now=now
-    )  # before its event is told
+    )  # before the notice of its event
     await _event(db, Level.CRITICAL, text, now=now)
 
 

@@ -119,7 +119,7 @@ async def related(db: Database, services: Services, names: Sequence[str] | None)
     """Return the services related to those of a prompt; none for a prompt about all services."""
     if not names:
         return []
-    from lamplighter.usecases.graph.focus import related_services  # it loads the graph
+    from lamplighter.usecases.graph.focus import related_services  # slow import: loads the graph
 
     return await related_services(db, services, names)
 
@@ -190,7 +190,7 @@ async def _offer(
         page = await memories.list_eligible(db, selection, limit=PAGE, position=position)
         for row in page.items:
             if prospect is None and packing.room < 1 and packing.left_out >= MAX_EXCLUDED:
-                return  # no other one would be included, nor named
+                return  # no further memory would be included or listed
             memory = memories.placed(row, selection.at)
             if memory is None:
                 continue

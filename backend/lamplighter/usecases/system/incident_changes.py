@@ -61,7 +61,7 @@ async def change(here: Context, number: int, requested: IncidentChange) -> Incid
         incident = await _close_or_reopen(db, incident, requested, done, now=now)
         if not done:
             if requested.acknowledged is not None:
-                return incident  # it is so already
+                return incident  # already acknowledged as requested
             raise Invalid(InvalidField("body", "names nothing to change"))
         subject = f"incident {number}: {', '.join(done)}"
         about = {"service": incident.service, "subject": subject}
@@ -136,13 +136,13 @@ async def separate(db: Database, incident: Incident, *, now: datetime) -> Incide
         raise Conflict(f"Incident {incident.id} is not merged into another one.")
     if not target.live:
         raise Conflict(f"Incident {target.id} is resolved. Its parts cannot be separated.")
-    first = target.started_at == incident.started_at  # else it began with what stays in it
+    first = target.started_at == incident.started_at  # else it began with a remaining service
     began = moment(moved["started_at"]) if first else target.started_at
     await incidents.remove_members(db, target, moved["services"], started_at=began, now=now)
     await incidents.move_sessions(db, moved["sessions"], incident.id)
     text = f"incident {incident.id} was separated again"
     await incidents.add_entry(db, target.id, EntryKind.NOTE, text, now=now)
-    # the investigation that the merge withdrew is requested again
+    # request the investigation again that the merge withdrew
     await incidents.update_members(db, incident.id, incident.services, investigated=False)
     values: dict[str, Any] = dict.fromkeys(("merged_into", "moved", "resolved_at", "learned_at"))
     state = {"state": IncidentState.OPEN, "outcome": IncidentOutcome.NONE}

@@ -108,13 +108,13 @@ async def _reopen(here: Context, incident: Incident, done: JournalEntry) -> Inci
     for each in await incidents.live(db):
         if set(each.services) & set(incident.services):
             raise Conflict(f"Incident {each.id} is open for {each.service}. Merge them instead.")
-    await outcomes.remove(db, incident.id)  # it is counted at its real end
+    await outcomes.remove(db, incident.id)  # counted again at its real end
     why = (await incidents.moved(db, incident.id) or {}).get("why", {})
     reopened = await escalations.reopen(db, closed_at=done.created_at, why=why, now=now)
     await session_outcomes.refresh(db, [one.session_id for one in reopened], now=now)
     request = await requests.get(db, incident.request_id) if incident.request_id else None
     if request and request.state is RequestState.CANCELLED:
-        # the investigation that the resolution withdrew is requested again
+        # request the investigation again that the resolution withdrew
         await incidents.update_members(db, incident.id, incident.services, investigated=False)
     await incidents.add_entry(db, incident.id, EntryKind.NOTE, _REOPENED, now=now)
     values = {"state": IncidentState.OPEN, "outcome": IncidentOutcome.NONE, "resolved_at": None}

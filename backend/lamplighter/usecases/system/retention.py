@@ -75,7 +75,7 @@ async def fold_rounds(db: Database, *, before: datetime, now: datetime) -> int:
         for _, same in groupby(sorted(alike, key=_order), key=fold_key):
             folded += await _fold_alike(db, [*same], now=now)
         if len(rounds) < PAGE:
-            return folded  # a day on two pages folds in parts; the next run joins them
+            return folded  # a day on two pages is folded in parts; the next run joins them
         behind = rounds[-1].id
 
 
@@ -85,7 +85,7 @@ async def _fold_alike(db: Database, rounds: Sequence[Session], *, now: datetime)
     while len(left) > 1:
         async with writing(db):
             left[:FOLDED_AT_ONCE] = [await folding.fold(db, left[:FOLDED_AT_ONCE], now=now)]
-        await asyncio.sleep(REST_SECONDS)  # others write meanwhile
+        await asyncio.sleep(REST_SECONDS)  # let others write
     return len(rounds) - len(left)
 
 

@@ -97,7 +97,7 @@ async def _verify(
     async with reading(here.db):
         found = await memories.list_by_ids(here.db, [number])
         if not found:
-            return None  # gone, or a row that a person left unreadable
+            return None  # deleted, or a row that a person made unreadable
         memory = found[0]
         reverted = not by_person and await _is_reverted(here.db, memory)
     if not memory.active or reverted:

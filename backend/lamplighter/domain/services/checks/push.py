@@ -133,7 +133,7 @@ def evaluate(
 
     Only stored times count: the same signals give the same results at any time of evaluation.
     """
-    if state.schedule != schedule_of(check):  # declared for the first time, or otherwise
+    if state.schedule != schedule_of(check):  # new check, or its schedule was changed
         state = replace(
             state, schedule=schedule_of(check), counted_from=now, started_at=None, overdue=False
         )

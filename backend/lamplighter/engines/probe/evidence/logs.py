@@ -30,13 +30,13 @@ async def of_unit(unit: str) -> list[str]:
     )
     if ended.error or ended.exit_code != 0:
         return []
-    printed = ended.output_end.partition(b"\n")[2] or ended.output  # from a whole line on
+    printed = ended.output_end.partition(b"\n")[2] or ended.output  # skip the partial first line
     return _quoted(printed.decode(errors="replace"))
 
 
 async def of_container(check: DockerCheck) -> list[str]:
     """Return the last lines that a container printed, by the socket of its check."""
-    import httpx2  # late: most checks name no container
+    import httpx2  # late import: most checks name no container
 
     transport = httpx2.AsyncHTTPTransport(uds=check.socket)
     name = quote(check.container, safe="")

@@ -65,7 +65,7 @@ def _check_socket(path: str) -> None:
 
 
 async def _read(check: DockerCheck) -> tuple[int, bytes]:
-    import httpx2  # late, with http
+    import httpx2  # late import, with http
 
     from lamplighter.engines.probe.http import http_only
 

@@ -28,10 +28,10 @@ async def probe_ping(check: PingCheck) -> ProbeAnswer:
     with open_socket(version_6=":" in addresses[0]) as plug:
         plug.setblocking(False)
         loop = asyncio.get_running_loop()
-        plug.connect((addresses[0], 0))  # at once: no packet is sent
+        plug.connect((addresses[0], 0))  # does not block: no packet is sent
         await loop.sock_sendall(plug, echo_request(payload, version_6=":" in addresses[0]))
         while not is_reply(await loop.sock_recv(plug, REPLY_BYTES), payload):
-            pass  # the reply to somebody else, or our own request on loopback
+            pass  # the reply to another process, or our own request on loopback
     return ProbeAnswer(ok=True, answered=True)
 
 

@@ -32,7 +32,7 @@ def _is_whole(answer: bytes) -> bool:
 
 
 def _judge(answer: bytes) -> ProbeAnswer:
-    if answer[:1] == b"R":  # it asks for a password, or lets us in
+    if answer[:1] == b"R":  # requests a password, or accepts the login
         return ProbeAnswer(ok=True, answered=True)
     if answer[:1] != b"E" or len(answer) < 6:
         return ProbeAnswer(ok=False, answered=False, detail="not a PostgreSQL answer")
@@ -40,6 +40,6 @@ def _judge(answer: bytes) -> ProbeAnswer:
         each[:1]: each[1:].decode(errors="replace") for each in answer[5:].split(b"\0") if each
     }
     code, message = fields.get(b"C", ""), fields.get(b"M", "")
-    if code not in _NOT_READY:  # it judges who may log in: it accepts connections
+    if code not in _NOT_READY:  # a server that checks logins accepts connections
         return ProbeAnswer(ok=True, answered=True)
     return ProbeAnswer(ok=False, answered=False, detail=harmless(f"{message} ({code})"))

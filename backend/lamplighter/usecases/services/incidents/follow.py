@@ -85,7 +85,7 @@ async def _adopt(
         live = await incidents.live(db)
         incident = _incident_of(live, linked.get(number), own, services)
         if incident is None and number in linked:
-            continue  # its incident is over
+            continue  # the incident is over
         seeds = incident.services if incident else [_root_of(own, services)]
         others = [each for each in live if incident is None or each.id != incident.id]
         apart = _apart(own, seeds, services, failing, others)
@@ -261,7 +261,7 @@ async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: 
         and rules.tells(incident.severity)
     ):
         if await notices.was_alarmed(db, incident.services, ids, start=incident.started_at):
-            await incidents.update(db, incident.id, notified_at=now, now=now)  # by an event
+            await incidents.update(db, incident.id, notified_at=now, now=now)  # alarmed by event
             return
         times = await incidents.count_since(db, incident.service, now - timedelta(hours=24))
         text = opening_words(incident, times)

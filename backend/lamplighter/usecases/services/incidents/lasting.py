@@ -120,7 +120,7 @@ async def _fails_after(
         found = await series.points(db, each.id, start=use.healthy_at, end=since, limit=POINTS_READ)
         passed = [one for one in found if one.state in PASSED]
         if use.outcome is UseOutcome.UNCONFIRMED and not passed:
-            continue  # it never passed after the action: that is no repair
+            continue  # never passed after the action: not a repair
         seen = not passed and await _saw_it_pass(db, use, service, each)
         if fails_after(use, each, declared[each.check], passed, observed=seen):
             return each

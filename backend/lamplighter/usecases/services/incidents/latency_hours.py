@@ -52,7 +52,7 @@ async def learn_hours(here: Context, services: Services, *, fading: bool = True)
             count += await _learn_of(here, each, today, fading=fading)
         except (Error, TimeoutError, LeadershipLost):
             raise
-        except Exception as error:  # what is stored of one check must not stop what others show
+        except Exception as error:  # an error in one check must not stop the others
             text = f"Slow hours of {each.check} were not learned: {type(error).__name__}"
             logger.exception("%s", text)
             async with writing(here.db):
@@ -108,7 +108,7 @@ async def _lesson(
     if hours is None:
         return None
     if today - hours.last_before(today)[1] >= DAY:
-        return None  # they come once a week
+        return None  # they occur weekly
     helped = was_slow(hours, recent, today)
     if helped is None or (previous is None and not helped):
         return None

@@ -59,7 +59,7 @@ async def learn(here: Context, services: Services, *, fading: bool = True) -> in
                     await _learn_from(here, incident, services, fading=fading)
         except (Error, TimeoutError):
             raise
-        except Exception:  # its texts come from outside: it must stop no other, nor its supervisor
+        except Exception:  # untrusted text: an error must not stop others or the supervisor
             logger.exception("Incident %s teaches nothing", incident.id)
             async with writing(here.db):
                 await incidents.claim_learning(here.db, incident.id, now=here.now())
@@ -137,7 +137,7 @@ async def _records(
         confirmed = some[-1] is uses[-1] and _is_of_jobs(incident, signatures, services)
         now, version = record, deployed
         if later := await _since_change(db, incident, some):
-            # what was done before does not count against what is configured now
+            # earlier repairs do not count against the current configuration
             now = replace(record, circumstances=configuration_key(services.find(incident.service)))
             version = await changes.version_of(db, incident.service, before=later[0].created_at)
         result = result_of(later or some, disproved=disproved, confirmed=confirmed)

@@ -73,7 +73,7 @@ async def repairs(db: Database, ended: EndedIncident) -> list[Lesson]:
             at=record.at,
         )
         before, after = await fact_writes.before(db, fact, record.signatures, record.id - 1)
-        if before is not None:  # what was learned first names the failure
+        if before is not None:  # the first lesson names the failure
             fact = replace(fact, cause=before.cause, signature=before.signature)
         else:
             fact = await _distinct(db, fact, record)
@@ -209,9 +209,7 @@ async def patterns(db: Database, ended: EndedIncident) -> list[Lesson]:
     }
     pattern = time_pattern(list(starts.values()))
     previous = before if before and before.sentence else None
-    if (
-        previous is not None
-    ):  # the claim stays, with the counts of now, where there is no better one
+    if previous is not None:  # without a better pattern, the claim stays with the current counts
         pattern = pattern or pattern_at(previous.seconds[0], previous.action, list(starts.values()))
         fact = replace(fact, cause=previous.cause)
     if pattern is None:
@@ -252,9 +250,9 @@ async def changes(db: Database, ended: EndedIncident) -> list[Lesson]:
             first_one = each.incident_id, each.started_at, float(found["seconds"])
             followed.setdefault(found["event"], first_one)
     if followed[change["event"]][0] != newest.incident_id:
-        return []  # an incident before this one followed the same change
+        return []  # an earlier incident followed the same change
     first = newest.at - SPAN
-    if after:  # nothing from before a person deleted it
+    if after:  # ignore everything before a person's deletion
         first = min(at - timedelta(seconds=seconds) for _, at, seconds in followed.values())
     until = ended.incident.started_at
     tried = await events.count_changes(db, where, kind, start=first, until=until)

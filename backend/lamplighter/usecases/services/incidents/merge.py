@@ -54,7 +54,7 @@ async def merge_found(db: Database, found: Mapping[int, int], *, now: datetime) 
         if any(each.text.startswith(_name(incident)) for each in merges):
             continue
         await merge(db, incident, target, now=now)
-        if await incidents.flapping(db, [target]):  # no session begins for these either
+        if await incidents.flapping(db, [target]):  # no session starts for flapping members
             await incidents.update_members(db, into, incident.services, failures=FLAPS)
 
 

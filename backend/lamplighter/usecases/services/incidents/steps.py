@@ -327,13 +327,13 @@ async def join(here: FailureContext, incident: Incident, names: Sequence[str]) -
         name: min(each.changed_at or here.now for each in here.failing[name])
         for name in {*names, *incident.services} & here.failing.keys()
     }
-    # it may pass already when what it explains is found failing
+    # the root may already be healthy when its dependents are found failing
     root = root_of(here.services, {incident.service: incident.started_at, **since})
     joined = {name: here.evidence(name) for name in names}
     for name, detail in joined.items():
         await here.note(incident, EntryKind.JOINED, detail, name)
     updated = await incidents.add_members(here.db, incident, joined, root=root, now=here.now)
-    if await incidents.flapping(here.db, [incident]):  # no session begins for these either
+    if await incidents.flapping(here.db, [incident]):  # no session starts for these either
         await here.update_members(incident, names, failures=FLAPS)
     if root == incident.service:
         return updated
@@ -346,7 +346,7 @@ async def _take_over(here: FailureContext, incident: Incident) -> Incident:
     if not (incident.is_warning or incident.source is IncidentSource.SESSION):
         return incident
     own = sorted(here.failing.keys() & set(incident.services))
-    for name in own:  # measured, in the place of what was reported or warned of
+    for name in own:  # measured details replace reported ones
         detail = shorten(here.evidence(name), DETAIL_CHARS)
         await here.update_members(incident, [name], detail=detail)
     root = incident.service if incident.service in own else own[0]

@@ -100,7 +100,7 @@ async def _timeline(db: Database, incident: Incident, own: list[Session]) -> lis
         items += [
             item
             for item in await _event_items(db, chosen)
-            if item.session_id is None  # what a session of another incident said is not ours
+            if item.session_id is None  # reports of other incidents' sessions do not count
         ]
     return sorted(items, key=lambda item: item.at)
 

@@ -17,7 +17,7 @@ function htmlFiles() {
     .map((name) => join(SRC, name))
 }
 
-test("a sentence stands where its key stands, safe in an attribute and in an expression", () => {
+test("texts are escaped for attributes and expressions", () => {
   const texts = new Map([
     ["a.b", 'Say "<it>" & don\'t'],
     ["a.c", "plain"],
@@ -30,12 +30,12 @@ test("a sentence stands where its key stands, safe in an attribute and in an exp
   )
 })
 
-test("a key without a sentence ends the build, and so does a sentence that nobody says", () => {
+test("the build fails on a key without a text and on an unused text", () => {
   assert.throws(() => filled("{{a.b}}", new Map()), /No sentence for a\.b/)
   assert.throws(() => filled("", new Map([["a.b", "x"]])), /No page says a\.b/)
 })
 
-test("what a page says in its own words is found", () => {
+test("hard-coded text in HTML is detected", () => {
   assert.deepEqual(bareTexts(`<p>One <code>two</code> {{a.b}}</p>`), ["One"])
   assert.deepEqual(bareTexts(`<a aria-label="Three" :title="x ? 'four' : '{{a.b}}'" href="five"></a>`), [
     "Three",
@@ -44,12 +44,12 @@ test("what a page says in its own words is found", () => {
   assert.deepEqual(bareTexts(`<i x-text="state === 'loading' ? '' : fmt('x')" class="six"></i>&nbsp;·`), [])
 })
 
-test("every word in the HTML comes from a catalog", () => {
+test("all text in the HTML comes from a catalog", () => {
   assert.ok(FILES.length > 30)
   for (const file of FILES) assert.deepEqual(bareTexts(readFileSync(file, "utf8")), [], file)
 })
 
-test("in the language of nobody every sentence of the catalogues is a foreign one", async () => {
+test("the pseudo-locale build marks all text", async () => {
   const place = mkdtempSync(join(tmpdir(), "lamplighter-pseudo-"))
   try {
     await build({ root: ROOT, mode: "pseudo", logLevel: "silent", build: { outDir: place, emptyOutDir: true } })

@@ -6,7 +6,7 @@ import { registry } from "../../src/palette/registry.js"
 import { addTexts } from "../../src/shared/texts/index.js"
 import { late } from "../../src/shared/texts/late.js"
 
-/** Whatever a command is made of, it is there. */
+/** A stub for every store and property that a command reads. */
 const anything = new Proxy(() => {}, {
   get: (_, name) => (typeof name === "symbol" ? undefined : anything),
   apply: () => anything,
@@ -19,7 +19,7 @@ async function commands() {
   return registry(modules, new Proxy({}, { get: () => anything }))
 }
 
-test("the keys in the docs are those of the registry, with what they do", async () => {
+test("the docs list exactly the keys of the command registry, with their labels", async () => {
   const page = readFileSync(new URL("../../../docs/reference/app.md", import.meta.url), "utf8")
   const [, section] = page.split("\n## Keys\n")
   const told = [...section.split("\n## ")[0].matchAll(/^\| `(.+?)` \| (.+) \|$/gm)].map(

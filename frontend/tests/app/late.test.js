@@ -6,7 +6,7 @@ import { fakeApi } from "../fakes.js"
 
 const ROUTER = { page: "health" }
 
-test("a page comes when it is opened first, once for all of them", async () => {
+test("late pages are fetched once, on the first open", async () => {
   let times = 0
   const store = late({ api: fakeApi(), router: ROUTER, reload() {}, fetch: async () => ({ health: { n: ++times } }) })
   assert.deepEqual([store.comes, store.title], [true, "Health"])
@@ -16,7 +16,7 @@ test("a page comes when it is opened first, once for all of them", async () => {
   assert.deepEqual([one.health.n, other.health.n, times, store.comes], [1, 1, 1, false])
 })
 
-test("a page that cannot be loaded says so and may be asked for again", async () => {
+test("a failed load shows an error and can be retried", async () => {
   const answers = [() => Promise.reject(new Error("404")), async () => ({ health: {} })]
   const store = late({ api: fakeApi(), router: ROUTER, reload() {}, fetch: () => answers.shift()() })
 
@@ -37,7 +37,7 @@ function failing(answer) {
   return { done, store: late({ api, router, reload: () => done.push("reload"), fetch }) }
 }
 
-test("asked for again while the server is away it stays, and comes once the server is back", async () => {
+test("a retry does nothing while the server is unreachable; the next one opens the page", async () => {
   const { done, store } = failing(new Problem({ detail: "away" }))
 
   await store.again()
@@ -47,7 +47,7 @@ test("asked for again while the server is away it stays, and comes once the serv
   assert.deepEqual([meanwhile, done, store.ready], [[], ["arrive"], true])
 })
 
-test("where the server answers and the page does not come, the app is loaded anew", async () => {
+test("the app reloads if the server responds but the page cannot be loaded", async () => {
   const { done, store } = failing({ state: "leading" })
 
   await store.again()

@@ -9,7 +9,7 @@ const FOLDER_LIMIT = 15
 const LINE_LIMIT = 500
 const entries = readdirSync(SRC, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
 
-test("a folder holds at most 15 files", () => {
+test("a folder has at most 15 files", () => {
   for (const folder of new Set(entries.map(({ parentPath }) => parentPath))) {
     const files = entries.filter(({ parentPath }) => parentPath === folder)
     assert.ok(files.length <= FOLDER_LIMIT, `${folder}: ${files.length}`)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { createRouter, place } from "../../src/shared/browser/router.js"
 
-/** A browser's location and history, as far as the router looks at them. */
+/** A fake of the parts of the browser's location and history that the router uses. */
 function browser(address) {
   const location = { pathname: "", search: "" }
   const steps = []
@@ -32,14 +32,14 @@ const ADDRESSES = [
 ]
 
 for (const [address, expected] of ADDRESSES) {
-  test(`${address} is ${expected.page}`, () => {
+  test(`${address} opens the ${expected.page} page`, () => {
     const { page, id } = place(address)
 
     assert.deepEqual({ page, id }, expected)
   })
 }
 
-test("the root is the overview, and the address says so", () => {
+test("the root redirects to /overview", () => {
   const here = browser("/")
 
   const router = createRouter(here)
@@ -48,7 +48,7 @@ test("the root is the overview, and the address says so", () => {
   assert.deepEqual(here.steps, ["start /", "replace /overview"])
 })
 
-test("services are on the overview, and the address says where", () => {
+test("/services redirects to the services section of the overview", () => {
   const here = browser("/services")
 
   const router = createRouter(here)
@@ -61,7 +61,7 @@ test("services are on the overview, and the address says where", () => {
   ])
 })
 
-test("going somewhere is a step back can undo, typing is not", () => {
+test("navigation adds a history entry, typing replaces the current one", () => {
   const here = browser("/memories")
   const router = createRouter(here)
 
@@ -72,7 +72,7 @@ test("going somewhere is a step back can undo, typing is not", () => {
   assert.equal(router.params.get("q"), "dns")
 })
 
-test("going where one is leaves no step behind", () => {
+test("navigating to the current address adds no history entry", () => {
   const here = browser("/events")
 
   createRouter(here).go("/events")
@@ -80,7 +80,7 @@ test("going where one is leaves no step behind", () => {
   assert.equal(here.steps.length, 1)
 })
 
-test("a change of filters keeps the others and drops what is empty", () => {
+test("changing a filter keeps the other filters and drops empty values", () => {
   const router = createRouter(browser("/events?q=dns&level=info"))
 
   assert.equal(router.with({ level: ["warning", "critical"] }), "/events?q=dns&level=warning&level=critical")
@@ -93,7 +93,7 @@ test("opening a row keeps the filters of its list", () => {
   assert.equal(router.keeping("/memories/7"), "/memories/7?state=active")
 })
 
-test("who follows hears where one came from", () => {
+test("listeners receive the new and the previous location", () => {
   const router = createRouter(browser("/memories"))
   const moves = []
   router.onMove((now, before) => moves.push(`${before.page} ${now.page} ${now.id}`))
@@ -103,7 +103,7 @@ test("who follows hears where one came from", () => {
   assert.deepEqual(moves, ["memories session 42"])
 })
 
-test("what is left is marked, and found again on the way back", () => {
+test("the scroll position is saved when a page is left and available after going back", () => {
   const here = browser("/events")
   const router = createRouter({ ...here, mark: () => ({ y: 900, link: "/sessions/42" }) })
 

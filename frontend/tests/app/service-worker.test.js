@@ -5,7 +5,7 @@ import vm from "node:vm"
 
 const SOURCE = readFileSync(new URL("../../public/sw.js", import.meta.url), "utf8")
 
-/** A worker in a browser with these windows; what it shows and opens is kept. */
+/** Run the worker in a browser with these windows. Record the notifications it shows and the pages it opens. */
 function worker(windows = []) {
   const [listeners, shown, opened] = [{}, [], []]
   const self = {
@@ -23,7 +23,7 @@ function worker(windows = []) {
   return { send, shown, opened }
 }
 
-test("a message is shown, and one that cannot be read as well", async () => {
+test("a push message shows a notification, even if its data is unreadable", async () => {
   const { send, shown } = worker()
   await send("push", { data: { json: () => ({ title: "Web is down", body: "refused", link: "/incidents/3" }) } })
   await send("push", {
@@ -42,7 +42,7 @@ test("a message is shown, and one that cannot be read as well", async () => {
   )
 })
 
-test("a click opens the page of the notification here, and nothing elsewhere", async () => {
+test("a click on a notification opens its page, and the start page for another origin", async () => {
   const focused = []
   const { send, opened } = worker([{ url: "https://here/approvals/4", focus: () => focused.push("4") }])
   const click = (link) => send("notificationclick", { notification: { close: () => {}, data: { link } } })

@@ -10,7 +10,7 @@ const check = {
   ...{ p50_ms: [10, 20, null], p95_ms: [30, 40, null], max_ms: [50, 60, null] },
 }
 
-test("columns become spans of time", () => {
+test("columns become time spans", () => {
   const spans = spansOf(latency, check)
 
   assert.deepEqual(spans[2], {
@@ -19,7 +19,7 @@ test("columns become spans of time", () => {
   })
 })
 
-test("a line breaks where spans are missing", () => {
+test("a line has a gap where spans are missing", () => {
   const spans = spansOf(latency, { ...check, p50_ms: [10, 20, 30] })
   const path = linePath(
     spans,
@@ -40,14 +40,14 @@ for (const [most, top] of [
 ])
   test(`an axis up to ${most} ends at ${top}`, () => assert.equal(niceTop(most), top))
 
-test("an axis of time has a few round moments", () => {
+test("a time axis has 2 to 7 ticks", () => {
   for (const hours of [1, 24, 24 * 7, 24 * 90]) {
     const ticks = timeTicks(NOON - hours * HOUR, NOON + 7_000, 6)
     assert.ok(ticks.length >= 2 && ticks.length <= 7, `${hours}: ${ticks.length}`)
   }
 })
 
-test("the nearest span is found", () => {
+test("the span nearest to a time is returned", () => {
   const spans = spansOf(latency, check)
 
   assert.deepEqual([spanAt(spans, NOON - HOUR), spanAt(spans, NOON + 5 * HOUR), spanAt([], NOON)], [0, 2, -1])

@@ -16,7 +16,7 @@ const at = (...numbers) => ({
   items: numbers.map((seq) => change("updated", memory({ version: seq }), seq)),
 })
 
-test("each change is handed on once", () => {
+test("each change is delivered once", () => {
   const { feed, seen } = setUp()
   feed.receive({ kind: "hello", seq: 10 })
 
@@ -26,7 +26,7 @@ test("each change is handed on once", () => {
   assert.deepEqual(seen, [11, 12, 13])
 })
 
-test("a list read before the page joined is brought up to date", async () => {
+test("a list loaded before the feed joined receives the changes in between", async () => {
   const asked = []
   const { feed, seen } = setUp(async (after) => {
     asked.push(after)
@@ -41,14 +41,14 @@ test("a list read before the page joined is brought up to date", async () => {
   assert.deepEqual(seen, [9, 10])
 })
 
-test("a list read after the page joined needs no catching up", async () => {
+test("a list loaded after the feed joined needs no catch-up", async () => {
   const { feed } = setUp(async () => assert.fail("nothing was missed"))
 
   feed.receive({ kind: "joined", seq: 10, live: true })
   feed.read(12)
 })
 
-test("what came while a list was on its way is applied on top of it", () => {
+test("changes received during a list request are replayed on top of it", () => {
   const { feed } = setUp()
   feed.receive({ kind: "hello", seq: 10 })
   feed.receive(at(11, 12, 13))
@@ -59,7 +59,7 @@ test("what came while a list was on its way is applied on top of it", () => {
   assert.deepEqual(replayed, [12, 13])
 })
 
-test("a reset reads everything again", () => {
+test("a reset reloads all data", () => {
   const { feed } = setUp()
   let loads = 0
   feed.onReset(() => (loads += 1))
@@ -69,7 +69,7 @@ test("a reset reads everything again", () => {
   assert.equal(loads, 1)
 })
 
-test("a pause keeps the changes and resuming hands them on in order", () => {
+test("a pause buffers changes and resuming delivers them in order", () => {
   const { feed, seen } = setUp()
   feed.receive({ kind: "hello", seq: 10 })
 
@@ -83,7 +83,7 @@ test("a pause keeps the changes and resuming hands them on in order", () => {
   assert.equal(feed.state.behind, 0)
 })
 
-test("a short loss is not worth a banner, three seconds are", async () => {
+test("the connection banner appears only after 3 seconds", async () => {
   const { feed, timers } = setUp()
   feed.receive({ kind: "hello", seq: 1 })
 
@@ -98,7 +98,7 @@ test("a short loss is not worth a banner, three seconds are", async () => {
   assert.deepEqual(feed.state.at, new Date("2026-01-14T14:02:11Z"))
 })
 
-test("the banner goes by itself when the feed is back", async () => {
+test("the banner disappears when the feed is live again", async () => {
   const { feed, timers } = setUp()
   feed.receive({ kind: "lost" })
   await timers.ring()
@@ -109,7 +109,7 @@ test("the banner goes by itself when the feed is back", async () => {
   assert.equal(feed.state.live, true)
 })
 
-test("a loss that took long to notice is told at once, with the time of what was heard last", async () => {
+test("a loss detected late is shown at once, with the time of the last message", async () => {
   const { feed, timers } = setUp()
 
   feed.receive({ kind: "lost", at: Date.parse("2026-01-14T14:02:06Z") })
@@ -118,7 +118,7 @@ test("a loss that took long to notice is told at once, with the time of what was
   assert.deepEqual(feed.state.at, new Date("2026-01-14T14:02:06Z"))
 })
 
-test("a browser without a network says so, and reads again what it could not read", () => {
+test("going offline is reported, and going online reloads once", () => {
   const { feed } = setUp()
   let loads = 0
   feed.onReset(() => (loads += 1))
@@ -132,7 +132,7 @@ test("a browser without a network says so, and reads again what it could not rea
   assert.deepEqual([feed.state.offline, feed.state.at, loads], [false, null, 1])
 })
 
-test("a page that was never told where the feed stands does not call itself live for long", async () => {
+test("a feed that never reports its position becomes stale", async () => {
   const { feed, timers } = setUp()
   feed.begin()
   const { loaded, live } = { ...feed.state }
@@ -144,7 +144,7 @@ test("a page that was never told where the feed stands does not call itself live
   assert.deepEqual([feed.state.live, feed.state.stale], [false, true])
 })
 
-test("a page that was told in time stays live", async () => {
+test("a feed that reports its position in time stays live", async () => {
   const { feed, timers } = setUp()
   feed.begin()
   feed.receive({ kind: "hello", seq: 3 })
@@ -154,7 +154,7 @@ test("a page that was told in time stays live", async () => {
   assert.deepEqual([feed.state.loaded, feed.state.live], [true, true])
 })
 
-test("a page out of the browser's cache reads again what it was not told of", () => {
+test("a page restored from the browser cache reloads only if it missed changes", () => {
   const { feed } = setUp()
   let loads = 0
   feed.onReset(() => (loads += 1))
@@ -168,7 +168,7 @@ test("a page out of the browser's cache reads again what it was not told of", ()
   assert.deepEqual([missedNothing, loads], [0, 1])
 })
 
-test("who paused is not read to anew when the network comes back, only when they go on", () => {
+test("a paused page reloads on resume, not when the network returns", () => {
   const { feed } = setUp()
   let loads = 0
   feed.onReset(() => (loads += 1))

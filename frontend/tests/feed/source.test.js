@@ -26,7 +26,7 @@ function open(fetch) {
   return { told, timers, source, last: () => FakeSource.all.at(-1), kinds: () => told.map(({ kind }) => kind) }
 }
 
-test("a change carries its number and what it is about", () => {
+test("a change has its sequence number, entity and row", () => {
   const { told, last } = open()
   last().say("hello", { seq: 10, version: "0.1.0" })
 
@@ -38,7 +38,7 @@ test("a change carries its number and what it is about", () => {
   })
 })
 
-test("a permanent deletion reaches the page of the trash", () => {
+test("a permanent deletion arrives as a change of the trash", () => {
   const { told, last } = open()
   last().say("hello", { seq: 10, version: "0.1.0" })
 
@@ -47,7 +47,7 @@ test("a permanent deletion reaches the page of the trash", () => {
   assert.equal(told.at(-1).items[0].entity, "trash")
 })
 
-test("a lost stream is taken up after the last change seen", async () => {
+test("a lost stream resumes after the last received change", async () => {
   const { last, timers } = open()
   last().say("hello", { seq: 10 })
   last().say("event", { op: "created", id: 1, version: 1, row: {} }, 14)
@@ -58,7 +58,7 @@ test("a lost stream is taken up after the last change seen", async () => {
   assert.equal(last().url, "/api/v1/stream?ping=2&after=14")
 })
 
-test("a stream lost before any change goes on from its hello, so nothing in between is missed", async () => {
+test("a stream lost before any change resumes from its hello", async () => {
   const { last, timers } = open()
   last().say("hello", { seq: 10 })
 
@@ -68,7 +68,7 @@ test("a stream lost before any change goes on from its hello, so nothing in betw
   assert.equal(last().url, "/api/v1/stream?ping=2&after=10")
 })
 
-test("what is replayed after a hello still counts, what was seen does not", async () => {
+test("changes replayed after a hello are delivered once", async () => {
   const { last, timers, told } = open()
   last().say("hello", { seq: 10 })
   last().say("memory", { op: "created", id: 1, version: 1, row: {} }, 11)
@@ -82,7 +82,7 @@ test("what is replayed after a hello still counts, what was seen does not", asyn
   assert.deepEqual(numbers, [11, 12, 13])
 })
 
-test("losing is told once, however often it fails to come back", async () => {
+test("a lost connection is reported once, even if retries fail", async () => {
   const { last, timers, kinds } = open(async () => Promise.reject(new Error("down")))
   last().say("hello", { seq: 1 })
   for (let n = 0; n < 3; n++) {
@@ -94,11 +94,11 @@ test("losing is told once, however often it fails to come back", async () => {
   assert.deepEqual(kinds(), ["hello", "live", "lost", "hello", "live"])
 })
 
-test("it never waits longer than two seconds for the next try", () => {
+test("the retry delay is at most 2 seconds", () => {
   assert.deepEqual([1, 2, 3, 4, 5, 6, 20].map(backoff), [125, 250, 500, 1000, 2000, 2000, 2000])
 })
 
-test("a server that began anew makes everything be read again", async () => {
+test("a hello with a lower sequence number triggers a reset", async () => {
   const { last, timers, told } = open()
   last().say("hello", { seq: 900 })
   last().onerror()
@@ -112,7 +112,7 @@ test("a server that began anew makes everything be read again", async () => {
   )
 })
 
-test("a stream that says nothing any more, not even that it is there, is lost", async () => {
+test("a stream without pings is closed and reported as lost", async () => {
   const { last, timers, told } = open()
   last().say("hello", { seq: 10 })
   const first = last()
@@ -126,7 +126,7 @@ test("a stream that says nothing any more, not even that it is there, is lost", 
   assert.ok(Date.now() - told.at(-1).at < 10_000)
 })
 
-test("a stream that never says hello is given up", async () => {
+test("a stream without a hello is closed", async () => {
   const { last, timers } = open()
   const first = last()
 
@@ -160,7 +160,7 @@ async function cutOff({ last, timers }) {
   }
 }
 
-test("where no stream can be held the changes are asked for every two seconds", async () => {
+test("without a stream, changes are polled every 2 seconds", async () => {
   const { asked, fetch } = answering(ONE, NONE)
   const feed = open(fetch)
   await cutOff(feed)
@@ -174,7 +174,7 @@ test("where no stream can be held the changes are asked for every two seconds", 
   assert.deepEqual(feed.timers.delays, [2_000])
 })
 
-test("who never had a stream begins with what is there now, not with all that ever was", async () => {
+test("polling without an earlier stream starts at the latest change", async () => {
   const { asked, fetch } = answering({ reset: true, seq: 9_000 }, NONE)
   const feed = open(fetch)
   feed.last().readyState = 2
@@ -186,7 +186,7 @@ test("who never had a stream begins with what is there now, not with all that ev
   assert.deepEqual(feed.kinds(), ["hello", "live"])
 })
 
-test("a server that answers again gets its stream back at once", async () => {
+test("a successful poll after an outage reopens the stream at once", async () => {
   const feed = open(answering(ONE).fetch)
   await cutOff(feed)
 
@@ -198,7 +198,7 @@ test("a server that answers again gets its stream back at once", async () => {
   assert.deepEqual(feed.timers.delays, [4_500])
 })
 
-test("changes that are numbered anew make everything be read again", async () => {
+test("a poll with a lower sequence number triggers a reset", async () => {
   const feed = open(answering({ items: [], next: 3, seq: 3 }).fetch)
 
   await cutOff(feed)
@@ -206,7 +206,7 @@ test("changes that are numbered anew make everything be read again", async () =>
   assert.deepEqual(feed.told.at(-2), { kind: "reset", seq: 3 })
 })
 
-test("a closed source is silent", () => {
+test("a closed source schedules no retry", () => {
   const { source, last, timers } = open()
 
   source.close()
@@ -224,7 +224,7 @@ function unknown() {
   return { asked, fetch }
 }
 
-test("a server that does not know us is told of once and asked no more", async () => {
+test("a 401 is reported once and stops polling", async () => {
   const { asked, fetch } = unknown()
   const feed = open(fetch)
 
@@ -235,7 +235,7 @@ test("a server that does not know us is told of once and asked no more", async (
   assert.deepEqual(feed.timers.delays, [])
 })
 
-test("a stream that was answered with something else is looked into at once", async () => {
+test("a stream that the server rejects is followed by a poll at once", async () => {
   const { asked, fetch } = unknown()
   const feed = open(fetch)
 
@@ -247,7 +247,7 @@ test("a stream that was answered with something else is looked into at once", as
   assert.deepEqual(feed.kinds(), ["refused"])
 })
 
-test("who was refused goes on after the last change when somebody comes in again", async () => {
+test("after a 401, a new login resumes the stream after the last change", async () => {
   const feed = open(unknown().fetch)
   await cutOff(feed)
 
@@ -258,7 +258,7 @@ test("who was refused goes on after the last change when somebody comes in again
   assert.equal(feed.kinds().at(-1), "live")
 })
 
-test("somebody who comes in while all is well opens no second stream", () => {
+test("a visitor opens no second stream while the first is healthy", () => {
   const feed = open()
   feed.last().say("hello", { seq: 10 })
 

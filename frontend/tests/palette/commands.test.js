@@ -52,18 +52,18 @@ const worlds = PAGES.flatMap((page) =>
   ),
 )
 
-test("no key means two things at once, wherever one is", () => {
+test("no key has two commands in any context", () => {
   for (const world of worlds) assert.deepEqual(clashes(registry(modules, world)), [], world.router.page)
 })
 
-test("the same key twice where both apply is found", () => {
+test("two applicable commands with the same key are reported", () => {
   const here = { keys: "Shift+x", label: "a", run: () => {} }
 
   assert.deepEqual(clashes([here, { ...here, keys: "X" }]), ["X"])
   assert.deepEqual(clashes([here, { ...here, keys: "X", when: () => false }]), [])
 })
 
-test("every command has a name, a group with a title, and an id of its own", () => {
+test("every command has a label, a titled group and a unique ID", () => {
   for (const world of worlds) {
     const commands = registry(modules, world)
     assert.equal(new Set(commands.map(({ id }) => id)).size, commands.length)
@@ -71,13 +71,13 @@ test("every command has a name, a group with a title, and an id of its own", () 
   }
 })
 
-test("what a file of commands exports is taken by its name alone", () => {
+test("a command group is named after its file", () => {
   const [first] = registry({ "../x/own.js": { ownCommands: () => [{ label: "Do", run: () => {} }] } }, {})
 
   assert.deepEqual([first.id, first.group, first.title], ["own: Do", "own", "own"])
 })
 
-test("every file of commands exports some", async () => {
+test("every command file exports commands", async () => {
   assert.equal(commandFiles().length, 13)
   for (const file of commandFiles()) {
     const exported = Object.keys(await import(file))
@@ -88,7 +88,7 @@ test("every file of commands exports some", async () => {
   }
 })
 
-test("a key does what applies where one is", () => {
+test("a key runs the command that applies in the current context", () => {
   const done = []
   let here = "a"
   const listed = ["a", "b"].map((name) => ({
@@ -111,7 +111,7 @@ test("a key does what applies where one is", () => {
   assert.deepEqual(done, ["a", "b"])
 })
 
-test("a key held down decides once; one that moves moves on", () => {
+test("holding a key runs a decision once and repeats a movement", () => {
   const done = []
   const commands = ["a", "j"].map((keys) => ({
     id: keys,
@@ -127,7 +127,7 @@ test("a key held down decides once; one that moves moves on", () => {
   assert.deepEqual(done, ["a", "j", "j", "j"])
 })
 
-test("two keys in a row are one command, too late they are two", () => {
+test("a key sequence is one command only within its time limit", () => {
   let now = 0
   const done = []
   const commands = ["g m", "m"].map((each) => ({ id: each, keys: each, label: each, run: () => done.push(each) }))
@@ -142,14 +142,14 @@ test("two keys in a row are one command, too late they are two", () => {
   assert.deepEqual(done, ["g m", "m"])
 })
 
-test("turned off keys stay off", () => {
+test("disabled shortcuts stay disabled", () => {
   const storage = fakeStorage()
   keys({ commands: () => [], storage }).turn(false)
 
   assert.equal(keys({ commands: () => [], storage }).on, false)
 })
 
-test("the help shows what applies here before what does elsewhere", () => {
+test("the help lists applicable shortcuts before others", () => {
   const at = (page) => registry(modules, stores({ page, id: page === "reviews" ? 1 : null, review: { waits: true } }))
   const labels = (groups) => groups.flatMap(({ commands }) => commands.map(({ label }) => label))
   const board = (page) => {
@@ -164,7 +164,7 @@ test("the help shows what applies here before what does elsewhere", () => {
   assert.ok(at("events").filter(applies).length < at("events").length)
 })
 
-test("keys are named as the browser names them", () => {
+test("shortcuts use the browser's key names", () => {
   assert.equal(pressed("Space"), " ")
   assert.equal(pressed("Shift+x"), "X")
   assert.equal(pressed("g ,"), "g\0,")

@@ -28,12 +28,12 @@ function open({ answers = { "/search": { items: [] } }, storage = fakeStorage(),
   return { store, done, timers, api, labels: () => named(store) }
 }
 
-/** But for the way to the search, which stands last. */
+/** The labels, without the link to the search page at the end. */
 function named({ entries }) {
   return entries.map(({ label }) => label).filter((label) => !label.startsWith("Search everything"))
 }
 
-test("letters fit at the start of words first, anywhere only where nothing else does", () => {
+test("matches at word starts come first, matches elsewhere are a fallback", () => {
   const texts = ["Go to health", "Show keyboard shortcuts", "Go to events"]
   const found = (typed) => best(texts, (text) => fits(typed, text))
 
@@ -44,14 +44,14 @@ test("letters fit at the start of words first, anywhere only where nothing else 
   assert.deepEqual(found("xyz"), [])
 })
 
-test("nothing typed shows what applies, and nothing that would do nothing", () => {
+test("an empty input lists the commands that apply", () => {
   const { labels } = open()
 
   assert.ok(labels().includes("Go to health") && labels().includes("Log out"))
   assert.ok(!labels().includes("Merge") && !labels().includes("Open row"))
 })
 
-test("what was chosen last stands first the next time", async () => {
+test("the last chosen command is listed first the next time", async () => {
   const storage = fakeStorage()
   const first = open({ storage })
   first.store.type("log")
@@ -63,7 +63,7 @@ test("what was chosen last stands first the next time", async () => {
   assert.equal(open({ storage }).labels()[0], "Log out")
 })
 
-test("a number opens what has it", async () => {
+test("a number opens the session, memory or review with that ID", async () => {
   const { store, done, timers, labels } = open()
 
   store.type("memory 45")
@@ -76,7 +76,7 @@ test("a number opens what has it", async () => {
   assert.deepEqual(done, ["/sessions/123"])
 })
 
-test("a service leads to its rows, and to a session for it", async () => {
+test("a service name finds its pages and a session for it", async () => {
   const { store, done, timers, labels } = open({ names: ["jelly & co"] })
 
   store.type("jelly")
@@ -89,7 +89,7 @@ test("a service leads to its rows, and to a session for it", async () => {
   assert.deepEqual(done, ["/memories?service=jelly%20%26%20co"])
 })
 
-test("memories and pages are found by what they say, and the newest answer wins", async () => {
+test("memories and pages are found by their text, and the latest response wins", async () => {
   const pending = []
   const wait = () => new Promise((resolve) => pending.push(resolve))
   const { store, timers, labels, api } = open({ answers: { "/search": wait } })
@@ -117,7 +117,7 @@ test("memories and pages are found by what they say, and the newest answer wins"
   assert.equal(store.words, "2 results")
 })
 
-test("what is typed can be searched for in all that is known", async () => {
+test("the input can be passed to the full search", async () => {
   const { store, done, timers } = open()
 
   store.type("no such & thing")
@@ -131,7 +131,7 @@ test("what is typed can be searched for in all that is known", async () => {
   assert.deepEqual(done, ["/search?q=no+such+%26+thing"])
 })
 
-test("one letter asks nobody", async () => {
+test("a single letter sends no request", async () => {
   const { store, timers, api } = open()
 
   store.type("l")
@@ -140,7 +140,7 @@ test("one letter asks nobody", async () => {
   assert.deepEqual(api.asked, [])
 })
 
-test("the arrows go round", () => {
+test("the arrow keys wrap around", () => {
   const { store } = open()
   const last = store.entries.length - 1
 
@@ -155,12 +155,12 @@ for (const held of [
   '{"a":1}',
   '["/memories/__proto__", 7, "javascript:alert(1)", "//evil.example/memories/1"]',
 ]) {
-  test(`what a browser kept is not trusted: ${held}`, () => {
+  test(`invalid stored data is ignored: ${held}`, () => {
     assert.ok(open({ storage: fakeStorage({ "lamplighter.recent": held }) }).labels().length > 0)
   })
 }
 
-test("settings are found by name, the selected row and approvals are acted on", async () => {
+test("settings, row actions and approvals are found by name", async () => {
   const done = []
   const settings = [{ name: "notify", variable: "LAMPLIGHTER_NOTIFY", about: "The notification targets" }]
   const store = palette({

@@ -1,4 +1,4 @@
-/** What tests put at the edges: a server of canned answers, a clock that stands, timers moved by hand. */
+/** Test doubles: a server with canned responses, a fixed clock and manual timers. */
 export const NOON = Date.parse("2026-01-14T12:00:00Z")
 
 export const SLOW_START = {
@@ -30,7 +30,7 @@ export function change(op, row, seq = 1, entity = "memory") {
   return { seq, entity, id: row.id, op, version: row.version, row: op === "deleted" ? null : row }
 }
 
-/** Answers by method and path; what was asked is kept in `asked`. */
+/** An API with canned responses by method and path. It records its requests in `asked`. */
 export function fakeApi(answers = {}) {
   const asked = []
   const answer = (method) => async (path, body, version) => {
@@ -67,11 +67,11 @@ export function fakeTimers() {
       return last
     },
     clearTimeout: (id) => waiting.delete(id),
-    /** The delays that are being waited for. */
+    /** The delays of the pending timers. */
     get delays() {
       return [...waiting.values()].map(({ ms }) => ms)
     },
-    /** Let every timer of this moment ring once. */
+    /** Run every pending timer once. */
     async ring() {
       const due = [...waiting.values()]
       waiting.clear()
@@ -90,7 +90,7 @@ export function fakeStorage(held = {}) {
   }
 }
 
-/** The journal of a tab: which act was undone by the way back that was offered. */
+/** The journal of a tab. It records the acts that were undone. */
 export function fakeJournal() {
   const undone = /** @type {string[]} */ ([])
   return { undone, undoing: () => async () => void undone.push("last"), onUndone() {}, beforeUndo() {} }

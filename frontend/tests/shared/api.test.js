@@ -11,7 +11,7 @@ function server(status, body) {
   return { sent, api: createApi({ fetch }) }
 }
 
-test("a patch says which version it was made on", async () => {
+test("a patch sends the version it is based on", async () => {
   const { sent, api } = server(200, { id: 7 })
 
   await api.patch("/memories/7", { confidence: 0.5 }, "7-3")
@@ -20,7 +20,7 @@ test("a patch says which version it was made on", async () => {
   assert.equal(sent[0].body, '{"confidence":0.5}')
 })
 
-test("every write says that it is JSON, a read does not", async () => {
+test("writes send a JSON content type, reads do not", async () => {
   const { sent, api } = server(200, {})
 
   await api.post("/sessions", { tier: 1 })
@@ -32,7 +32,7 @@ test("every write says that it is JSON, a read does not", async () => {
   )
 })
 
-test("a refusal names each wrong field and carries the current row", async () => {
+test("an error response names each invalid field and includes the current row", async () => {
   const body = {
     title: "Stale",
     detail: "It changed.",
@@ -50,7 +50,7 @@ test("a refusal names each wrong field and carries the current row", async () =>
   assert.deepEqual(problem.current, { id: 7 })
 })
 
-test("an answer that is no JSON is still a problem with words", async () => {
+test("an error that is not JSON still has a message", async () => {
   const api = createApi({
     fetch: async () => new Response("<h1>Bad gateway</h1>", { status: 502, statusText: "Bad Gateway" }),
   })
@@ -61,19 +61,19 @@ test("an answer that is no JSON is still a problem with words", async () => {
   assert.equal(problem.message, "Bad Gateway")
 })
 
-test("a server that cannot be reached is said in plain words", async () => {
+test("an unreachable server has a readable message", async () => {
   const api = createApi({ fetch: async () => Promise.reject(new TypeError("Failed to fetch")) })
 
   await assert.rejects(api.get("/memories"), { status: 0, message: "The server cannot be reached." })
 })
 
-test("nothing comes back from a deletion", async () => {
+test("a deletion returns null", async () => {
   const { api } = server(204)
 
   assert.equal(await api.remove("/memories/7"), null)
 })
 
-test("what is empty stays out of a query and a list repeats its name", () => {
+test("empty values are omitted from a query, and lists repeat their name", () => {
   assert.equal(
     query({ q: "", service: null, level: ["warning", "critical"], limit: 50 }),
     "?level=warning&level=critical&limit=50",
@@ -82,7 +82,7 @@ test("what is empty stays out of a query and a list repeats its name", () => {
   assert.equal(query({ q: "a&b=c" }), "?q=a%26b%3Dc")
 })
 
-test("who is not known is told so, whatever was asked", async () => {
+test("every 401 calls the refused handler", async () => {
   let refused = 0
   const fetch = async () => new Response("{}", { status: 401 })
   const api = createApi({ fetch, refused: () => refused++ })
@@ -94,7 +94,7 @@ test("who is not known is told so, whatever was asked", async () => {
   assert.equal(refused, 2)
 })
 
-test("what is not allowed does not send anybody away", async () => {
+test("a 403 does not call the refused handler", async () => {
   let refused = 0
   const fetch = async () => new Response("{}", { status: 403 })
 
@@ -105,7 +105,7 @@ test("what is not allowed does not send anybody away", async () => {
   assert.equal(refused, 0)
 })
 
-test("a list is read to its end, as of its first page", async () => {
+test("all pages of a list are loaded, with the sequence number of the first", async () => {
   const pages = {
     "": { items: [1], next: "a", seq: 7 },
     a: { items: [2], next: "b", seq: 8 },

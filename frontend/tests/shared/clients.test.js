@@ -31,7 +31,7 @@ async function settled(store, row, part = "") {
   for (let n = 0; n < 5; n++) await new Promise(setImmediate)
 }
 
-test("a client's session shows what it left; nobody reads an output it does not have", async () => {
+test("a client session shows its saved memories and does not read a log", async () => {
   const { store, api, timers } = open(CLIENT)
 
   await settled(store, CLIENT)
@@ -42,7 +42,7 @@ test("a client's session shows what it left; nobody reads an output it does not 
   assert.deepEqual(timers.delays, [])
 })
 
-test("what a client saves shows at once, what another session does is not its own", async () => {
+test("saved memories follow the feed and exclude those of other sessions", async () => {
   const { store } = open(CLIENT)
   await settled(store, CLIENT)
 
@@ -58,7 +58,7 @@ test("what a client saves shows at once, what another session does is not its ow
   assert.equal(store.savedCount, 3)
 })
 
-test("another session shows its output, whatever it saved", async () => {
+test("a session without a client shows its output", async () => {
   const { store } = open(OPS)
 
   await settled(store, OPS)
@@ -66,7 +66,7 @@ test("another session shows its output, whatever it saved", async () => {
   assert.deepEqual([store.part, store.savedKnown], ["output", false])
 })
 
-test("a row of a client tells whose it is, and no services, tier or engine", () => {
+test("a client row shows its agent and project, without services, tier or engine", () => {
   const store = () => ({ grouped: false, fresh: {} })
   const page = sessionsPage(store)
 
@@ -79,7 +79,7 @@ test("a row of a client tells whose it is, and no services, tier or engine", () 
 
 const retold = (injected, more) => ({ at: "", query: "", injected, tokens: 1, memories: [], ...more })
 
-test("each time is beside the one before it, the first beside the beginning", () => {
+test("each turn is compared with the previous one, the first with the initial prompt", () => {
   const placed = [
     { memory_id: 1, position: 0 },
     { memory_id: 2, position: null },
@@ -95,7 +95,7 @@ test("each time is beside the one before it, the first beside the beginning", ()
   )
 })
 
-test("what changed of a block is told line by line, a changed line word by word", () => {
+test("a changed prompt is compared line by line, and changed lines word by word", () => {
   const before = "# Head\n- [timing] Takes 60s to start\n- [behavior] Old one\n"
   const after = "# Head\n- [timing] Takes 60s to stop\n\n- [decision] Use WAL\n"
 
@@ -108,7 +108,7 @@ test("what changed of a block is told line by line, a changed line word by word"
   )
 })
 
-test("the same lines in another order are no change of words", () => {
+test("reordered lines are not a text change", () => {
   assert.equal(changedLines("a\nb", "b\na").moved, true)
   assert.equal(changedLines("a\nb", "a\nb").moved, false)
 })

@@ -19,12 +19,12 @@ const CASES = [
   ["does not start", "does start", "does [-not -]start"],
 ]
 for (const [before, after, expected] of CASES) {
-  test(`"${before}" into "${after}"`, () => {
+  test(`"${before}" changes to "${after}"`, () => {
     assert.equal(shown(wordDiff(before, after)).join(""), expected)
   })
 }
 
-test("each side reads as the text it is of, whatever the texts are", () => {
+test("both sides of a diff rebuild their texts, for random texts", () => {
   const random = (seed) => {
     let state = seed
     return (n) => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) % n
@@ -40,7 +40,7 @@ test("each side reads as the text it is of, whatever the texts are", () => {
   }
 })
 
-test("what stayed is cut down to where changes are near", () => {
+test("unchanged text is shortened around the changes", () => {
   const long = "word ".repeat(100)
 
   const parts = briefly(wordDiff(`${long}old ${long}`, `${long}new ${long}`))
@@ -56,7 +56,7 @@ test("what stayed is cut down to where changes are near", () => {
   )
 })
 
-test("texts too long to compare keep what they begin and end with", () => {
+test("texts too long to compare keep their common start and end", () => {
   const middle = (word) => Array.from({ length: 2_000 }, (_, n) => `${word}${n}`).join(" ")
 
   const parts = wordDiff(`begin ${middle("a")} end`, `begin ${middle("b")} end`)

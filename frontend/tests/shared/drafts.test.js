@@ -4,7 +4,7 @@ import { drafts } from "../../src/shared/memory-form/drafts.js"
 import { readDraft } from "../../src/shared/memory-form/draft.js"
 import { NOON, fakeStorage } from "../fakes.js"
 
-test("the newest draft of a row is the one that is found", () => {
+test("the latest draft of a row is returned", () => {
   const storage = fakeStorage()
   let now = NOON
   const kept = drafts({ storage, now: () => now++ })
@@ -18,7 +18,7 @@ test("the newest draft of a row is the one that is found", () => {
   assert.equal(kept.of(8), null)
 })
 
-test("the oldest go first when there are more than fifty", () => {
+test("only the latest 50 drafts are stored", () => {
   const storage = fakeStorage({ "lamplighter.theme": "dark" })
   let now = NOON
   const kept = drafts({ storage, now: () => now++ })
@@ -29,7 +29,7 @@ test("the oldest go first when there are more than fifty", () => {
   assert.deepEqual([kept.of(10), kept.of(11).draft, storage.held["lamplighter.theme"]], [null, "text 11", "dark"])
 })
 
-test("where the browser remembers nothing a draft lasts as long as the page", () => {
+test("without working storage, a draft lasts as long as the page", () => {
   const kept = drafts({ storage: { getItem: () => null, setItem() {}, removeItem() {} }, now: () => NOON })
 
   kept.keep(7, { version: 1, draft: "text" })
@@ -37,7 +37,7 @@ test("where the browser remembers nothing a draft lasts as long as the page", ()
   assert.equal(kept.of(7).draft, "text")
 })
 
-test("what is broken in the store of the browser is no draft", () => {
+test("corrupt stored drafts are ignored", () => {
   const held = { "lamplighter.draft.7-1": "{", "lamplighter.draft.7-2": "[]", "lamplighter.draft.7-3": "null" }
 
   assert.equal(drafts({ storage: fakeStorage(held) }).of(7), null)

@@ -4,12 +4,12 @@ import { focusAfter } from "../../src/shared/browser/focus.js"
 
 const FRAMES = 30
 
-/** @param {number} frames how many it is visible for */
+/** @param {number} frames the number of frames for which it is visible */
 function element(frames) {
   return { checkVisibility: () => frames-- > 0 }
 }
 
-/** Draw the frames that follow. @param {any} held */
+/** Run the next frames and return the number of focus calls. @param {any} held */
 async function drawn(held) {
   const body = { checkVisibility: () => true }
   let taken = 0
@@ -26,14 +26,14 @@ afterEach(() => {
   for (const name of ["document", "requestAnimationFrame"]) delete (/** @type {any} */ (globalThis)[name])
 })
 
-test("another element takes the focus of one that has gone", async () => {
+test("focus moves when the focused element is gone", async () => {
   assert.equal(await drawn(null), 1)
 })
 
-test("a button that is hidden only in a later frame gives its focus then", async () => {
+test("focus moves when a button is hidden in a later frame", async () => {
   assert.equal(await drawn(element(3)), 1)
 })
 
-test("a person who moved the focus to what stays keeps it", async () => {
+test("focus stays on an element that remains visible", async () => {
   assert.equal(await drawn(element(FRAMES * 2)), 0)
 })

@@ -30,10 +30,10 @@ for (const [ms, words] of [
   [120_000, "2 min"],
   [7_500_000, "2 h 5 min"],
 ]) {
-  test(`${ms} ms took "${words}"`, () => assert.equal(duration(ms), words))
+  test(`a duration of ${ms} ms reads "${words}"`, () => assert.equal(duration(ms), words))
 }
 
-test("the next round is told by what is left until it", () => {
+test("the supervisor status shows the time until the next round", () => {
   assert.equal(until(before(-48 * 60_000), NOON), "in 48 min")
   assert.equal(supervisorWords({ state: "idle", next_round_at: before(-48 * 60_000) }, NOON), "Next round in 48 min")
   assert.equal(supervisorWords({ state: "running" }, NOON), "A round is running")
@@ -43,34 +43,34 @@ test("the next round is told by what is left until it", () => {
   assert.equal(supervisorBrief({ state: "away" }, NOON), "No supervisor")
 })
 
-// 0.7 today: after 30 days of grace it loses 0.1 a week; 0.30 still counts as active, so the fifth week takes it out.
-test("fading takes a memory out in the first week that leaves it below 0.30", () => {
+// 0.7 today: after the 30-day grace period, it loses 0.1 a week. 0.30 still counts as active; week five ends below it.
+test("a memory fades out in the first week below 0.30", () => {
   const fresh = memory({ confidence: 0.7, updated_at: before(0) })
 
   assert.equal(fadesOut(fresh, NOON)?.getTime(), NOON + (30 + 5 * 7) * DAY)
 })
 
-test("weeks that were already taken are not taken again", () => {
+test("weeks of decay that were already applied are not applied again", () => {
   const faded = memory({ confidence: 0.5, updated_at: before((30 + 15) * DAY) })
 
   assert.equal(fadesOut(faded, NOON)?.getTime(), NOON - 45 * DAY + (30 + (2 + 3) * 7) * DAY)
 })
 
-test("what is pinned, inactive or knowledge does not fade", () => {
+test("pinned memories, inactive memories and knowledge do not fade", () => {
   assert.equal(outlook(memory({ pinned: true }), NOON), "Pinned: its confidence does not fade.")
   assert.equal(outlook(memory({ category: "decision" }), NOON), "Knowledge does not fade.")
   assert.match(outlook(memory({ active: false }), NOON), /^Inactive/)
 })
 
-test("an inactive memory says why", () => {
+test("an inactive memory shows its reason", () => {
   assert.equal(stateWords(memory({ active: false, inactive_reason: "low" })), "inactive: below 0.30")
 })
 
-test("no tier is manual", () => {
+test("tier 0 reads as manual", () => {
   assert.deepEqual([0, 2].map(tierWords), ["manual", "tier 2, investigate"])
 })
 
-test("the drawn line starts at the oldest confidence and ends where fading leads", () => {
+test("the confidence chart starts at the oldest value and ends with the forecast", () => {
   const { x, series } = trend(memory({ confidence: 0.7, updated_at: before(0) }), [], NOON)
 
   assert.ok(x.every((at, n) => n === 0 || at > x[n - 1]))
@@ -81,7 +81,7 @@ test("the drawn line starts at the oldest confidence and ends where fading leads
   )
 })
 
-test("the theme goes round, and the system's needs no memory", () => {
+test("the theme cycles, and the system theme is not stored", () => {
   const storage = fakeStorage()
   const root = { dataset: {} }
   const store = theme({ root, storage })
@@ -96,7 +96,7 @@ test("the theme goes round, and the system's needs no memory", () => {
   assert.deepEqual(storage.held, {})
 })
 
-test("the tab names the place", () => {
+test("the page title names the page", () => {
   assert.equal(titleOf({ page: "session", id: 42 }), "Session 42 · Lamplighter")
   assert.equal(titleOf({ page: "memories", id: null }), "Memories · Lamplighter")
 })

@@ -14,7 +14,7 @@ function opened(answers, sure = true) {
   return { api, said, store: halt({ api, toasts, confirm: { ask: async () => sure }, later: () => {} }) }
 }
 
-test("everything is stopped with a reason, and let go on when one is sure", async () => {
+test("a halt sends its reason, and resuming requires confirmation", async () => {
   const { store, api, said } = opened({ "PUT /halt": stopped("row"), "DELETE /halt": FREE })
   await store.watch()
 
@@ -27,7 +27,7 @@ test("everything is stopped with a reason, and let go on when one is sure", asyn
   assert.deepEqual([store.on, said], [false, ["Resumed."]])
 })
 
-test("one who is not sure changes nothing", async () => {
+test("a canceled confirmation does not resume", async () => {
   const { store, api } = opened({ "GET /halt": stopped("row") }, false)
   await store.load()
 
@@ -36,7 +36,7 @@ test("one who is not sure changes nothing", async () => {
   assert.deepEqual([store.on, api.asked.length], [true, 1])
 })
 
-test("what a file stopped cannot be let go on from here", async () => {
+test("a halt by file cannot be resumed in the app", async () => {
   const { store } = opened({ "GET /halt": stopped("file") })
 
   await store.load()
@@ -44,7 +44,7 @@ test("what a file stopped cannot be let go on from here", async () => {
   assert.deepEqual([store.on, store.releasable, store.words], [true, false, "Halted by anna."])
 })
 
-test("a stop that fails says why and keeps the words", async () => {
+test("a failed halt shows an error and keeps the reason", async () => {
   const { store } = opened({ "PUT /halt": new Error("The server cannot be reached.") })
   store.show()
   store.reason = "why"

@@ -28,7 +28,7 @@ async function loaded(...services) {
   return store
 }
 
-test("results of a second are added once, whatever was read before", async () => {
+test("each result is added once, even if already loaded", async () => {
   const store = await loaded(row())
 
   store.take([result(0), result(0.2), result(60, "failed"), result(60, "failed")])
@@ -42,7 +42,7 @@ test("results of a second are added once, whatever was read before", async () =>
   assert.deepEqual([day, store.of("unknown"), store.turns.db], [99.5, null, 2])
 })
 
-test("a result in maintenance is no failure, whenever it comes", async () => {
+test("a result during maintenance is not a failure", async () => {
   const store = await loaded(row({ states: "pmm" }))
 
   store.take([result(60, "failed", { silent: true })])
@@ -62,7 +62,7 @@ test("a strip keeps 60 results, and each check has its own times", async () => {
   assert.deepEqual([beats.length, beats[0].check], [60, "http"])
 })
 
-test("a strip is read by height and in words", async () => {
+test("a strip has bars and a text description", async () => {
   const { beats } = (await loaded(row())).of("db")
 
   assert.equal(barPath(beats, "f"), "M232 24v-24h3v24z")
@@ -72,7 +72,7 @@ test("a strip is read by height and in words", async () => {
   assert.equal(beatsWords([]), "No scheduled check results yet")
 })
 
-test("the line of latency breaks where none was measured", async () => {
+test("the latency line has a gap where no value was measured", async () => {
   const { beats } = (await loaded(row())).of("db")
 
   assert.equal((sparkPath(beats).match(/M/g) ?? []).length, 2)

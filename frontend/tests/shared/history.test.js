@@ -6,7 +6,7 @@ import { steps } from "../../src/pages/memory/undo.js"
 import { toasts } from "../../src/shared/parts/toasts.js"
 import { fakeApi, fakeTimers, memory, fakeJournal } from "../fakes.js"
 
-test("a line of history says what, by whom, how far and why", () => {
+test("a history entry shows the action, actor, confidence change and reason", () => {
   const entry = { cause: "reinforced", actor: "session", session_id: 42, reason: "said again" }
   const moved = { before: { confidence: 0.7 }, after: { confidence: 0.8 } }
 
@@ -17,7 +17,7 @@ test("a line of history says what, by whom, how far and why", () => {
   )
 })
 
-test("an undo says what it took back", () => {
+test("an undo names the reverted version", () => {
   const undo = { reason: "undoes edited of version 5", actor: "operator", before: null, after: null }
 
   assert.equal(historyWords({ ...undo, cause: "undone" }), "Reverted version 5 (edited) by a person")
@@ -27,7 +27,7 @@ test("an undo says what it took back", () => {
   )
 })
 
-test("an undo says what comes of it", () => {
+test("an undo states its consequence", () => {
   const undo = { cause: "undone", actor: "operator", before: null, after: null }
 
   assert.equal(
@@ -51,12 +51,12 @@ const CHANGES = [
   ],
 ]
 for (const [changes, words] of CHANGES) {
-  test(`${JSON.stringify(changes)} is "${words}"`, () => {
+  test(`the change ${JSON.stringify(changes)} reads "${words}"`, () => {
     assert.equal(otherChanges(became(changes)), words)
   })
 }
 
-test("an entry of long ago says what it holds, and no more", () => {
+test("an old entry shows only the fields that it has", () => {
   const [before, after] = [{ ...IS }, { ...IS, active: false }].map(({ observation, confidence, active }) => ({
     ...{ observation, confidence, active },
   }))
@@ -64,7 +64,7 @@ test("an entry of long ago says what it holds, and no more", () => {
   assert.equal(otherChanges({ before, after }), "became inactive")
 })
 
-test("a text that stayed has no difference to show", () => {
+test("an unchanged text has no diff", () => {
   assert.deepEqual(textChange(became({ confidence: 0.8 })), [])
   assert.equal(textChange(became({ observation: "Takes 10s" })).length, 3)
 })
@@ -78,7 +78,7 @@ function setUp(answers) {
   return { api, said, accepted, store, acts }
 }
 
-test("a step is reverted, and that can be undone", async () => {
+test("a history entry can be reverted, and the revert undone", async () => {
   const { store, said, accepted, acts } = setUp({ "POST /memories/7/history/3/undo": memory({ version: 4 }) })
 
   await store.undo({ id: 3, cause: "edited", version: 2 })
@@ -91,7 +91,7 @@ test("a step is reverted, and that can be undone", async () => {
   assert.deepEqual(acts.undone, ["last"])
 })
 
-test("a step that a later one stands on is said at its place", async () => {
+test("a refused revert shows its reason at the entry", async () => {
   const { store, accepted } = setUp({
     "POST /memories/7/history/3/undo": new Problem({ status: 409, detail: "Version 5 changed the same words." }),
   })

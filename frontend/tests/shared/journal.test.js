@@ -20,7 +20,7 @@ function setUp(answers) {
 /** @param {object} changes */
 const undone = (changes = {}) => ({ act: 9, undoes: { ...ACT, ...changes }, changed: 1, left: 0 })
 
-test("what was done last is undone first, each once, and said", async () => {
+test("undo reverts the latest act first, each act once", async () => {
   const { store, api, said, heard } = setUp({
     "POST /acts/3/undo": undone({ action: "delete" }),
     "POST /acts/4/undo": undone(),
@@ -45,7 +45,7 @@ test("what was done last is undone first, each once, and said", async () => {
   )
 })
 
-test("the way back of a toast is that of its act, whatever was done since", async () => {
+test("the undo of a toast reverts its own act", async () => {
   const { store, api } = setUp({ "POST /acts/3/undo": undone({ memory_id: null, review_id: 5 }) })
   store.note(3, "/reviews/5/resolution")
   const undo = store.undoing()
@@ -56,7 +56,7 @@ test("the way back of a toast is that of its act, whatever was done since", asyn
   assert.equal(api.asked[0].path, "/acts/3/undo")
 })
 
-test("what changed since is named, and the rest is undone when that is asked for", async () => {
+test("a conflict is named, and the rest can be undone", async () => {
   const refusal = Object.assign(
     new Error("Nothing was undone. Memory 8 was later edited by the operator (version 3). The rest can be undone."),
     { status: 409 },
@@ -77,7 +77,7 @@ test("what changed since is named, and the rest is undone when that is asked for
   assert.equal(said.items.at(-1).text, "Restored 4 memories. 1 changed since and was not reverted.")
 })
 
-test("an act of which nothing more can be undone offers no rest", async () => {
+test("an act that cannot be partly undone offers no partial undo", async () => {
   const refusal = Object.assign(new Error("Incident 2 was changed since. Change it instead."), { status: 409 })
   const { store, said } = setUp({ "POST /acts/3/undo": () => Promise.reject(refusal) })
   store.note(3, "/incidents/2")
@@ -87,7 +87,7 @@ test("an act of which nothing more can be undone offers no rest", async () => {
   assert.deepEqual([said.items.length, said.items[0].undo ?? null], [1, null])
 })
 
-test("what was no act has no way back to the act before", () => {
+test("a request that recorded no act offers no undo", () => {
   const { store } = setUp({})
   store.note(3, "/incidents/2")
 

@@ -27,7 +27,7 @@ async function listOf(items, { next = null, answers = {}, matches = () => true, 
 
 const ids = (list) => list.rows.map(({ id }) => id)
 
-test("a new row takes its place", async () => {
+test("a new row is inserted in order", async () => {
   const list = await listOf([A, B])
 
   list.apply(change("created", C))
@@ -37,7 +37,7 @@ test("a new row takes its place", async () => {
   assert.equal(list.fresh[3], true)
 })
 
-test("under a pointer nothing moves: a new row waits", async () => {
+test("a new row waits while the pointer is over the list", async () => {
   const list = await listOf([A, B])
   list.hold()
 
@@ -47,7 +47,7 @@ test("under a pointer nothing moves: a new row waits", async () => {
   assert.deepEqual(list.waiting, [C])
 })
 
-test("into an empty list a row comes at once, whatever holds it", async () => {
+test("an empty list shows a new row at once", async () => {
   const list = await listOf([])
   list.hold()
 
@@ -56,7 +56,7 @@ test("into an empty list a row comes at once, whatever holds it", async () => {
   assert.deepEqual(ids(list), [3])
 })
 
-test("what is being read is not asked for twice", async () => {
+test("a page that is being loaded is not requested twice", async () => {
   const asked = []
   const list = await listOf([A], { next: "more" })
   list.fetchMore = () => asked.push("more")
@@ -67,7 +67,7 @@ test("what is being read is not asked for twice", async () => {
   assert.deepEqual([asked, list.size], [[], 50])
 })
 
-test("at rest rows come a few at a time; many at once wait", async () => {
+test("a few new rows are inserted in steps, many wait", async () => {
   const later = []
   const list = await listOf([A], { later: (run, ms) => ms < 1_000 && later.push(run) })
   const arrive = (...ids) => ids.forEach((id) => list.apply(change("created", memory({ id }))))
@@ -89,7 +89,7 @@ test("at rest rows come a few at a time; many at once wait", async () => {
   assert.deepEqual([ids(list).length, list.waiting.length, list.total], [4, 6, 10])
 })
 
-test("once a row waits the next ones wait behind it, pointer or not", async () => {
+test("rows wait behind a waiting row, with or without the pointer", async () => {
   const list = await listOf([A])
   list.hold()
   list.apply(change("created", B))
@@ -100,7 +100,7 @@ test("once a row waits the next ones wait behind it, pointer or not", async () =
   assert.equal(list.waiting.length, 2)
 })
 
-test("what waited is revealed in its place", async () => {
+test("waiting rows are inserted in order when revealed", async () => {
   const list = await listOf([A, B])
   list.hold()
   list.apply(change("created", C))
@@ -111,7 +111,7 @@ test("what waited is revealed in its place", async () => {
   assert.deepEqual(list.waiting, [])
 })
 
-test("a row is updated where it stands, even when it would now sort elsewhere", async () => {
+test("under the pointer, an updated row keeps its place, even if it would sort elsewhere", async () => {
   const list = await listOf([A, B])
   list.hold()
 
@@ -121,7 +121,7 @@ test("a row is updated where it stands, even when it would now sort elsewhere", 
   assert.equal(list.rows[1].confidence, 1)
 })
 
-test("an older version changes nothing", async () => {
+test("an older version is ignored", async () => {
   const list = await listOf([{ ...A, version: 4 }])
 
   list.apply(change("updated", { ...A, version: 3, confidence: 0.1 }))
@@ -129,7 +129,7 @@ test("an older version changes nothing", async () => {
   assert.equal(list.rows[0].confidence, 0.9)
 })
 
-test("under a pointer a deleted row stays, marked, until the pointer leaves", async () => {
+test("a row deleted under the pointer stays, marked, until the pointer leaves", async () => {
   const list = await listOf([A, B])
   list.hold()
 
@@ -141,7 +141,7 @@ test("under a pointer a deleted row stays, marked, until the pointer leaves", as
   assert.deepEqual(ids(list), [2])
 })
 
-test("what the operator deletes goes at once, and does not come back by a late change", async () => {
+test("a row deleted by the user disappears at once and stays deleted", async () => {
   const list = await listOf([A, B])
   list.hold()
 
@@ -151,7 +151,7 @@ test("what the operator deletes goes at once, and does not come back by a late c
   assert.deepEqual(ids(list), [2])
 })
 
-test("what the operator writes shows at once, even when the feed told of it first", async () => {
+test("a row saved by the user shows at once, even if the feed delivered it first", async () => {
   const list = await listOf([A, B])
   list.hold()
   list.apply(change("created", C))
@@ -162,7 +162,7 @@ test("what the operator writes shows at once, even when the feed told of it firs
   assert.deepEqual(list.waiting, [])
 })
 
-test("a row that the filters leave out is not shown", async () => {
+test("a row excluded by the filters is not shown", async () => {
   const list = await listOf([A], { matches: ({ service }) => service === "caddy" })
 
   list.apply(change("created", C))
@@ -170,7 +170,7 @@ test("a row that the filters leave out is not shown", async () => {
   assert.deepEqual(ids(list), [1])
 })
 
-test("a row beyond what was read is left to the next page", async () => {
+test("a row beyond the loaded page is left to the next page", async () => {
   const list = await listOf([A, C], { next: "more" })
 
   list.apply(change("created", B))
@@ -178,7 +178,7 @@ test("a row beyond what was read is left to the next page", async () => {
   assert.deepEqual(ids(list), [1, 3])
 })
 
-test("a page that overlaps what arrived live repeats no row", async () => {
+test("a page that overlaps live rows repeats no row", async () => {
   const list = await listOf([A], { next: "more" })
   list.apply(change("created", memory({ id: 9, confidence: 1 })))
   list.load = () => assert.fail()
@@ -188,7 +188,7 @@ test("a page that overlaps what arrived live repeats no row", async () => {
   assert.deepEqual(ids(list), [9, 1])
 })
 
-test("50 rows stand in the page, then 50 more each time, at most 200; and one can go back", async () => {
+test("the list shows 50 rows, then 50 more at a time, up to 200, and can go back", async () => {
   const many = Array.from({ length: 260 }, (_, n) => memory({ id: n + 1 }))
   const list = await listOf(many)
   const sizes = []
@@ -207,7 +207,7 @@ test("50 rows stand in the page, then 50 more each time, at most 200; and one ca
   assert.equal(list.shown[0].id, 11)
 })
 
-test("of two answers the later question's counts", async () => {
+test("the response to the latest request wins", async () => {
   const answers = [[A], [B]].map((items) => ({ items, next: null, seq: 1 }))
   const open = []
   const list = await listOf([])
@@ -227,7 +227,7 @@ test("of two answers the later question's counts", async () => {
   assert.deepEqual(ids(slow), [2])
 })
 
-test("a list that cannot be read says why, and one that could keeps its rows", async () => {
+test("a failed reload shows an error and keeps the rows", async () => {
   let down = false
   const answer = () => (down ? new Error("The server cannot be reached.") : { items: [A], next: null, seq: 1 })
   const list = await listOf([], { answers: { "/memories": answer } })
@@ -238,7 +238,7 @@ test("a list that cannot be read says why, and one that could keeps its rows", a
   assert.deepEqual([list.phase, list.problem, ids(list)], ["ready", "The server cannot be reached.", [1]])
 })
 
-test("many deletions at once are one change", async () => {
+test("a batch of deletions is one change", async () => {
   const list = await listOf([A, B, C])
 
   list.apply({ seq: 6, entity: "memory", id: 0, op: "batch", version: 0, row: { ids: [1, 3], op: "deleted" } })
@@ -248,7 +248,7 @@ test("many deletions at once are one change", async () => {
 
 const batch = (...ids) => ({ seq: 6, entity: "memory", id: 0, op: "batch", version: 0, row: { ids, op: "updated" } })
 
-test("many changes in many batches are read once, and the list is new where nobody is in it", async () => {
+test("several batches reload the list once when the pointer is elsewhere", async () => {
   const due = []
   const list = await listOf([A, B, C], { later: (run) => due.push(run) })
   list.size = 1
@@ -263,7 +263,7 @@ test("many changes in many batches are read once, and the list is new where nobo
   assert.deepEqual(reads, ["all"])
 })
 
-test("under a pointer many changes move no row and lose none", async () => {
+test("under the pointer, batches update rows in place and move none", async () => {
   const due = []
   const asked = []
   const byIds = async (numbers) => (asked.push(numbers), [memory({ id: 1, confidence: 0.1, version: 2 })])
@@ -280,7 +280,7 @@ test("under a pointer many changes move no row and lose none", async () => {
   assert.deepEqual([ids(list), list.first, list.rows[0].confidence], [[1, 2, 3], 1, 0.1])
 })
 
-test("a getter stays a getter when objects are joined", () => {
+test("extend keeps getters", () => {
   const joined = extend(
     { n: 1 },
     {
@@ -294,7 +294,7 @@ test("a getter stays a getter when objects are joined", () => {
   assert.equal(joined.twice, 8)
 })
 
-test("a list that is worked off reads on before it is empty, and is not called empty until it is", async () => {
+test("an emptied list loads its next page before it counts as empty", async () => {
   const pages = (query) => (query.cursor ? { items: [C], next: null, seq: 6 } : { items: [A, B], next: "c", seq: 5 })
   const list = await listOf([], { answers: { "/memories": pages } })
 

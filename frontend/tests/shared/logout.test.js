@@ -10,7 +10,7 @@ function page(storage = fakeStorage(), now = () => NOON) {
   return { loads, reloadOnce: reloadOnLogout({ reload: () => loads.push(1), storage, now }) }
 }
 
-test("a page that is not known loads anew once, however often it is told", () => {
+test("a logged-out page reloads once, even after several refusals", () => {
   const { loads, reloadOnce } = page()
 
   reloadOnce()
@@ -19,7 +19,7 @@ test("a page that is not known loads anew once, however often it is told", () =>
   assert.equal(loads.length, 1)
 })
 
-test("a page that was loaded anew a moment ago stays", () => {
+test("a page reloads at most once in 10 seconds", () => {
   const storage = fakeStorage()
   page(storage).reloadOnce()
   const early = page(storage, () => NOON + 9_999)
@@ -32,7 +32,7 @@ test("a page that was loaded anew a moment ago stays", () => {
   assert.equal(later.loads.length, 1)
 })
 
-test("a feed that is refused says so", () => {
+test("a refused feed calls the refused handler", () => {
   let refused = 0
   const feed = createFeed({ changes: async () => ({}), refused: () => refused++, timers: fakeTimers() })
 
@@ -41,7 +41,7 @@ test("a feed that is refused says so", () => {
   assert.equal(refused, 1)
 })
 
-test("logging out ends the login and loads the page anew", async () => {
+test("logging out deletes the login and reloads the page", async () => {
   const api = fakeApi({ "DELETE /login": null })
   const loads = []
 
@@ -54,7 +54,7 @@ test("logging out ends the login and loads the page anew", async () => {
   assert.equal(loads.length, 1)
 })
 
-test("a login that could not be ended is told of", async () => {
+test("a failed logout shows an error", async () => {
   const api = fakeApi({ "DELETE /login": new Error("The server cannot be reached.") })
   const loads = []
   const said = []

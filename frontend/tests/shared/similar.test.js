@@ -16,7 +16,7 @@ function setUp(answer = { items: [SAME] }) {
   return { api, timers, store: similar({ api, later: timers.setTimeout }) }
 }
 
-test("what is typed is asked about once, when it has rested", async () => {
+test("the input is compared once, after a pause in typing", async () => {
   const { store, api, timers } = setUp()
 
   store.follow({ ...DRAFT, observation: "Takes" })
@@ -32,14 +32,14 @@ test("what is typed is asked about once, when it has rested", async () => {
   assert.deepEqual(store.items, [SAME])
 })
 
-test("it says how each stands, in words and in one sentence", () => {
+test("each similar memory is described, and a summary lists them", () => {
   const { store } = setUp()
   store.items = [SAME, OTHER]
   assert.equal(store.words({ ...SAME, label: "new", sure: false }), "Memory 7 may conflict")
   assert.equal(store.sentence, "Memory 7 matches. Memory 8 conflicts.")
 })
 
-test("what does not matter is not asked about again", async () => {
+test("a change of an irrelevant field sends no request", async () => {
   const { store, api, timers } = setUp()
   store.follow(DRAFT)
   await timers.ring()
@@ -50,7 +50,7 @@ test("what does not matter is not asked about again", async () => {
   assert.equal(api.asked.length, 1)
 })
 
-test("an answer to what is no longer typed is dropped", async () => {
+test("a response for outdated input is dropped", async () => {
   let answer
   const { store, timers } = setUp(() => new Promise((resolve) => (answer = resolve)))
   store.follow(DRAFT)
@@ -64,7 +64,7 @@ test("an answer to what is no longer typed is dropped", async () => {
   assert.deepEqual(store.items, [])
 })
 
-test("nothing typed asks nothing and shows nothing", async () => {
+test("an empty input sends no request and shows nothing", async () => {
   const { store, api, timers } = setUp()
   store.follow(DRAFT)
   store.follow({ ...DRAFT, observation: "  " })
@@ -72,7 +72,7 @@ test("nothing typed asks nothing and shows nothing", async () => {
   assert.deepEqual([api.asked, store.items], [[], []])
 })
 
-test("a hint that cannot be had is no error", async () => {
+test("a failed comparison shows no error", async () => {
   const { store, timers } = setUp(new Problem({ status: 503 }))
   store.items = [SAME]
   store.follow(DRAFT)
@@ -80,7 +80,7 @@ test("a hint that cannot be had is no error", async () => {
   assert.deepEqual(store.items, [])
 })
 
-test("a new memory is compared while it is typed, and not when the form is closed", async () => {
+test("a new memory is compared while typing, and the results clear when the form closes", async () => {
   const { store: beside, api, timers } = setUp()
   const form = addMemory({ api, memories: {}, toasts: {}, storage: fakeStorage(), beside })
 
@@ -93,7 +93,7 @@ test("a new memory is compared while it is typed, and not when the form is close
   assert.equal(form.draft.observation, DRAFT.observation)
 })
 
-test("an edited memory is compared with the others, once it says something else", async () => {
+test("an edited memory is compared with others only after its text changes", async () => {
   const { store: beside, api, timers } = setUp({ items: [OTHER] })
   const store = panel({ api, memories: { rows: [] }, beside })
   store.id = 7

@@ -55,23 +55,23 @@ for (const [services, words] of [
   })
 }
 
-test("a reason too long for a sentence is cut", () => {
+test("a reason too long for a sentence is truncated", () => {
   const words = sentence([service("courier", "failing", { detail: "so ".repeat(200) })])
 
   assert.ok(words.length < 180 && words.endsWith("…."), words)
 })
 
-test("a state has lasted for so long", () => {
+test("a state shows its duration", () => {
   assert.equal(sinceWords({ since: ahead(-3 * HOUR) }, NOON), "for 3 h")
   assert.equal(sinceWords({ since: null }, NOON), "")
 })
 
-test("a check tells its status, its time and what it found", () => {
+test("a check shows its status and latency", () => {
   assert.equal(checkWords(HEALTH), "200 · 3.1 ms")
   assert.equal(checkWords({ ...HEALTH, ok: null }), "not checked yet")
 })
 
-test("what nobody complains of is told by what its checks found", () => {
+test("a healthy service shows its check results", () => {
   assert.equal(detailWords({ detail: "", checks: [HEALTH] }), "health: 200 · 3.1 ms")
   assert.equal(detailWords({ detail: "health: slow", checks: [HEALTH] }), "health: slow")
 })
@@ -88,12 +88,12 @@ const UNUSED = { ...RESTART, used: 0, last_at: ahead(-9 * HOUR) }
 const HALF = { ...RESTART, used: 1, last_at: ahead(-HOUR) }
 const FULL = { ...RESTART, used: 2, last_at: ahead(-HOUR), frees_at: ahead(HOUR + 12 * 60_000) }
 
-test("slots are told as used ones of all", () => {
+test("slots are shown as used of total", () => {
   assert.equal(slotWords(HALF), "1 of 2 restarts used")
   assert.equal(slotWords({ action: "redeployment", used: 0, limit: 1 }), "0 of 1 redeployment used")
 })
 
-test("what is free is told with the clock", () => {
+test("available slots are shown with the time until the next one", () => {
   assert.equal(freeWords(UNUSED, NOON), "Available.")
   assert.equal(freeWords(HALF, NOON), "1 available, one more in 3 h.")
   assert.equal(freeWords(FULL, NOON), "Next slot in 1 h 12 min.")
@@ -101,7 +101,7 @@ test("what is free is told with the clock", () => {
   assert.equal(freeWords(FULL, NOON + 2 * HOUR), "Next slot available now.")
 })
 
-test("the window runs down and never past its end", () => {
+test("the window counts down and stops at zero", () => {
   assert.deepEqual(
     [UNUSED, HALF, FULL].map((cooldown) => windowLeft(cooldown, NOON)),
     [0, 0.75, 0.3],

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { toasts } from "../../src/shared/parts/toasts.js"
 import { fakeTimers } from "../fakes.js"
 
-test("a burst is said in one sentence, and not before the last one was heard", async () => {
+test("a burst of announcements is combined after the first one", async () => {
   const timers = fakeTimers()
   const store = toasts({ timers })
 
@@ -19,7 +19,7 @@ test("a burst is said in one sentence, and not before the last one was heard", a
   assert.equal(store.announced, "50 new memories. 1 new event")
 })
 
-test("after a silence it speaks at once", async () => {
+test("after a pause, an announcement is made at once", async () => {
   const timers = fakeTimers()
   const store = toasts({ timers })
   store.announce("one")

@@ -11,7 +11,7 @@ const CODER = {
   ...{ sessions: 3, running: 1, saved: 12 },
 }
 
-test("an agent tells what it may do, what it may not, and what it did", async () => {
+test("an agent shows its settings and its activity", async () => {
   const store = agents({ api: fakeApi({ "/agents": { items: [CODER] } }), clock: { now: NOON } })
 
   await store.load()
@@ -28,7 +28,7 @@ test("an agent tells what it may do, what it may not, and what it did", async ()
   assert.deepEqual(store.names, ["coder"])
 })
 
-test("agents that cannot be read are no empty list", async () => {
+test("a failed request for agents shows an error, not an empty list", async () => {
   const store = agents({ api: fakeApi({ "/agents": new Error("forbidden") }), clock: { now: NOON } })
 
   await store.load()
@@ -36,7 +36,7 @@ test("agents that cannot be read are no empty list", async () => {
   assert.deepEqual([store.phase, store.problem], ["failed", "forbidden"])
 })
 
-test("a token may be an agent's own, and is nobody's where none is named", async () => {
+test("a token is bound to an agent only if one is entered", async () => {
   const made = { id: 1, token: "lamp_x" }
   const api = fakeApi({ "/tokens": { items: [] }, "POST /tokens": made })
   const store = tokens({ api, confirm: {}, toasts: {}, now: () => NOON })

@@ -42,7 +42,7 @@ async function opened(answers = {}, { open = [RESTART] } = {}) {
   return { store, waiting, api, said, live, clock, puts, pass: (ms) => (at += ms) }
 }
 
-test("a word hides nothing: neither a space nor what has no shape", () => {
+test("spaces, invisible characters and empty arguments are made visible", () => {
   const texts = piecesOf("a b\u202ec").map(({ sign, text }) => [sign, text])
 
   assert.deepEqual(texts, [
@@ -58,11 +58,11 @@ test("a word hides nothing: neither a space nor what has no shape", () => {
   )
 })
 
-test("a command is copied as one would type it", () => {
+test("a command is copied with shell quoting", () => {
   assert.equal(quoted(["docker", "exec", "it's", "", "a b"]), "docker exec 'it'\\''s' '' 'a b'")
 })
 
-test("what waits follows the feed, the one whose time is over first on top", async () => {
+test("open approvals follow the feed, ordered by expiry", async () => {
   const { waiting } = await opened()
 
   waiting.follow(change("created", LATER, 2, "approval"))
@@ -79,7 +79,7 @@ test("what waits follows the feed, the one whose time is over first on top", asy
   )
 })
 
-test("what was decided before stands nowhere until it is known what stands above it", async () => {
+test("past decisions stay hidden until the open approvals above them are loaded", async () => {
   const { store, waiting } = await opened({}, { open: [] })
   assert.equal(store.unknown, false)
 
@@ -94,7 +94,7 @@ test("what was decided before stands nowhere until it is known what stands above
   assert.equal(other.store.unknown, false)
 })
 
-test("a card waits for the one above it, whichever answer comes first", async () => {
+test("approvals appear in order, even if their requests finish out of order", async () => {
   let answer = () => {}
   const first = new Promise((resolve) => (answer = () => resolve({ ...RESTART, seconds_left: 300 })))
   const { store } = await opened({ "GET /approvals/12": () => first }, { open: [RESTART, LATER] })
@@ -110,7 +110,7 @@ test("a card waits for the one above it, whichever answer comes first", async ()
   )
 })
 
-test("one press approves nothing, nor do two that come at once", async () => {
+test("a double press approves nothing; approving requires a later confirmation", async () => {
   const approved = asked({ version: 2, state: "approved", decided_by: "anna" })
   const { store, puts, pass } = await opened({ "PUT /approvals/12/decision": approved })
 
@@ -128,7 +128,7 @@ test("one press approves nothing, nor do two that come at once", async () => {
   assert.equal(store.rowsById[12].state, "approved")
 })
 
-test("a note goes with a no", async () => {
+test("a denial includes the note", async () => {
   const { store, puts } = await opened({ "PUT /approvals/12/decision": asked({ version: 2, state: "denied" }) })
 
   store.ask("deny")
@@ -138,7 +138,7 @@ test("a note goes with a no", async () => {
   assert.deepEqual(puts()[0].body, { decision: "deny", note: "not during the backup" })
 })
 
-test("an edit sends the words, and the new case comes up", async () => {
+test("an edit sends the new arguments and opens the new approval", async () => {
   const fresh = asked({ id: 14, argv: ["docker", "stop", "web"], replaces: 12, edited: true })
   const { store, puts } = await opened({
     "PUT /approvals/12/decision": fresh,
@@ -153,7 +153,7 @@ test("an edit sends the words, and the new case comes up", async () => {
   assert.deepEqual([puts()[0].body, store.at], [{ decision: "edit", argv: ["docker", "stop", "web"] }, 14])
 })
 
-test("where somebody else was first, it says who and what", async () => {
+test("a decision made elsewhere is shown with the person who made it", async () => {
   let state = {}
   const { store } = await opened({
     "GET /approvals/12": () => ({ ...asked(state), seconds_left: 0 }),
@@ -167,7 +167,7 @@ test("where somebody else was first, it says who and what", async () => {
   assert.deepEqual([store.decidedElsewhere[12], store.form, store.rowsById[12].decided_by], [true, "", "bert"])
 })
 
-test("a card stays where it is when its time is over, and its form closes", async () => {
+test("an expired approval stays in place and its form closes", async () => {
   const { store } = await opened()
 
   store.ask("deny")
@@ -176,7 +176,7 @@ test("a card stays where it is when its time is over, and its form closes", asyn
   assert.deepEqual([store.ids, store.form, store.decidedElsewhere[12], store.may()], [[12], "", true, false])
 })
 
-test("an answer that was under way does not take back what the feed told of a use", async () => {
+test("a late response does not overwrite a newer outcome from the feed", async () => {
   const used = asked({ version: 3, state: "used", use_id: 5 })
   const { store } = await opened({
     "GET /approvals/12": { ...used, seconds_left: 0, use: { id: 5, version: 1, outcome: "reserved" } },
@@ -189,7 +189,7 @@ test("an answer that was under way does not take back what the feed told of a us
   assert.equal(store.details[12].use.outcome, "success")
 })
 
-test("without a connection nothing can be decided", async () => {
+test("decisions are disabled without a connection", async () => {
   const { store, live } = await opened()
 
   live.stale = true
@@ -198,7 +198,7 @@ test("without a connection nothing can be decided", async () => {
   assert.deepEqual([store.may(), store.form], [false, ""])
 })
 
-test("its last minute is said once", async () => {
+test("the last minute is announced once", async () => {
   const { store, clock, said } = await opened()
 
   clock.second = NOON + 250_000
@@ -208,7 +208,7 @@ test("its last minute is said once", async () => {
   assert.deepEqual(said, ["One minute left to approve: restart of web"])
 })
 
-test("the address of a request that was repeated leads to its repetition", async () => {
+test("the address of a replaced request opens its replacement", async () => {
   const gone = { ...asked({ version: 2, state: "withdrawn" }), seconds_left: 0, replaced_by: 13 }
   const repeated = { ...LATER, replaces: 12 }
   const { store } = await opened({ "GET /approvals/12": gone, "GET /approvals/13": repeated }, { open: [] })

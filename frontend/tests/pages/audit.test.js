@@ -24,7 +24,7 @@ const page = (ids, next) => ({
 })
 const router = { with: ({ topic }) => `/audit?topic=${topic}`, go: () => {} }
 
-test("nothing is asked for without a topic", async () => {
+test("nothing is requested without a topic", async () => {
   const api = fakeApi({})
   const store = audit({ api, router })
 
@@ -33,7 +33,7 @@ test("nothing is asked for without a topic", async () => {
   assert.deepEqual([store.phase, api.asked.length], ["idle", 0])
 })
 
-test("all pages are read before they are printed", async () => {
+test("all pages are loaded before printing", async () => {
   const printed = []
   const api = fakeApi({ "/audit": ({ cursor }) => (cursor ? page([8, 9], null) : page([7], "b")) })
   const store = audit({ api, router, print: () => printed.push(store.rows.length), painted: async () => {} })
@@ -45,7 +45,7 @@ test("all pages are read before they are printed", async () => {
   assert.deepEqual(printed, [3])
 })
 
-test("each memory has its source, verification, contradictions and use", () => {
+test("each memory shows its source, verification, contradictions and use", () => {
   const words = Object.fromEntries(factsOf(BELIEF).map(({ name, words }) => [name, words]))
 
   assert.match(words.source, /^session 42, observed, /)
@@ -71,7 +71,7 @@ test("links and open reviews name the other memory", () => {
   )
 })
 
-test("what the next prompt would be without a memory", () => {
+test("each memory shows how the next prompt changes without it", () => {
   assert.equal(withoutWords(BELIEF), "Line 1 of 2. Without it, the next prompt is 9 tokens shorter.")
   const out = { ...BELIEF, prompt: { why: "Below the budget line.", position: null, line: "", tokens: 0, added: [] } }
   assert.match(withoutWords(out), /^The next prompt is the same without it/)

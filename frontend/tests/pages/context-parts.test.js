@@ -3,7 +3,7 @@ import test from "node:test"
 import "../late-texts.js"
 import { contextParts } from "../../src/pages/session/context-parts.js"
 
-test("a context is shown by its parts, services apart from memories", () => {
+test("a context is split into parts, with services and memories apart", () => {
   const injected = `${"s".repeat(40)}## Operational Memory${"m".repeat(19)}`
 
   assert.deepEqual(
@@ -20,7 +20,7 @@ test("a context is shown by its parts, services apart from memories", () => {
   )
 })
 
-test("the tools that the system prompt ends with are a part of their own", () => {
+test("the tools at the end of the system prompt are a separate part", () => {
   const system = `${"y".repeat(80)}\n## Tools\n${"t".repeat(30)}`
 
   const words = contextParts({ system, injected: "", prompt: "" }).map((each) => each.words)
@@ -28,6 +28,6 @@ test("the tools that the system prompt ends with are a part of their own", () =>
   assert.deepEqual(words, ["System 20 tokens", "Tools 10"])
 })
 
-test("what a context does not have is no part of it", () => {
+test("empty parts are omitted", () => {
   assert.deepEqual(contextParts({ system: "", injected: "", prompt: "" }), [])
 })

@@ -37,7 +37,7 @@ async function opened({ answers = {} } = {}) {
   return { store, api, timers, said, acts }
 }
 
-test("a slot comes back by itself: the moment it does, the page reads again", async () => {
+test("the page reloads once when a slot becomes available", async () => {
   const { store, api, timers } = await opened()
 
   store.tick(NOON + 3_599_000)
@@ -49,7 +49,7 @@ test("a slot comes back by itself: the moment it does, the page reads again", as
   assert.equal(api.asked.length, 2)
 })
 
-test("a reset is made at once and can be undone", async () => {
+test("a reset runs at once and can be undone", async () => {
   const { store, api, said, acts } = await opened({
     answers: { "POST /cooldowns/courier/resets": { service: "courier", cleared: 2 } },
   })
@@ -62,7 +62,7 @@ test("a reset is made at once and can be undone", async () => {
   assert.deepEqual(acts.undone, ["last"])
 })
 
-test("a reset that is refused is told", async () => {
+test("a refused reset shows an error", async () => {
   const refused = await opened({ answers: { "POST /cooldowns/courier/resets": new Error("No such service.") } })
 
   await refused.store.reset(RESTART)
@@ -79,7 +79,7 @@ const USE = {
   cleared_by: null,
 }
 
-test("a use tells how it went, and nothing that goes without saying", () => {
+test("a use shows its state, with notes only where they add information", () => {
   assert.equal(useWords("reserved"), "running")
   assert.equal(useNotes(USE), "")
   assert.equal(
@@ -89,7 +89,7 @@ test("a use tells how it went, and nothing that goes without saying", () => {
   assert.equal(useNotes({ ...USE, text: "Healthy again after 4.2 s", healthy_after: 4.2 }), "")
 })
 
-test("uses are filtered by what their address says", () => {
+test("uses are filtered by the address", () => {
   const filters = useFilters(new URLSearchParams("service=courier&action=reboot"))
 
   assert.deepEqual(filters, { service: "courier", action: "" })
@@ -109,13 +109,13 @@ async function linked(found = { items: [ROOT, CHILD], handoffs: [HANDOFF], seq: 
   return { store, api, timers }
 }
 
-test("a session alone is no chain; one that could not be read is none either", async () => {
+test("a chain is shown for several sessions, not for one or after an error", async () => {
   assert.equal((await linked({ items: [CHILD], handoffs: [], seq: 1 })).store.shown, false)
   assert.equal((await linked(new Error("no"))).store.shown, false)
   assert.equal((await linked()).store.shown, true)
 })
 
-test("a child that appears joins the chain; a stranger does not", async () => {
+test("a new child session reloads the chain, an unrelated session does not", async () => {
   const { store, api, timers } = await linked()
 
   store.follow(change("created", { id: 20, version: 1, parent_id: null, status: "running" }))
@@ -126,7 +126,7 @@ test("a child that appears joins the chain; a stranger does not", async () => {
   assert.equal(api.asked.length, 2)
 })
 
-test("a session of the chain shows its newest status", async () => {
+test("a session in the chain shows its latest status", async () => {
   const { store } = await linked()
 
   store.follow(change("updated", { ...CHILD, version: 2, status: "completed" }))
@@ -135,7 +135,7 @@ test("a session of the chain shows its newest status", async () => {
   assert.equal(store.items[1].status, "completed")
 })
 
-test("a handoff is followed, when it is of this chain", async () => {
+test("only handoffs of this chain trigger a reload", async () => {
   const { store, timers } = await linked()
 
   store.followHandoff(change("created", { id: 1, version: 1, session_id: 99 }))
@@ -144,7 +144,7 @@ test("a handoff is followed, when it is of this chain", async () => {
   assert.equal(timers.delays.length, 1)
 })
 
-test("going along a chain keeps it in sight, going elsewhere does not", async () => {
+test("opening a session of the chain keeps the chain, opening another session clears it", async () => {
   const { store } = await linked()
 
   store.open(12)
@@ -153,7 +153,7 @@ test("going along a chain keeps it in sight, going elsewhere does not", async ()
   assert.equal(store.items.length, 0)
 })
 
-test("a handoff says from whom to whom, and what became of it", () => {
+test("a handoff shows its sender, recipient and outcome", () => {
   assert.equal(handoffWay(HANDOFF), "#12 → #13, courier")
   assert.equal(handoffWay({ ...HANDOFF, child_id: null }), "#12 → tier 2, courier")
   assert.equal(handoffWay({ ...HANDOFF, child_id: null, state: "person" }), "#12 → a person, courier")
@@ -163,7 +163,7 @@ test("a handoff says from whom to whom, and what became of it", () => {
   assert.equal(handoffState({ ...HANDOFF, state: "dropped", why: "the session failed" }), "dropped: the session failed")
 })
 
-test("the page names the setting that resets cooldowns, for its value may be another one", async () => {
+test("the page names the setting for automatic resets and its default", async () => {
   const texts = Object.values(
     JSON.parse(await readFile(new URL("../../src/pages/cooldowns/page.json", import.meta.url))),
   )

@@ -30,7 +30,7 @@ function setUp(answers = {}) {
   return { api, said, list, asker, acts, store }
 }
 
-test("confirming sends the version, shows the result and offers the way back", async () => {
+test("confirming sends the version, updates the list and offers an undo", async () => {
   const trusted = memory({ trust: "trusted", version: 2 })
   const { store, api, list, said, acts } = setUp({ "POST /memories/7/confirm": trusted })
 
@@ -43,7 +43,7 @@ test("confirming sends the version, shows the result and offers the way back", a
   assert.deepEqual(acts.undone, ["last"])
 })
 
-test("a trusted memory is not confirmed again, and a failure says why", async () => {
+test("a trusted memory is not confirmed again, and a failure shows its reason", async () => {
   const { store, api, said } = setUp()
 
   assert.equal(await store.confirm(memory({ trust: "trusted" })), true)
@@ -53,7 +53,7 @@ test("a trusted memory is not confirmed again, and a failure says why", async ()
   assert.match(said.items.at(-1).text, /^Nothing was changed\. /)
 })
 
-test("deleting asks once and offers the way back", async () => {
+test("deleting asks for confirmation once and offers an undo", async () => {
   const { store, asker, list, said, acts } = setUp()
 
   const deleted = store.remove(memory())
@@ -66,7 +66,7 @@ test("deleting asks once and offers the way back", async () => {
   assert.deepEqual(acts.undone, ["last"])
 })
 
-test("a no deletes nothing", async () => {
+test("a canceled confirmation deletes nothing", async () => {
   const { store, asker, api } = setUp()
 
   const deleted = store.remove(memory())
@@ -83,7 +83,7 @@ const SENT = [
   ["deactivate", 0.1, { action: "deactivate" }, "3 memories deactivated."],
 ]
 for (const [act, value, body] of SENT) {
-  test(`to ${act} the ticked ones is foreseen and then done at once, with one way back`, async () => {
+  test(`the bulk action ${act} changes the selected memories after a preview and can be undone`, async () => {
     const { store, api, said, acts } = setUp({
       "POST /memories/bulk": acting(foreseen(3), { changed: 3, left: 0, act: 12 }),
     })
@@ -97,7 +97,7 @@ for (const [act, value, body] of SENT) {
   })
 }
 
-test("what an act did is said with what it left", () => {
+test("the message of a bulk action counts the changed and the skipped memories", () => {
   assert.equal(doneWords("activate", 0, 3, 1), "3 memories reactivated. 1 other is below 0.30 and stays inactive.")
   for (const [act, value, , words] of SENT) assert.equal(doneWords(act, value, 3), words)
 })
@@ -108,7 +108,7 @@ const foreseen = (matched, { changed = matched, left = 0, falls = 0, rises = 0, 
 })
 const acting = (plan, done) => (body) => (body.preview ? plan : done)
 
-test("all that match are changed after what would become of them was shown", async () => {
+test("all matches are changed after a preview", async () => {
   const example = { before: memory({ confidence: 0.4 }), after: memory({ confidence: 0.2, active: false }) }
   const plan = foreseen(312, { changed: 300, falls: 40, examples: [example] })
   const { store, api, list, said } = setUp({
@@ -133,7 +133,7 @@ test("all that match are changed after what would become of them was shown", asy
   assert.equal(store.plan, null)
 })
 
-test("who leaves what was foreseen changes nothing", async () => {
+test("closing the preview changes nothing", async () => {
   const { store, api } = setUp({ "POST /memories/bulk": foreseen(1, { changed: 0, left: 1 }) })
 
   await store.change([memory()], "activate", 0)
@@ -149,7 +149,7 @@ test("who leaves what was foreseen changes nothing", async () => {
   assert.equal(api.asked.length, 1)
 })
 
-test("where nothing narrows the list it is said that every memory is meant", async () => {
+test("without filters, a bulk request explicitly applies to all memories", async () => {
   const { store, api, list } = setUp({ "POST /memories/bulk": foreseen(312) })
   Object.assign(list, { everything: true, chosenCount: 312, wanted: {}, filtered: false })
 
@@ -158,7 +158,7 @@ test("where nothing narrows the list it is said that every memory is meant", asy
   assert.deepEqual(api.asked[0].body, { filter: {}, all: true, action: "deactivate", preview: true })
 })
 
-test("all that match are deleted by their numbers, with one way back", async () => {
+test("all matches are deleted by ID, with one undo", async () => {
   const { store, asker, api, list, said, acts } = setUp({
     "GET /memories": { items: [memory(), memory({ id: 8 })] },
     "POST /memories/bulk": { changed: 2 },
@@ -174,7 +174,7 @@ test("all that match are deleted by their numbers, with one way back", async () 
   assert.deepEqual(acts.undone, ["last"])
 })
 
-test("very many are deleted by what they have in common, with one way back", async () => {
+test("a very large selection is deleted by filter, with one undo", async () => {
   const { store, asker, api, list, said } = setUp({ "POST /memories/bulk": { changed: 5_000 } })
   Object.assign(list, { everything: true, chosenCount: 5_000 })
 
@@ -187,7 +187,7 @@ test("very many are deleted by what they have in common, with one way back", asy
   assert.deepEqual([said.items[0].text, said.items[0].undoable], ["5,000 memories deleted.", true])
 })
 
-test("a deletion that failed is said, and nothing leaves the list", async () => {
+test("a failed deletion shows an error and keeps the row", async () => {
   const { store, asker, list, said } = setUp({ "DELETE /memories/7": new Error("The server cannot be reached.") })
 
   const deleted = store.remove(memory())
@@ -205,7 +205,7 @@ function writing(answers, held) {
   return { store, storage, list }
 }
 
-test("a memory that could not be written is kept, over a reload too", async () => {
+test("a memory that could not be saved keeps its draft, even after a reload", async () => {
   const { store, storage } = writing({ "POST /memories": new Error("The store is busy.") })
   store.show({ observation: "Logs rotate at noon" })
 
@@ -217,7 +217,7 @@ test("a memory that could not be written is kept, over a reload too", async () =
   assert.equal(reloaded.draft.observation, "Logs rotate at noon")
 })
 
-test("a memory that was written leaves no draft", async () => {
+test("a saved memory leaves no draft", async () => {
   const { store, storage, list } = writing({ "POST /memories": BACK })
   store.show({ observation: "Logs rotate at noon" })
 
@@ -227,7 +227,7 @@ test("a memory that was written leaves no draft", async () => {
   assert.deepEqual(list.rows, [BACK])
 })
 
-test("a refusal stands at its field", async () => {
+test("a validation error appears at its field", async () => {
   const refusal = Object.assign(new Error(""), { errors: [{ field: "category", message: "unknown category misc" }] })
   const { store } = writing({ "POST /memories": refusal })
   store.show({ observation: "Odd", category: "misc" })
@@ -237,7 +237,7 @@ test("a refusal stands at its field", async () => {
   assert.deepEqual(store.errors, { category: "unknown category misc" })
 })
 
-test("nothing to remember is not sent", async () => {
+test("an empty observation is not sent", async () => {
   const { store } = writing({})
 
   await store.save()
@@ -245,7 +245,7 @@ test("nothing to remember is not sent", async () => {
   assert.deepEqual(store.errors, { observation: "Enter the observation to remember." })
 })
 
-test("more than a thousand that are ticked are never taken for all that match", async () => {
+test("more than 1,000 selected memories are rejected, not treated as all matches", async () => {
   const { store, api, said } = setUp({ "POST /memories/bulk": {} })
   const ticked = Array.from({ length: 1_001 }, (_, at) => memory({ id: at + 1 }))
 

@@ -16,11 +16,11 @@ const FIELDS = {
   paused: false,
 }
 
-test("a form that nobody typed in means what the file has, in its order", () => {
+test("an untouched form returns the fields of the file in their order", () => {
   assert.equal(JSON.stringify(fieldsOf(draftOf("a", FIELDS))), JSON.stringify(FIELDS))
 })
 
-test("what is typed is read by the type of its field, what is emptied goes", () => {
+test("input is parsed by field type, and emptied fields are removed", () => {
   const draft = draftOf("a", FIELDS)
   draft.service.typed = { description: "", tags: "home, tv", paused: "true" }
   draft.checks[0].typed = { status: "200", headers: "Accept: x\nHost: a:1", retries: "", latency: "800ms" }
@@ -40,7 +40,7 @@ test("what is typed is read by the type of its field, what is emptied goes", () 
   })
 })
 
-test("another kind keeps what both kinds have", () => {
+test("changing the kind of a check keeps the shared fields", () => {
   const draft = draftOf("a", FIELDS)
   draft.checks[0].typed = { timeout: "1s", body: "x" }
 
@@ -52,7 +52,7 @@ test("another kind keeps what both kinds have", () => {
   ])
 })
 
-test("two changes of one service both hold, and mine where they meet", () => {
+test("two edits of one service are merged, and mine wins in a conflict", () => {
   const base = { a: 1, b: 2, c: 3 }
 
   assert.deepEqual(merge(base, { a: 9, b: 2 }, { a: 8, b: 7, c: 3, d: 4 }), { a: 9, b: 7, d: 4 })
@@ -63,7 +63,7 @@ test("two changes of one service both hold, and mine where they meet", () => {
   ])
 })
 
-test("checks that both added stay, and a change of one holds", () => {
+test("merging keeps the checks added on both sides and the change of one", () => {
   const web = { http: "a" }
   const theirs = { checks: [web, { tcp: "h:1" }] }
 
@@ -75,7 +75,7 @@ test("checks that both added stay, and a change of one holds", () => {
   assert.deepEqual(merge({ checks: [web] }, { checks: [] }, theirs).checks, [{ tcp: "h:1" }])
 })
 
-test("a diff is shown by its lines", () => {
+test("a diff is split by lines", () => {
   assert.deepEqual(diffParts("@@ -1 +1 @@\n a\n-b\n+c"), [
     { kind: "same", text: " a\n" },
     { kind: "gone", text: "-b\n" },

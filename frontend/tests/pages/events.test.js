@@ -42,7 +42,7 @@ function groups(answers = {}) {
   return { api, store }
 }
 
-test("a range holds its first moment and not its last", () => {
+test("a time range includes its start and excludes its end", () => {
   const filters = eventFilters(new URLSearchParams("from=2026-01-14T11:59:00Z&to=2026-01-14T12:00:00Z"))
 
   assert.equal(eventMatches(REFUSED, filters), true)
@@ -50,7 +50,7 @@ test("a range holds its first moment and not its last", () => {
   assert.deepEqual(rangeOf("hour", NOON), { from: "2026-01-14T11:00:00.000Z", to: "" })
 })
 
-test("one more of a group counts up where it stands", async () => {
+test("a repeated event increments its group in place", async () => {
   const { store } = groups()
   await store.visit(EVERYTHING)
   await Promise.resolve()
@@ -67,7 +67,7 @@ test("one more of a group counts up where it stands", async () => {
   assert.equal(store.rows.length, 1)
 })
 
-test("a session that said it before is not one more of a group", async () => {
+test("a session is counted once per group, even if it repeats an event later", async () => {
   const now = { ...GROUP, count: 4, last_id: 40 }
   const page = ({ repeats_of }) => ({ items: [repeats_of ? now : GROUP], next: null, seq: 5 })
   const { store, api } = groups({ "/events/groups": page })
@@ -83,7 +83,7 @@ test("a session that said it before is not one more of a group", async () => {
   assert.deepEqual({ count, sessions, session_id }, { count: 5, sessions: 3, session_id: 12 })
 })
 
-test("what was never said before is a group of its own", async () => {
+test("an event with a new text becomes its own group", async () => {
   const { store } = groups()
   await store.visit(EVERYTHING)
   await Promise.resolve()
@@ -99,7 +99,7 @@ test("what was never said before is a group of its own", async () => {
   )
 })
 
-test("one that may belong to a group not read yet is asked for", async () => {
+test("an event of a group that is not loaded fetches the group", async () => {
   const far = { ...GROUP, text: "Far back", count: 9, first_id: 1, last_id: 40 }
   const page = ({ repeats_of }) => ({ items: [repeats_of ? far : GROUP], next: repeats_of ? null : "more", seq: 5 })
   const { store } = groups({ "/events/groups": page })
@@ -114,7 +114,7 @@ test("one that may belong to a group not read yet is asked for", async () => {
   )
 })
 
-test("a group unfolds into its events, and says how many came since", async () => {
+test("an expanded group shows its events and the number of newer ones", async () => {
   const { store, api } = groups({ "/events": { items: [REFUSED], next: null, seq: 5 } })
   await store.visit(EVERYTHING)
   await Promise.resolve()
@@ -143,7 +143,7 @@ const HOURS = [
 
 const told = (row, seq) => ({ seq, op: "created", entity: "event", id: row.id, version: 1, row })
 
-test("an event is counted in the stretch it falls into, once a second at most", async () => {
+test("the chart counts an event in its interval and updates at most once a second", async () => {
   const api = fakeApi({ "/events/density": counts(HOURS) })
   const timers = fakeTimers()
   const store = density({ api, feed: fakeFeed(), later: timers.setTimeout })
@@ -161,7 +161,7 @@ test("an event is counted in the stretch it falls into, once a second at most", 
   assert.equal(store.busiest.from, "2026-01-14T11:00:00.000Z")
 })
 
-test("an event beyond the last stretch makes it count anew", async () => {
+test("an event after the last interval reloads the chart", async () => {
   const api = fakeApi({ "/events/density": counts(HOURS) })
   const timers = fakeTimers()
   const store = density({ api, feed: fakeFeed(), later: timers.setTimeout })
@@ -174,13 +174,13 @@ test("an event beyond the last stretch makes it count anew", async () => {
   assert.equal(api.asked.length, 2)
 })
 
-test("an event is counted once, whether the answer or the feed tells of it first", async () => {
+test("an event in both the response and the feed is counted once", async () => {
   const api = fakeApi({ "/events/density": counts(HOURS) })
   const timers = fakeTimers()
   const store = density({ api, feed: fakeFeed(), later: timers.setTimeout })
   store.visit(EVERYTHING)
-  store.follow(told(REFUSED, 1)) // the answer that is on its way holds it
-  store.follow(told({ ...REFUSED, id: 41 }, 2)) // and this one not yet
+  store.follow(told(REFUSED, 1)) // included in the pending response
+  store.follow(told({ ...REFUSED, id: 41 }, 2)) // not included in it
   await new Promise(setImmediate)
   await timers.ring()
 
@@ -191,7 +191,7 @@ test("an event is counted once, whether the answer or the feed tells of it first
   assert.equal(store.total, 5)
 })
 
-test("an address can point at one event, and at what happened around it", async () => {
+test("an address can select one event and the time range around it", async () => {
   const api = fakeApi({ "/events": { items: [], next: null, seq: 1 }, "/events/40": REFUSED })
   const went = []
   const router = { go: (address) => went.push(address), with: () => "" }
@@ -206,7 +206,7 @@ test("an address can point at one event, and at what happened around it", async 
   assert.deepEqual(went, ["/events?event=40&from=2026-01-14T11:44:00.000Z&to=2026-01-14T12:14:00.000Z"])
 })
 
-test("a stretch is said as short as it can be", () => {
+test("an interval is formatted as briefly as possible", () => {
   const noon = new Date(2026, 0, 14, 12).getTime()
 
   assert.equal(stretchWords(noon, 3_600), "Jan 14, 12:00 to 13:00")

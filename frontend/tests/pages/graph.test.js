@@ -50,7 +50,7 @@ async function visited(answers) {
   return all
 }
 
-test("an entity is read with its neighborhood, and the lists hold all that is drawn", async () => {
+test("an entity is loaded with its neighborhood, and the lists include all drawn relationships", async () => {
   const { store, api } = await visited()
 
   assert.deepEqual(
@@ -65,7 +65,7 @@ test("an entity is read with its neighborhood, and the lists hold all that is dr
   assert.deepEqual(asked.body, { center: 1, depth: 1, limit: 150 })
 })
 
-test("two steps are asked for and the entity before stays until another is read", async () => {
+test("two steps can be requested, and the previous entity stays visible until the next one loads", async () => {
   const { store, api } = await visited()
 
   await store.reach(2)
@@ -78,7 +78,7 @@ test("two steps are asked for and the entity before stays until another is read"
   assert.equal(store.reading, false)
 })
 
-test("a relationship of the drawing shows the memories that prove it", async () => {
+test("a relationship in the graph shows its evidence", async () => {
   const { store } = await visited()
 
   const showing = store.showEdge(11)
@@ -92,7 +92,7 @@ test("a relationship of the drawing shows the memories that prove it", async () 
   assert.equal(store.edge, null)
 })
 
-test("evidence that cannot be read is said and nothing is shown", async () => {
+test("a failed request for evidence shows an error", async () => {
   const { store, said } = await visited({ "/entities/3": new Error("No answer.") })
 
   await store.showEdge(11)
@@ -101,7 +101,7 @@ test("evidence that cannot be read is said and nothing is shown", async () => {
   assert.equal(said.items[0].text, "The memories could not be loaded. No answer.")
 })
 
-test("an entity dropped on another is merged after a confirmation, with the way back", async () => {
+test("dropping an entity on another one merges them after confirmation, with an undo", async () => {
   const { store, api, asker, said, acts } = await visited()
 
   const dropped = store.drop(3, 2)
@@ -117,7 +117,7 @@ test("an entity dropped on another is merged after a confirmation, with the way 
   assert.deepEqual(acts.undone, ["last"])
 })
 
-test("a no merges nothing, and entities of different kinds cannot be merged", async () => {
+test("a canceled merge changes nothing, and entities of different kinds cannot be merged", async () => {
   const { store, api, asker, said } = await visited()
 
   const dropped = store.drop(3, 2)
@@ -134,7 +134,7 @@ test("a no merges nothing, and entities of different kinds cannot be merged", as
   assert.equal(store.busy, false)
 })
 
-test("an entity that is gone says so; a list that fails keeps what was read", async () => {
+test("a missing entity and a failed list each show an error", async () => {
   const { store } = await visited({ "/entities/3": new Error("Entity 3 not found.") })
   await store.visit(new URLSearchParams(), 3)
   assert.equal(store.chosenProblem, "Entity 3 not found.")
@@ -145,7 +145,7 @@ test("an entity that is gone says so; a list that fails keeps what was read", as
   assert.deepEqual([failing.store.phase, failing.store.problem], ["failed", "No answer."])
 })
 
-test("a drawing that could not be loaded leaves the lists", async () => {
+test("the lists remain if the graph cannot be drawn", async () => {
   const { store, said } = await visited()
 
   store.notDrawn()
@@ -154,7 +154,7 @@ test("a drawing that could not be loaded leaves the lists", async () => {
   assert.match(said.items[0].text, /lists have the same content/)
 })
 
-test("the same neighborhood always has the same places, none of them twice", () => {
+test("the same neighborhood always has the same layout, without two entities in one place", () => {
   const nodes = [
     ADA,
     ...Array.from({ length: 40 }, (_, at) => entity(at + 2, `T${at}`, "tool", { depth: 1 + (at % 2) })),

@@ -17,7 +17,7 @@ async function opened(answers) {
   return { store, api, said }
 }
 
-test("checks stand with what they look at; an unknown one is not lost", () => {
+test("checks are grouped by subject, including unknown checks", () => {
   const groups = grouped([sign("lunar_phase"), sign("services"), sign("supervisor")])
 
   assert.deepEqual(
@@ -29,7 +29,7 @@ test("checks stand with what they look at; an unknown one is not lost", () => {
   )
 })
 
-test("the sentence names what fails before what wants a look", () => {
+test("the summary lists failures before warnings", () => {
   assert.equal(healthSentence([sign("log"), sign("integrity", "unknown")]), "Lamplighter is healthy.")
   assert.equal(
     healthSentence([sign("log", "warning"), sign("supervisor", "failing"), sign("space", "failing")]),
@@ -37,7 +37,7 @@ test("the sentence names what fails before what wants a look", () => {
   )
 })
 
-test("words do not repeat the name, and what is typed is told apart", () => {
+test("messages do not repeat the check name, and commands are marked", () => {
   assert.equal(signWords(sign("engine", "ok", "Engine exec")), "exec")
   assert.equal(signWords(sign("space", "ok", "Space 71 GB left")), "71 GB left")
   assert.deepEqual(
@@ -50,7 +50,7 @@ test("words do not repeat the name, and what is typed is told apart", () => {
   )
 })
 
-test("it is asked again when the supervisor comes or goes, and only then", async () => {
+test("health reloads when the supervisor goes offline or online, and only then", async () => {
   const { store, api } = await opened({ "/health": { state: "ok", checks: [sign("log")] } })
 
   for (const away of [false, false, true, true]) store.follow(away, true)
@@ -61,7 +61,7 @@ test("it is asked again when the supervisor comes or goes, and only then", async
   assert.equal(api.asked.length, 2)
 })
 
-test("a full check that fails keeps what was seen", async () => {
+test("a failed full check keeps the previous results", async () => {
   const { store, said } = await opened({
     "/health": { state: "ok", checks: [sign("log")] },
     "POST /health/checks": new Error("The server took too long to answer."),
@@ -73,7 +73,7 @@ test("a full check that fails keeps what was seen", async () => {
   assert.equal(said[0], "Full check failed. The server took too long to answer.")
 })
 
-test("who may not look is told so", async () => {
+test("a missing scope is shown as forbidden", async () => {
   const refusal = Object.assign(new Error("This needs the scope health:read."), { status: 403 })
   const { store } = await opened({ "/health": refusal })
 

@@ -37,12 +37,12 @@ const ONE = {
 }
 const named = (name) => name.toUpperCase()
 
-test("an axis has room before the first failure and after the end", () => {
+test("the time axis has a margin before the first failure and after the end", () => {
   assert.deepEqual(spanOf(ONE, NOON + 60 * MINUTE), { from: NOON - 5 * MINUTE, to: NOON + 15 * MINUTE })
   assert.deepEqual(spanOf({ ...ONE, resolved_at: null }, NOON + MINUTE).to, NOON + MINUTE)
 })
 
-test("lanes hold what happened until the end", () => {
+test("each lane contains its bars up to the end of the incident", () => {
   const lanes = lanesOf(ONE, NOON + 60 * MINUTE, named)
 
   assert.deepEqual(
@@ -63,7 +63,7 @@ test("lanes hold what happened until the end", () => {
   ])
 })
 
-test("single results are spans around their times, folded ones keep theirs", () => {
+test("single results become spans up to the next result, aggregates keep their length", () => {
   const points = [0, 1, 2].map((n) => ({ at: at(n), state: n ? "passed" : "failed", latency_ms: n || null }))
   const [first, second] = resultSpans({ points, aggregates: [] })
 
@@ -72,7 +72,7 @@ test("single results are spans around their times, folded ones keep theirs", () 
   assert.equal(resultSpans({ points: [], aggregates: [folded] })[0].end, NOON + 5 * MINUTE)
 })
 
-test("sessions are a tree, also where a parent belongs to another incident", () => {
+test("sessions form a tree, even if a parent belongs to another incident", () => {
   assert.deepEqual(
     treeOf(ONE.sessions).map(({ session: { id }, depth }) => [id, depth]),
     [
@@ -85,7 +85,7 @@ test("sessions are a tree, also where a parent belongs to another incident", () 
   assert.equal(workWords([], NOON), "")
 })
 
-test("two incidents are compared by what matters", () => {
+test("two incidents are compared by their key figures", () => {
   const quiet = { timeline: [], sessions: [], memories_learned: [], memories_changed: [] }
   const before = { ...ONE, ...quiet, resolved_at: at(40), repaired_at: at(30) }
   const rows = Object.fromEntries(
@@ -100,7 +100,7 @@ test("two incidents are compared by what matters", () => {
   assert.deepEqual(rows.cause, ["tcp: connection refused", "tcp: connection refused"])
 })
 
-test("the incident before is the last one of the same root cause", async () => {
+test("the previous incident is the latest earlier one of the same service", async () => {
   const row = (id, service, outcome = "repaired") => ({ id, service, outcome })
   const api = fakeApi({
     ...{ "/incidents/7": { ...ONE, note: "" }, "/services/db/series": { checks: [] }, "/incidents/3": { id: 3 } },

@@ -17,7 +17,7 @@ function setUp(answer = () => ({ items: [], next: null, seq: 1, total: 0 })) {
   return { store, api, went, later }
 }
 
-test("what an address may not say is left out", () => {
+test("invalid values in an address are ignored", () => {
   assert.deepEqual(filters("state=odd&sort=sideways&order=up&group=x&view=all&q=dns&category=timing"), {
     ...{
       q: "dns",
@@ -71,16 +71,16 @@ const MATCHES = [
   ["state=inactive", false],
 ]
 for (const [text, expected] of MATCHES) {
-  test(`under "${text}" the slow start is ${expected ? "" : "not "}listed`, () => {
+  test(`the filter "${text}" ${expected ? "includes" : "excludes"} the slow-start memory`, () => {
     assert.equal(memoryMatches(memory(), filters(text)), expected)
   })
 }
 
-test("a memory of no service is listed as general", () => {
+test("a memory without a service is listed as general", () => {
   assert.equal(memoryMatches(memory({ service: null }), filters("service=general")), true)
 })
 
-test("the surest come first, and the order is total", () => {
+test("memories are ordered by confidence, and ties have a fixed order", () => {
   const rows = [
     memory({ id: 1, confidence: 0.5 }),
     memory({ id: 2, confidence: 0.9 }),
@@ -112,7 +112,7 @@ const RUNS = [
   ["group=service&order=asc", [4, 3, 1, 2]],
 ]
 for (const [text, expected] of RUNS) {
-  test(`"${text}" runs as on the server`, () => {
+  test(`"${text}" sorts as on the server`, () => {
     assert.deepEqual(
       [...ROWS].sort(memoryOrder(filters(text))).map(({ id }) => id),
       expected,
@@ -120,13 +120,13 @@ for (const [text, expected] of RUNS) {
   })
 }
 
-test("the past has neither reviews nor views", () => {
+test("a historical list has neither reviews nor views", () => {
   const { state, view } = filters("as_of=2026-01-01T00:00:00Z&state=review&view=fading")
 
   assert.deepEqual([state, view], ["", ""])
 })
 
-test("of a view only the server can say what is in it: a change offers to read it again", async () => {
+test("a view takes no live rows and is outdated while its count differs from the server's", async () => {
   const { store, later } = setUp(() => ({ items: [memory()], next: null, seq: 1, total: 1 }))
   store.visit(new URLSearchParams("view=fading"))
   await settled()
@@ -140,7 +140,7 @@ test("of a view only the server can say what is in it: a change offers to read i
   assert.equal(store.outdated, false)
 })
 
-test("with Shift all between two rows are ticked", async () => {
+test("Shift selects all rows between two rows", async () => {
   const items = [5, 6, 7, 8, 9].map((id) => memory({ id }))
   const { store } = setUp(() => ({ items, next: null, seq: 1, total: 5 }))
   await store.load()
@@ -151,7 +151,7 @@ test("with Shift all between two rows are ticked", async () => {
   assert.deepEqual(store.chosenIds, [6, 7, 8])
 })
 
-test("other filters are another list, the same ones are not read again", async () => {
+test("other filters load a new list, the same filters do not", async () => {
   const { store, api } = setUp()
   const lists = () => api.asked.filter(({ path }) => path === "/memories").length
 
@@ -164,7 +164,7 @@ test("other filters are another list, the same ones are not read again", async (
   assert.deepEqual([same, lists()], [1, 2])
 })
 
-test("the facets are counted once for a burst of changes", () => {
+test("a burst of changes reloads the facets once", () => {
   const { store, later } = setUp()
 
   for (let n = 0; n < 20; n++) store.follow(change("created", memory({ id: n })))
@@ -172,7 +172,7 @@ test("the facets are counted once for a burst of changes", () => {
   assert.equal(later.length, 1)
 })
 
-test("the sidebar's count is of all memories, whatever the list is filtered by", async () => {
+test("the sidebar count ignores the filters of the list", async () => {
   const { store, api } = setUp()
   store.visit(new URLSearchParams("service=caddy"))
   await settled()
@@ -183,7 +183,7 @@ test("the sidebar's count is of all memories, whatever the list is filtered by",
   assert.equal(store.active, 2)
 })
 
-test("the pill counts in words", async () => {
+test("the pill shows a count with the right plural", async () => {
   const { store } = setUp(() => ({ items: [memory()], next: null, seq: 1, total: 1 }))
   await store.load()
   store.hold()
@@ -195,7 +195,7 @@ test("the pill counts in words", async () => {
   assert.deepEqual([one, store.pill], ["1 new memory", "2 new memories"])
 })
 
-test("the default order is not written into the address", () => {
+test("the default order is omitted from the address", () => {
   const { store, went } = setUp()
 
   store.sortBy("updated")
@@ -216,7 +216,7 @@ test("a deleted memory is no longer selected", async () => {
   assert.deepEqual(store.chosenIds, [2])
 })
 
-test("grouped by service rows stand under their names, general last", async () => {
+test("a list grouped by service has a heading per service, general last", async () => {
   const rows = [memory({ id: 1, service: null }), memory({ id: 2, service: "caddy" }), memory({ id: 3 })]
   const { store } = setUp(() => ({ items: rows.sort(memoryOrder({ group: "service" })), next: null, seq: 1, total: 3 }))
 
@@ -233,7 +233,7 @@ test("grouped by service rows stand under their names, general last", async () =
   )
 })
 
-test("more than what is shown can be chosen once all of that is, and other filters choose nothing", async () => {
+test("all matches can be selected once all loaded rows are, and new filters clear the selection", async () => {
   const { store } = setUp(() => ({ items: [memory()], next: "x", seq: 1, total: 312 }))
   store.visit(new URLSearchParams("service=jellyfin"))
   await settled()
@@ -249,7 +249,7 @@ test("more than what is shown can be chosen once all of that is, and other filte
   assert.equal(store.chosenCount, 0)
 })
 
-test("a list of the past asks for that moment and takes in no change", async () => {
+test("a historical list requests its moment and ignores live changes", async () => {
   const { store, api } = setUp(() => ({ items: [], next: null, seq: 1, total: 0 }))
   store.visit(new URLSearchParams("as_of=2026-01-01T00:00:00Z"))
   await settled()
@@ -260,6 +260,6 @@ test("a list of the past asks for that moment and takes in no change", async () 
   assert.equal(api.asked[0].body.as_of, "2026-01-01T00:00:00.000Z")
 })
 
-test("a moment that is none is left out", () => {
+test("an invalid moment is ignored", () => {
   assert.equal(filters("as_of=yesterday").as_of, "")
 })

@@ -42,7 +42,7 @@ test("each figure has a goal and at most one action", async () => {
   assert.equal(store.comparedWords, "")
 })
 
-test("confidences are compared with what confirmed them", async () => {
+test("confidence ranges are compared with their confirmation rates", async () => {
   const group = { confirmed: 6, contradicted: 2, share: 0.75, interval: [0.45, 0.902] }
   const { store } = opened({
     "/memory-health": answer(
@@ -65,7 +65,7 @@ test("confidences are compared with what confirmed them", async () => {
   )
 })
 
-test("the organizer is waited for, and what it changed is measured", async () => {
+test("the page waits for the organizer and measures its result", async () => {
   const { store, api, said } = opened({
     "/organizer/runs": { id: 4, state: "queued" },
     "/organizer/runs/4": { state: "completed", counts: { duplicates: 2, compressed: 1200 } },
@@ -80,7 +80,7 @@ test("the organizer is waited for, and what it changed is measured", async () =>
   assert.equal(store.busy, "")
 })
 
-test("a refusal is shown, and nothing stays busy", async () => {
+test("a refused action shows an error and clears the busy state", async () => {
   const { store, said } = opened({ "/verification": new Error("Access denied.") })
 
   await store.act("verify")
@@ -88,7 +88,7 @@ test("a refusal is shown, and nothing stays busy", async () => {
   assert.deepEqual([said, store.busy], [["Not done. Access denied."], ""])
 })
 
-test("the trend says what the first measurement was", () => {
+test("the trend compares with the first measurement", () => {
   assert.equal(trendWords([point(7, 3)], "drift", NOON), "")
   assert.equal(trendWords([point(7, 3), point(0, 3)], "drift", NOON), "Same as 7 d ago.")
   assert.equal(trendWords([point(7, 0.061), point(0, 0)], "duplicates", NOON), "Was 6.1% (7 d ago).")

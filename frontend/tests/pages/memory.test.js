@@ -34,18 +34,18 @@ async function opened(answers = {}, storage = fakeStorage()) {
   return { store, api, put, list, said, asked, patches: () => api.asked.filter(({ method }) => method === "PATCH") }
 }
 
-test("only what differs travels", () => {
+test("only changed fields are sent", () => {
   assert.deepEqual(edits({ ...draftOf(memory()), confidence: 0.5 }, memory()), { confidence: 0.5 })
   assert.deepEqual(edits(draftOf(memory()), memory()), {})
 })
 
 for (const typed of ["", "  ", "general", "General"]) {
-  test(`"${typed}" as a service means none`, () => {
+  test(`"${typed}" as a service is sent as no service`, () => {
     assert.equal(payload({ ...draftOf(memory()), service: typed }).service, null)
   })
 }
 
-test("an edit is saved on the version it was made on", async () => {
+test("an edit is saved with the version it is based on", async () => {
   const { store, patches, put } = await opened({
     "PATCH /memories/7": memory({ observation: "Takes 90s", version: 2 }),
   })
@@ -64,7 +64,7 @@ test("an edit is saved on the version it was made on", async () => {
   assert.equal(store.dirty, false)
 })
 
-test("where only different fields changed, the edit goes on top and says what else had changed", async () => {
+test("an edit of other fields is saved on the newer version, and the message names the other changes", async () => {
   const theirs = memory({ confidence: 0.8, category: "behavior", version: 2 })
   const answers = [stale(theirs), memory({ ...theirs, observation: "Takes 90s", version: 3 })]
   const { store, patches, said } = await opened({ "PATCH /memories/7": () => answers.shift() })
@@ -86,7 +86,7 @@ test("where only different fields changed, the edit goes on top and says what el
   assert.deepEqual([store.dirty, store.row.version, store.draft.confidence], [false, 3, 0.8])
 })
 
-test("the same edit by somebody else is no conflict and needs no second one", async () => {
+test("the same edit by someone else is no conflict and sends no second request", async () => {
   const theirs = memory({ observation: "Takes 90s", version: 2 })
   const { store, patches } = await opened({ "PATCH /memories/7": stale(theirs) })
   store.draft.observation = "Takes 90s"
@@ -96,7 +96,7 @@ test("the same edit by somebody else is no conflict and needs no second one", as
   assert.deepEqual([patches().length, store.dirty, store.row.version], [1, false, 2])
 })
 
-test("where both changed the same field a person is asked, and what was typed stays", async () => {
+test("an edit of the same field opens the conflict dialog and keeps the input", async () => {
   const theirs = memory({ observation: "Takes 10s", version: 2 })
   const { store, asked } = await opened({ "PATCH /memories/7": stale(theirs) })
   store.draft.observation = "Takes 90s"
@@ -119,7 +119,7 @@ for (const [choice, text, body] of [
   ["theirs", "", { confidence: 0.5 }],
   ["merged", "Takes 10s to 90s ", { observation: "Takes 10s to 90s", confidence: 0.5 }],
 ]) {
-  test(`what stands is saved on their version: ${choice}`, async () => {
+  test(`a resolved conflict is saved on the newer version: ${choice}`, async () => {
     const theirs = memory({ observation: "Takes 10s", version: 5 })
     const row = memory({ ...theirs, ...body, version: 6 })
     const answers = [stale(theirs), row]
@@ -135,7 +135,7 @@ for (const [choice, text, body] of [
   })
 }
 
-test("when theirs stands there is nothing to send", async () => {
+test("keeping all of their values sends nothing", async () => {
   const theirs = memory({ observation: "Takes 10s", version: 5 })
   const { store, patches, asked } = await opened({ "PATCH /memories/7": stale(theirs) })
   store.draft.observation = "Takes 90s"
@@ -147,7 +147,7 @@ test("when theirs stands there is nothing to send", async () => {
   assert.deepEqual([patches().length, store.draft.observation, store.dirty], [1, "Takes 10s", false])
 })
 
-test("an answer that comes after the feed told of a later change does not take it back", async () => {
+test("a late response does not overwrite a newer version from the feed", async () => {
   const later = memory({ observation: "Takes 10s", confidence: 0.9, version: 3 })
   const { store } = await opened({
     "PATCH /memories/7": () => {
@@ -162,7 +162,7 @@ test("an answer that comes after the feed told of a later change does not take i
   assert.deepEqual([store.row.version, store.draft.observation, store.dirty], [3, "Takes 10s", false])
 })
 
-test("an edit made elsewhere on the page leaves what is typed in the panel", async () => {
+test("an edit outside the panel keeps the text typed in the panel", async () => {
   const { store } = await opened({ "PATCH /memories/7": memory({ confidence: 0.9, version: 2 }) })
   store.draft.observation = "Takes 90s"
 
@@ -171,7 +171,7 @@ test("an edit made elsewhere on the page leaves what is typed in the panel", asy
   assert.deepEqual([store.draft.observation, store.draft.confidence, store.base.version], ["Takes 90s", 0.9, 2])
 })
 
-test("what turns operational leaves its topic behind, and its fields are still in the form", async () => {
+test("changing to an operational category resets scope and topic key, and the form keeps its fields", async () => {
   const held = memory({ category: "decision", title: "Use WAL", tags: ["sqlite"], scope: "global", topic_key: "db" })
   const draft = { ...draftOf(held), category: "timing" }
 
@@ -180,7 +180,7 @@ test("what turns operational leaves its topic behind, and its fields are still i
   assert.deepEqual(edits({ ...draftOf(held), tags: "sqlite, wal, wal" }, held), { tags: ["sqlite", "wal"] })
 })
 
-test("unsaved text outlives a reload, on the version it was typed on", async () => {
+test("an unsaved draft survives a reload with its version", async () => {
   const storage = fakeStorage()
   const first = await opened({}, storage)
   first.store.draft.observation = "Takes 90s"
@@ -196,7 +196,7 @@ test("unsaved text outlives a reload, on the version it was typed on", async () 
   assert.deepEqual([storage.held, store.draft.observation, store.typedAt], [{}, "Takes 10s", null])
 })
 
-test("what somebody types in another tab does not come up in this one", async () => {
+test("a draft typed in another tab does not appear in this one", async () => {
   const storage = fakeStorage()
   const { store } = await opened({}, storage)
   const other = await opened({}, storage)
@@ -208,7 +208,7 @@ test("what somebody types in another tab does not come up in this one", async ()
   assert.deepEqual([store.dirty, store.draft.confidence], [false, 0.8])
 })
 
-test("a failure keeps what was typed and says so", async () => {
+test("a failed save keeps the input and shows an error", async () => {
   const { store } = await opened({ "PATCH /memories/7": new Problem({ detail: "The server cannot be reached." }) })
   store.draft.observation = "Takes 90s"
 
@@ -218,7 +218,7 @@ test("a failure keeps what was typed and says so", async () => {
   assert.equal(store.problem, "Not saved. The server cannot be reached. Your edit is still here.")
 })
 
-test("what was typed is still there after looking at another memory", async () => {
+test("a draft is restored after visiting another memory", async () => {
   const { store } = await opened({ "GET /memories/8": memory({ id: 8 }), "/memories/8/history": { items: [] } })
   store.draft.observation = "Takes 90s"
 
@@ -229,7 +229,7 @@ test("what was typed is still there after looking at another memory", async () =
   assert.equal(store.dirty, true)
 })
 
-test("a live change shows in fields nobody has touched", async () => {
+test("a live change updates untouched fields", async () => {
   const { store } = await opened()
 
   store.follow(change("updated", memory({ confidence: 0.8, version: 2 })))
@@ -237,14 +237,14 @@ test("a live change shows in fields nobody has touched", async () => {
   assert.equal(store.draft.confidence, 0.8)
 })
 
-test("why a memory is not in the next prompt is said", async () => {
+test("the panel says why a memory is not in the next prompt", async () => {
   const { store } = await opened()
 
   assert.equal(store.lineNote, "Not in the next prompt: Below the budget line.")
   assert.deepEqual(store.ways, ["a budget of 90 tokens"])
 })
 
-test("an empty field of the confidence is not nought", async () => {
+test("an empty confidence is rejected, not read as zero", async () => {
   const { store, patches } = await opened({ "PATCH /memories/7": memory({ version: 2 }) })
   store.draft.confidence = ""
 
@@ -253,7 +253,7 @@ test("an empty field of the confidence is not nought", async () => {
   assert.deepEqual([patches(), store.errors], [[], { confidence: "Enter a number from 0 to 1." }])
 })
 
-test("what stood there stays until it is read anew", async () => {
+test("the prompt line stays until the new one is loaded", async () => {
   const place = { included: true, position: 2, lines: 8, tokens: 9, words: "", ways: [] }
   let answer = async () => ({ ...place, line: "- Takes 60s" })
   const { store } = await opened({ "GET /memories/7/prompt": () => answer() })
@@ -272,7 +272,7 @@ test("what stood there stays until it is read anew", async () => {
   assert.deepEqual([store.line, store.lineNote], ["", "The next prompt could not be loaded."])
 })
 
-test("an unknown number is missing, not broken", async () => {
+test("an unknown ID is shown as missing, not as an error", async () => {
   const { store } = await opened({
     "GET /memories/7": new Problem({ status: 404, detail: "No memory has this number." }),
   })

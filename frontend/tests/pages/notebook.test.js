@@ -36,7 +36,7 @@ async function editing(answers) {
   return { ...all, store, open: all.store }
 }
 
-test("Markdown becomes text and links, never markup", () => {
+test("Markdown becomes text and links, never raw HTML", () => {
   const found = blocks(
     "---\nid: x\n---\n# jellyfin\n\n- [timing] <img src=x onerror=alert(1)> `60s` ^m7\n  more\n\n[x](javascript:alert(1))",
   )
@@ -51,7 +51,7 @@ test("Markdown becomes text and links, never markup", () => {
   assert.ok(!text.includes("id: x"))
 })
 
-test("a page is linked to the pages and memories that it names", () => {
+test("a page links to the pages and memories that it names", () => {
   const text = JSON.stringify(blocks("- See [[services/caddy|Caddy]] ^m12\n- [docs](https://example.org/a)\n  - below"))
 
   assert.match(text, /"href":"\/notebook\?page=services%2Fcaddy","text":"Caddy"/)
@@ -59,7 +59,7 @@ test("a page is linked to the pages and memories that it names", () => {
   assert.match(text, /"outside":true/)
 })
 
-test("both edits are kept, and of two lines of one memory that on disk keeps the number", () => {
+test("both edits are merged, and in a conflict the line on disk keeps the memory ID", () => {
   const mine = TEXT.replace("60s", "90s").replace("redis", "valkey")
   const disk = TEXT.replace("60s", "75s") + "- [timing] New line\n"
 
@@ -69,11 +69,11 @@ test("both edits are kept, and of two lines of one memory that on disk keeps the
   )
 })
 
-test("an edit without an end of the last line loses nothing", () => {
+test("merging loses nothing if the last line has no line break", () => {
   assert.equal(combined("a", "a\nb", "a\nc"), "a\nc\nb")
 })
 
-test("notes are apart from the index", () => {
+test("notes are separate from the index", () => {
   const text = "# Memory\n\n- x\n\n## Notes\n\nAsk Ada\n"
 
   assert.deepEqual(split(text), { head: "# Memory\n\n- x\n\n", notes: "Ask Ada" })
@@ -81,7 +81,7 @@ test("notes are apart from the index", () => {
   assert.equal(joined("# Memory\n", " "), "# Memory\n")
 })
 
-test("a page is saved on the version that was read", async () => {
+test("a page is saved with the version it is based on", async () => {
   const { store, api, said } = await editing({ "PUT /notebook/services/jellyfin": { edits: 1, for_review: {} } })
 
   store.type(TEXT.replace("60s", "90s"))
@@ -94,7 +94,7 @@ test("a page is saved on the version that was read", async () => {
   assert.equal(store.view, "read")
 })
 
-test("a page that changed on disk is shown beside the edit, and both are combined", async () => {
+test("a page changed on disk is shown next to the edit, and both can be merged", async () => {
   const disk = `${TEXT}- [timing] From another editor\n`
   const answers = [
     () => Promise.reject(new Problem({ status: 412, current: { text: disk, digest: "b" } })),
@@ -114,7 +114,7 @@ test("a page that changed on disk is shown beside the edit, and both are combine
   assert.match(asked.body.text, /90s[\s\S]*From another editor/)
 })
 
-test("an unsaved text outlives the page", async () => {
+test("an unsaved draft survives leaving the page", async () => {
   const { store, open } = await editing()
   store.type("typed")
 
@@ -126,7 +126,7 @@ test("an unsaved text outlives the page", async () => {
   assert.equal(other.base.digest, "a")
 })
 
-test("a new page has no file until it is saved, and never overwrites one", async () => {
+test("a new page is created on save and never overwrites an existing one", async () => {
   const { api, store: open } = setUp({
     "/notebook/services/caddy": { ...PAGE, path: "services/caddy" },
     "PUT /notebook/services/caddy": { edits: 1, for_review: {} },

@@ -26,14 +26,14 @@ function setUp(answers = {}) {
   }
 }
 
-test("what a run did is a sentence, with the plurals right", () => {
+test("the summary of a run has correct plurals", () => {
   assert.equal(outcome(DONE.counts), "Merged 2 duplicates and compressed 1 episode.")
   assert.equal(outcome({ raw: 4 }), "Nothing to organize.")
   assert.equal(would({ facts: 1 }), "A run would find 1 fact.")
   assert.equal(would({}), "A run would change nothing now.")
 })
 
-test("what is left is shown only of a run that has ended", () => {
+test("the remaining count is shown only after a run has ended", () => {
   const page = organizerPage(() => ({}))
   const counts = { raw: 80, raw_after: 0 }
 
@@ -41,7 +41,7 @@ test("what is left is shown only of a run that has ended", () => {
   assert.match(page.facts({ ...DONE, counts }), /80 → 0/)
 })
 
-test("a run is followed by the feed until it has ended, also one that began elsewhere", async () => {
+test("a run is followed through the feed until it ends, even if started elsewhere", async () => {
   const pages = [
     { items: [], next: null },
     { items: [QUEUED], next: null },
@@ -64,7 +64,7 @@ test("a run is followed by the feed until it has ended, also one that began else
   assert.match(said.items.at(-1).text, /^Run 3 completed\. Merged 2/)
 })
 
-test("a run is undone only after a confirmation", async () => {
+test("a run is undone only after confirmation", async () => {
   const { store, asker, api } = setUp({
     "/organizer/runs/3": { ...DONE, replacements: [], reviews: [] },
     "POST /organizer/runs/3/undo": { act: 9, changed: 4 },

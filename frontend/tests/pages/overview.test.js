@@ -66,7 +66,7 @@ function opened({ answer = STATE, away = false, more = {} } = {}) {
 
 const settled = () => new Promise(setImmediate)
 
-test("services are found by group, and a group is where its worst service is", async () => {
+test("services can be filtered by tag, and groups are ordered by their worst service", async () => {
   const { store } = opened()
   await settled()
   const services = [named("a", "ok", { group: "edge" }), named("b", "ok", { group: "apps" })]
@@ -86,7 +86,7 @@ test("services are found by group, and a group is where its worst service is", a
   )
 })
 
-test("a result that changes a state reads the overview again, all others only say when", async () => {
+test("a changed check state reloads the overview, other results only update the last check time", async () => {
   const { store, api, timers } = opened()
   await settled()
   const check = { name: "tcp", ok: true, warned: false }
@@ -104,11 +104,11 @@ test("a result that changes a state reads the overview again, all others only sa
   assert.equal(api.asked.length, before + 1)
 })
 
-test("the worst stands on top, the rest as they are declared", () => {
+test("services are ordered by severity, then as declared", () => {
   assert.equal(names(inOrder(SERVICES)), "bca")
 })
 
-test("nothing moves while a pointer is among the services; what is known is new", async () => {
+test("under the pointer, services keep their places but show their new states", async () => {
   const { store } = opened()
   await settled()
   store.hold()
@@ -124,11 +124,11 @@ test("nothing moves while a pointer is among the services; what is known is new"
   assert.equal(names(store.services), "abcd")
 })
 
-test("services keep the places they had, new ones come last", () => {
+test("services keep their places and new ones are appended", () => {
   assert.equal(names(inPlace([named("x"), ...SERVICES], [SERVICES[2], SERVICES[0], SERVICES[1]])), "cabx")
 })
 
-test("a burst of changes is one more reading", async () => {
+test("a burst of changes reloads once", async () => {
   const { store, api, timers } = opened()
   await settled()
 
@@ -139,7 +139,7 @@ test("a burst of changes is one more reading", async () => {
   assert.equal(api.asked.length, 2)
 })
 
-test("what a person has seen to waits no longer, and is read again", async () => {
+test("marking an escalation as handled reloads the overview", async () => {
   const { store, api } = opened({ more: { "PUT /escalations/7/handled": {} } })
   await settled()
 
@@ -151,7 +151,7 @@ test("what a person has seen to waits no longer, and is read again", async () =>
   )
 })
 
-test("who is elsewhere reads nothing", async () => {
+test("the overview does not reload after the user leaves it", async () => {
   const { store, api, timers } = opened()
   await settled()
   store.exit()
@@ -162,7 +162,7 @@ test("who is elsewhere reads nothing", async () => {
   assert.equal(api.asked.length, 1)
 })
 
-test("a failure keeps what is in sight; with nothing in sight it says so", async () => {
+test("a failed reload keeps the data, a failed first load shows an error", async () => {
   const { store } = opened()
   await settled()
   store.fail(new Error("The server cannot be reached."))
@@ -173,7 +173,7 @@ test("a failure keeps what is in sight; with nothing in sight it says so", async
   assert.equal(first.phase, "failed")
 })
 
-test("where nobody looks, that comes first", async () => {
+test("a missing supervisor is reported first", async () => {
   const { store } = opened({ away: true })
   await settled()
 
@@ -184,7 +184,7 @@ test("where nobody looks, that comes first", async () => {
   )
 })
 
-test("a mistake in services.yaml is told with its place", async () => {
+test("an error in services.yaml is shown with its location", async () => {
   const { store } = opened()
   await settled()
   assert.equal(store.fault, "")
@@ -197,7 +197,7 @@ test("a mistake in services.yaml is told with its place", async () => {
   assert.equal(store.fault, "/srv/services.yaml, line 3: urll: did you mean url?")
 })
 
-test("the sentence goes with what was seen and what comes", async () => {
+test("the header shows the last check, the next round and the supervisor", async () => {
   const { store } = opened()
   await settled()
 
@@ -207,7 +207,7 @@ test("the sentence goes with what was seen and what comes", async () => {
   assert.equal(store.mood, "failing")
 })
 
-test("a few of what was learned are shown, all of it by its number", async () => {
+test("a group of learned memories shows three rows, and all rows on request", async () => {
   const page = (ids, next) => ({ items: ids.map((id) => learned(id)), next, seq: 9 })
   const { store, api } = opened({
     more: { "/learned": ({ cursor }) => (cursor ? page([4, 5], null) : page([1, 2, 3], "c")) },
@@ -227,7 +227,7 @@ test("a few of what was learned are shown, all of it by its number", async () =>
   assert.deepEqual([store.learned[0].open, store.learned[0].rows.length], [false, 3])
 })
 
-test("the heartbeat is asked for as often as it beats, while somebody looks", async () => {
+test("the heartbeat is polled every 5 seconds while the overview is open", async () => {
   const { store, supervisor } = opened()
   await settled()
 
@@ -238,7 +238,7 @@ test("the heartbeat is asked for as often as it beats, while somebody looks", as
   assert.equal(supervisor.beats, 2)
 })
 
-test("a tier tells how its sessions ended; what runs has not ended", () => {
+test("a tier shows how its sessions ended and excludes running ones", () => {
   const [observe, investigate, remediate] = tiersOf(STATE.run)
 
   assert.deepEqual([observe.n, observe.share], [10, ""])
@@ -250,7 +250,7 @@ test("a tier tells how its sessions ended; what runs has not ended", () => {
   assert.deepEqual(observe.bars.series[0].values, [6, 4])
 })
 
-test("whatever ended ill leads to its rows", () => {
+test("each unsuccessful status links to its sessions", () => {
   const run = { ...STATE.run, ended: { 2: { completed: 3, timed_out: 2, interrupted: 1 } } }
 
   assert.deepEqual(tiersOf(run)[1].links, [
@@ -259,7 +259,7 @@ test("whatever ended ill leads to its rows", () => {
   ])
 })
 
-test("a chart is not drawn again for the same figures", async () => {
+test("charts are not redrawn for the same figures", async () => {
   const { store } = opened()
   await settled()
   const before = store.charts
@@ -269,14 +269,14 @@ test("a chart is not drawn again for the same figures", async () => {
   assert.equal(store.charts, before)
 })
 
-test("an open case counts before its list was read", async () => {
+test("the review count is available before the reviews are loaded", async () => {
   const { store } = opened()
   await settled()
 
   assert.equal(store.cases, 3)
 })
 
-test("what was seen again and again is told once", () => {
+test("repeated reinforcements of a memory are merged into one row", () => {
   const seen = (before, after) => learned(1, { cause: "reinforced", before, after })
 
   const [often, fresh] = gathered([
@@ -290,7 +290,7 @@ test("what was seen again and again is told once", () => {
   assert.deepEqual([fresh.cause, fresh.before, fresh.times], ["learned", null, 1])
 })
 
-test("each figure leads to its rows; an unknown cost is no zero", () => {
+test("each figure links to its rows, and an unknown cost is not shown as zero", () => {
   const figures = figuresOf(STATE)
   const run = (cost, turns) => ({ today: { cost_usd: null, turns: null }, month: { cost_usd: cost, turns } })
 
@@ -316,13 +316,13 @@ function visits(storage = fakeStorage()) {
   return { visit, storage, wait: (minutes) => (at += minutes * 60_000) }
 }
 
-test("the first visit has none before it", () => {
+test("the first visit has no previous visit", () => {
   const { visit } = visits()
 
   assert.deepEqual([visit.touch(), visit.since], [false, null])
 })
 
-test("a reload within half an hour is the same visit, after it begins another", () => {
+test("a reload within 30 minutes continues the visit, a later one starts a new visit", () => {
   const { visit, storage, wait } = visits()
   visit.touch()
   wait(20)
@@ -335,7 +335,7 @@ test("a reload within half an hour is the same visit, after it begins another", 
   assert.equal(visits(storage).visit.since, "2026-01-14T12:20:00.000Z")
 })
 
-test("what another program left there is no visit", () => {
+test("invalid stored data is ignored", () => {
   for (const text of ["{", "[]", '{"seen":"x","since":1.5}']) {
     const { visit } = visits(fakeStorage({ "lamplighter.visit": text }))
 
@@ -343,7 +343,7 @@ test("what another program left there is no visit", () => {
   }
 })
 
-test("at most once a second, and never forgotten", async () => {
+test("throttle runs at most once a second and keeps the last call", async () => {
   const timers = fakeTimers()
   let at = NOON
   let done = 0
@@ -359,7 +359,7 @@ test("at most once a second, and never forgotten", async () => {
   assert.deepEqual([done, timers.delays], [1, [700]])
 })
 
-test("what models cost within 24 hours stands beside its limit, where there is one and something was spent", () => {
+test("the 24-hour spending is shown with its limit, if both exist", () => {
   const of = (day, day_spent) => dayWords({ session: null, chain: null, day, day_spent })
 
   assert.deepEqual(

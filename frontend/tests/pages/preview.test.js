@@ -55,7 +55,7 @@ function setUp(answer = ({ budget }) => (budget === 40 ? LESS : ALL), at = "") {
   return { store, timers, gone, asked, visit: () => store.visit(router.params), router }
 }
 
-test("all of a preview is in its address", () => {
+test("the address contains all preview options", () => {
   const query = previewQuery(new URLSearchParams("tier=2&services=jellyfin,caddy&budget=1500&against=12&without=7,8"))
 
   assert.deepEqual(query, {
@@ -76,7 +76,7 @@ test("all of a preview is in its address", () => {
   })
 })
 
-test("what falls out of the prompt stays in its row and says so", async () => {
+test("a memory that drops out stays in the list with its reason", async () => {
   const { store, visit } = setUp(undefined, "budget=40")
 
   await visit()
@@ -93,7 +93,7 @@ test("what falls out of the prompt stays in its row and says so", async () => {
   assert.equal(whyWords(store.rows[1]), "about jellyfin · needs 20 tokens, 12 left")
 })
 
-test("while the budget slides it is asked for once it rests, and what is in force is not asked for again", async () => {
+test("moving the budget slider sends one request, and the active prompt is not reloaded", async () => {
   const { store, visit, timers, asked, gone } = setUp()
   await visit()
 
@@ -107,7 +107,7 @@ test("while the budget slides it is asked for once it rests, and what is in forc
   )
 })
 
-test("the newest answer wins", async () => {
+test("the response to the latest request wins", async () => {
   const waiting = []
   const { store, visit, router } = setUp(({ budget }) =>
     budget ? new Promise((resolve) => waiting.push(() => resolve(told([], [], { budget })))) : ALL,
@@ -123,7 +123,7 @@ test("the newest answer wins", async () => {
   assert.equal(store.context.budget, 200)
 })
 
-test("what was left out by hand keeps its row, and what comes in for it stands where it is chosen", () => {
+test("an excluded memory keeps its row, and its replacement appears by rank", () => {
   const base = told([placed(1, { position: 0 }), placed(2, { position: 1 })])
   const now = told([placed(2, { position: 0, rank: 0 }), placed(5, { position: 1, rank: 1 })])
 
@@ -139,7 +139,7 @@ test("what was left out by hand keeps its row, and what comes in for it stands w
   )
 })
 
-test("a session that was told nothing is no reason to show nothing", async () => {
+test("a session without a prompt shows an error, and the preview stays", async () => {
   const refusal = Object.assign(new Error("Session 9 was told nothing."), { status: 404 })
   const { store, visit } = setUp(({ compare_to }) => (compare_to ? refusal : ALL), "against=9")
 
@@ -148,7 +148,7 @@ test("a session that was told nothing is no reason to show nothing", async () =>
   assert.deepEqual([store.phase, store.compareProblem, store.comparison], ["ready", "Session 9 was told nothing.", ""])
 })
 
-test("what a session was told is compared in words", async () => {
+test("the difference from a session's prompt is summarized", async () => {
   const diff = { against: "12", added: ["- a"], removed: ["- b", "- c"], text: "…" }
   const { store, visit } = setUp(({ compare_to }) => (compare_to ? { ...ALL, diff } : ALL), "against=12")
   await visit()
@@ -159,7 +159,7 @@ test("what a session was told is compared in words", async () => {
   assert.equal(store.comparison, "Session 12 had exactly this prompt.")
 })
 
-test("changes wait until they are asked for", async () => {
+test("live changes are counted until a refresh", async () => {
   const { store, visit, asked } = setUp()
   await visit()
 
@@ -172,7 +172,7 @@ test("changes wait until they are asked for", async () => {
   assert.equal(store.since, 0)
 })
 
-test("services that nobody operates are named", async () => {
+test("unknown services are named", async () => {
   const { store, visit } = setUp(undefined, "services=Jellyfin,nobody")
 
   await visit()
@@ -180,7 +180,7 @@ test("services that nobody operates are named", async () => {
   assert.deepEqual(store.unknown, ["nobody"])
 })
 
-test("the bar is as long as its tokens, and its scale reaches twice what is in force", () => {
+test("bar segments are proportional to their tokens, and the scale covers twice the active budget", () => {
   const shares = segments(ALL, 4_000).map(({ share }) => share)
 
   assert.deepEqual(shares, [20 / 4_000, 20 / 4_000, 20 / 4_000, 20 / 4_000])
@@ -190,7 +190,7 @@ test("the bar is as long as its tokens, and its scale reaches twice what is in f
   )
 })
 
-test("any memory is found by its words, with the reason why the prompt in sight has it or not", async () => {
+test("a search finds any memory and says why the current prompt includes or omits it", async () => {
   const found = { items: [{ id: 7, title: "", observation: "Takes 60s" }], total: 12 }
   const place = {
     included: false,

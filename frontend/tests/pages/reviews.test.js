@@ -55,7 +55,7 @@ async function opened(answers = {}, { rows = [review()] } = {}) {
   return { store, list, api, said, went, puts: () => api.asked.filter(({ method }) => method === "PUT") }
 }
 
-test("what each way will do is said before it is done", () => {
+test("each resolution states its effect in advance", () => {
   const loss = lossOf(review(), [FELL])
 
   assert.deepEqual(
@@ -71,7 +71,7 @@ test("what each way will do is said before it is done", () => {
   )
 })
 
-test("what was given back already is not given back again, unless that was undone", () => {
+test("restored confidence is not restored again, unless the restore was reverted", () => {
   const undo = { id: 8, version: 3, cause: "review", reason: "undoes contradicted of version 2" }
   const again = { id: 9, version: 4, cause: "undone", reason: "undoes review of version 3" }
 
@@ -82,7 +82,7 @@ test("what was given back already is not given back again, unless that was undon
   assert.match(waysOf(review(), lossOf(review(), [undo, FELL]))[1].then, /^The old memory stays at 0\.60\./)
 })
 
-test("why the two do not go together is a sentence", () => {
+test("the reason for a conflict is a readable sentence", () => {
   assert.equal(
     whyWords({ reason: "says 10s where the other says 60s" }),
     "Difference: says 10s where the other says 60s.",
@@ -95,7 +95,7 @@ test("why the two do not go together is a sentence", () => {
   assert.equal(whyWords({ reason: "" }), "")
 })
 
-test("an old one that turned inactive is told again once it has back what it lost", () => {
+test("an inactive old memory becomes active again when its confidence is restored", () => {
   const low = review({ old: { ...OLD, confidence: 0.2, active: false } })
   const loss = { from: 0.4, to: 0.2, back: false }
 
@@ -105,12 +105,12 @@ test("an old one that turned inactive is told again once it has back what it los
   assert.match(dismiss.then, /^The old memory stays at 0\.20, inactive\./)
 })
 
-test("a possible contradiction took nothing, so nothing returns", () => {
+test("a possible conflict lowered no confidence and restores none", () => {
   assert.equal(lossOf(review({ session_id: 43 }), [FELL]), null)
   assert.match(waysOf(review({ kind: "possible" }), null)[1].then, /^The old memory stays at 0\.60\./)
 })
 
-test("the two claims are told apart word by word", async () => {
+test("the two memories are compared word by word", async () => {
   const { store } = await opened()
 
   const [old, fresh] = store.sides
@@ -125,7 +125,7 @@ test("the two claims are told apart word by word", async () => {
   )
 })
 
-test("a decision is made on the version it was seen in, and the next case comes up", async () => {
+test("a decision sends the version that was shown and opens the next review", async () => {
   const rows = [review(), review({ id: 6 })]
   const { store, puts, went, said, list } = await opened({ "PUT /reviews/5/resolution": settled() }, { rows })
 
@@ -142,7 +142,7 @@ test("a decision is made on the version it was seen in, and the next case comes 
   assert.deepEqual([said.items[0].text, said.items[0].undoable], ["New memory kept.", true])
 })
 
-test("the last case stays in sight with what was decided", async () => {
+test("the last review stays visible with its resolution", async () => {
   let row = review()
   const { store, went } = await opened({
     "GET /reviews/5": () => row,
@@ -155,7 +155,7 @@ test("the last case stays in sight with what was decided", async () => {
   assert.deepEqual([store.settled, store.waits, went], [true, false, []])
 })
 
-test("both asks for a scope first and shows how they will read", async () => {
+test("keeping both requires a scope and previews the texts", async () => {
   const { store, puts } = await opened({ "PUT /reviews/5/resolution": settled({ resolution: "both" }) })
 
   store.choose("both")
@@ -171,7 +171,7 @@ test("both asks for a scope first and shows how they will read", async () => {
   assert.deepEqual(puts()[0].body, { resolution: "both", new_scope: " warm start " })
 })
 
-test("merging begins with the newer words", async () => {
+test("merging starts with the text of the new memory", async () => {
   const { store, puts } = await opened({ "PUT /reviews/5/resolution": settled({ resolution: "merge" }) })
 
   store.choose("merge")
@@ -182,7 +182,7 @@ test("merging begins with the newer words", async () => {
   assert.deepEqual(puts()[0].body, { resolution: "merge", observation: "Takes 10s to 60s to start" })
 })
 
-test("the new one is kept in words of one's own", async () => {
+test("rewording keeps the new memory with the edited text", async () => {
   const { store, puts } = await opened({ "PUT /reviews/5/resolution": settled() })
 
   store.choose("reword")
@@ -192,7 +192,7 @@ test("the new one is kept in words of one's own", async () => {
   assert.deepEqual(puts()[0].body, { resolution: "keep_new", observation: "Takes 12s to start" })
 })
 
-test("what the next prompt would lose and gain is foreseen", async () => {
+test("the forecast shows the lines that the next prompt loses and gains", async () => {
   const diff = { against: "now", added: ["- 10s"], removed: ["- 60s"] }
   const { store } = await opened({
     "/context": ({ exclude }) => ({ diff: exclude === 7 ? diff : { added: [], removed: [] } }),
@@ -210,7 +210,7 @@ test("what the next prompt would lose and gain is foreseen", async () => {
   assert.deepEqual([store.outlook.loaded, store.outlook.keep_old], [true, []])
 })
 
-test("a case that is put off stands behind the others", async () => {
+test("a postponed review moves to the end of the list", async () => {
   const rows = [review(), review({ id: 6 }), review({ id: 8 })]
   const { store, list, went } = await opened({}, { rows })
 
@@ -224,7 +224,7 @@ test("a case that is put off stands behind the others", async () => {
 })
 
 for (const status of [409, 412]) {
-  test(`a case that somebody else settled (${status}) shows what was decided`, async () => {
+  test(`a review resolved by someone else (${status}) shows that resolution`, async () => {
     let row = review()
     const { store, list } = await opened({
       "GET /reviews/5": () => row,
@@ -241,7 +241,7 @@ for (const status of [409, 412]) {
   })
 }
 
-test("a failure keeps the form and what was typed", async () => {
+test("a failure keeps the form and its input", async () => {
   const { store } = await opened({ "PUT /reviews/5/resolution": new Problem({ detail: "The store is busy." }) })
   store.choose("merge")
   store.draft.observation = "Takes a while"
@@ -252,7 +252,7 @@ test("a failure keeps the form and what was typed", async () => {
   assert.equal(store.problem, "Nothing was changed. The store is busy.")
 })
 
-test("a decision is reverted, and the case waits again", async () => {
+test("a reverted decision reopens the review", async () => {
   let row = review()
   const { store, list } = await opened({
     "GET /reviews/5": () => row,
@@ -270,7 +270,7 @@ test("a decision is reverted, and the case waits again", async () => {
   )
 })
 
-test("a case settled elsewhere leaves the list, but not from under a pointer", async () => {
+test("a review resolved elsewhere leaves the list, but not under the pointer", async () => {
   const { list } = await opened({}, { rows: [review(), review({ id: 6 })] })
   const ids = () => list.rows.map(({ id }) => id)
 
@@ -284,7 +284,7 @@ test("a case settled elsewhere leaves the list, but not from under a pointer", a
   assert.deepEqual([free, held, ids()], [[6], [[6], true], []])
 })
 
-test("a case that was opened again while it was leaving stays", async () => {
+test("a review that is reopened while leaving stays in the list", async () => {
   const { list } = await opened()
   list.hold()
 
@@ -298,7 +298,7 @@ test("a case that was opened again while it was leaving stays", async () => {
   )
 })
 
-test("who comes near the end of what is read goes on to the next cases", async () => {
+test("the next reviews are loaded near the end of the list", async () => {
   const rows = [5, 6, 7].map((id) => review({ id }))
   const { list } = await opened({
     "GET /reviews": ({ limit, cursor }) => {
@@ -313,7 +313,7 @@ test("who comes near the end of what is read goes on to the next cases", async (
   assert.equal(list.beside(7, 1), 8)
 })
 
-test("of the sessions that were told a claim the newest are named, and how many more there are", async () => {
+test("the five latest sessions with a claim in their prompt are named, the rest counted", async () => {
   const told = Array.from({ length: 20 }, (_, n) => 200 - n)
   const row = review({ exposed: { old: told, new: [7] }, exposed_counts: { old: 117, new: 1 } })
   const { store } = await opened({ "GET /reviews/5": row })
@@ -327,7 +327,7 @@ test("of the sessions that were told a claim the newest are named, and how many 
   )
 })
 
-test("a file and its memory that were both changed are two texts of one memory", async () => {
+test("a file and a memory that both changed are shown as two versions of one memory", async () => {
   const row = review({
     kind: "file",
     said: "Takes 90s",
@@ -354,7 +354,7 @@ test("a file and its memory that were both changed are two texts of one memory",
   )
 })
 
-test("a relationship that a model found is confirmed or rejected beside its memory", async () => {
+test("an extracted relationship is confirmed or rejected next to its memory", async () => {
   const fact = { ...OLD, source: "extracted" }
   const sources = { old: [{ cause: "created", session_id: null, at: FELL.at }], new: [] }
   const pair = { old: fact, new: fact, sources }

@@ -46,7 +46,7 @@ function setUp(answers) {
   return { store: revocation({ api, toasts, journal }), asked, shown }
 }
 
-test("the preview names what is removed, restored and kept, and how the prompt changes", async () => {
+test("the preview lists removed, restored and kept items, and the change to the prompt", async () => {
   const { store } = setUp({ "/revocations/preview": SOME })
 
   await store.show({ session: 42 })
@@ -75,7 +75,7 @@ test("a revocation is one request with one undo", async () => {
   assert.deepEqual(shown, [["Revoked. 2 memories were removed or restored.", { undo: "undo" }]])
 })
 
-test("nothing to revoke and a failed preview revoke nothing", async () => {
+test("an empty or failed preview revokes nothing", async () => {
   const empty = setUp({ "/revocations/preview": NOTHING })
   await empty.store.show({ session: 1 })
   assert.deepEqual([empty.store.empty, empty.store.ready], [true, false])

@@ -45,7 +45,7 @@ function setUp(answer, more = {}) {
   }
 }
 
-test("what is saved shows before the server has said so, and only what differs travels", async () => {
+test("a save shows at once and sends only the changed fields", async () => {
   const { store, api, list, said } = setUp({ ...HELD, version: 4, confidence: 0.2, active: false })
   store.start(HELD)
   store.draft.confidence = 0.2
@@ -58,7 +58,7 @@ test("what is saved shows before the server has said so, and only what differs t
   assert.equal(said.items[0].text, "Saved. The memory is now inactive and not in the prompt.")
 })
 
-test("an edit in a row has a way back", async () => {
+test("an edit in a row can be undone", async () => {
   const { store, acts, said } = setUp({ ...HELD, version: 4 })
   store.start(HELD)
   store.draft.category = "behavior"
@@ -69,7 +69,7 @@ test("an edit in a row has a way back", async () => {
   assert.deepEqual(acts.undone, ["last"])
 })
 
-test("what did not change is not sent", async () => {
+test("an unchanged row sends nothing", async () => {
   const { store, api } = setUp(HELD)
   store.start(HELD)
 
@@ -77,7 +77,7 @@ test("what did not change is not sent", async () => {
   assert.deepEqual(api.asked, [])
 })
 
-test("a refusal opens the row again with what was typed, and the list is as it was", async () => {
+test("a rejected edit reopens the row with its input and restores the list", async () => {
   const refusal = Object.assign(new Error("No."), { status: 422, errors: [{ field: "service", message: "no such" }] })
   const { store, list } = setUp(refusal)
   store.start(HELD)
@@ -90,7 +90,7 @@ test("a refusal opens the row again with what was typed, and the list is as it w
   assert.equal(list.seen.at(-1).service, "jellyfin")
 })
 
-test("a newer version of the same field opens the panel with both", async () => {
+test("an edit conflict opens the panel with both versions", async () => {
   const current = { ...HELD, version: 4, observation: "Theirs" }
   const { store, clash, panel, went } = setUp(Object.assign(new Error(""), { status: 412, current, errors: [] }))
   store.start(HELD)
@@ -103,7 +103,7 @@ test("a newer version of the same field opens the panel with both", async () => 
   assert.deepEqual([panel.base.version, panel.draft.observation], [3, "Mine"])
 })
 
-test("nothing to remember is not sent", async () => {
+test("an empty observation is not sent", async () => {
   const { store, api } = setUp(HELD)
   store.start(HELD)
   store.draft.observation = "  "
@@ -112,7 +112,7 @@ test("nothing to remember is not sent", async () => {
   assert.deepEqual([api.asked, store.id], [[], 7])
 })
 
-test("steps of a row's confidence show at once and are saved as one edit", async () => {
+test("confidence steps show at once and are saved as one edit", async () => {
   const { store, api, list, timers, said } = setUp({ ...HELD, version: 4, confidence: 0.55 })
   store.step(HELD, -0.05)
   store.step(list.seen.at(-1), -0.05)
@@ -130,7 +130,7 @@ test("steps of a row's confidence show at once and are saved as one edit", async
   assert.equal(said.items[0].undoable, true)
 })
 
-test("steps that were not saved yet are withdrawn", async () => {
+test("unsaved confidence steps can be withdrawn", async () => {
   const { store, api, list, timers, said } = setUp(HELD)
   store.step(HELD, 0.05)
 
@@ -142,7 +142,7 @@ test("steps that were not saved yet are withdrawn", async () => {
   assert.equal(await store.withdraw(), false)
 })
 
-test("steps of another row save those of the first", async () => {
+test("steps on another row save the steps of the first row", async () => {
   const { store, api } = setUp({ ...HELD, version: 4, confidence: 0.75 })
   store.step(HELD, 0.05)
   store.step(memory({ id: 8 }), 0.05)
@@ -150,7 +150,7 @@ test("steps of another row save those of the first", async () => {
   assert.deepEqual([api.asked[0].path, api.asked[0].body], ["/memories/7", { confidence: 0.75 }])
 })
 
-test("steps of confidence stay between 0 and 1 and what they do is said", () => {
+test("confidence steps stay between 0 and 1, and their effect is shown", () => {
   const { store } = setUp(HELD)
   store.start({ ...HELD, confidence: 0.97 })
   store.nudge(0.05)
@@ -182,7 +182,7 @@ for (const [typed, saved, note] of [
   })
 }
 
-test("the note of a clamped confidence goes when another value is typed", () => {
+test("the note about a clamped confidence disappears when another value is typed", () => {
   const { store } = setUp(HELD)
   store.start(HELD)
   store.draft.confidence = 7
@@ -194,10 +194,10 @@ test("the note of a clamped confidence goes when another value is typed", () => 
 })
 
 for (const [typed, what] of [
-  ["", "nothing"],
-  ["x", "no number"],
+  ["", "empty"],
+  ["x", "not a number"],
 ]) {
-  test(`a confidence of ${what} is not taken for one`, async () => {
+  test(`a confidence that is ${what} is rejected`, async () => {
     const { store, api } = setUp(HELD)
     store.start(HELD)
     store.draft.confidence = typed
@@ -209,7 +209,7 @@ for (const [typed, what] of [
   })
 }
 
-test("what was typed in a row is there again until it is given up", () => {
+test("the draft of a row is restored until it is discarded", () => {
   const { store } = setUp(HELD)
   store.start(HELD)
   store.draft.observation = "Half a thought"
@@ -225,7 +225,7 @@ test("what was typed in a row is there again until it is given up", () => {
   assert.equal(store.draft.observation, HELD.observation)
 })
 
-test("what the server says of a field without a place of its own stands below", async () => {
+test("a validation error without a field in the row appears below the row", async () => {
   const { store } = setUp(new Problem({ status: 422, errors: [{ field: "category", message: "is unknown" }] }))
   store.start(HELD)
   store.draft.category = "behavior"
@@ -235,7 +235,7 @@ test("what the server says of a field without a place of its own stands below", 
   assert.equal(store.problem, "is unknown")
 })
 
-test("an edit on top of one that is on its way is made on what that one becomes", async () => {
+test("an edit during a pending save is based on the saved result", async () => {
   const answers = []
   const { store, api, list } = setUp(() => new Promise((answer) => answers.push(answer)))
   store.start(HELD)

@@ -34,7 +34,7 @@ function open(answer, { storage = fakeStorage() } = {}) {
   return { store, api, router, timers, visit, asked: () => api.asked.filter(({ path }) => path === "/search") }
 }
 
-test("the address says what is looked for, and nonsense in it means nothing", () => {
+test("the address contains the query, and invalid values are ignored", () => {
   assert.deepEqual(searchQuery(new URLSearchParams("q= dns &layers=event,nonsense&since=7d&kind=odd&state=x")), {
     ...{ q: "dns", service: "", category: "", project: "", kind: "", tag: "", since: "7d", state: "" },
     layers: "event",
@@ -43,7 +43,7 @@ test("the address says what is looked for, and nonsense in it means nothing", ()
   assert.equal(searchParams(searchQuery(new URLSearchParams("since=1d")), NOON).since, "2026-01-13T12:00:00.000Z")
 })
 
-test("the words that were found are marked by characters, whatever they are", () => {
+test("matches are highlighted by character, including emoji and markup", () => {
   const kinds = (text, spans) => marked(text, spans).map(({ kind, text }) => [kind, text])
 
   assert.deepEqual(kinds("🔥🔥 is hot", [[0, 2]]), [
@@ -65,7 +65,7 @@ test("the words that were found are marked by characters, whatever they are", ()
   assert.deepEqual(kinds("plain", []), [["same", "plain"]])
 })
 
-test("a long text is cut down to where the words stand", () => {
+test("a long text is shortened around its matches", () => {
   const text = `${"x ".repeat(2_000)}needle${" y".repeat(2_000)}`
   const parts = marked(text, [[4_000, 4_006]])
 
@@ -74,7 +74,7 @@ test("a long text is cut down to where the words stand", () => {
   assert.ok(marked(text, [])[0].text.length < 500)
 })
 
-test("each layer stands for itself, those that were asked for even where nothing fits", () => {
+test("results are grouped by layer, including requested layers without results", () => {
   const groups = byLayer([hit()], ["memory", "session"])
 
   assert.deepEqual(
@@ -86,7 +86,7 @@ test("each layer stands for itself, those that were asked for even where nothing
   )
 })
 
-test("what was found before stays until the answer is there, and only the newest counts", async () => {
+test("previous results stay until the response arrives, and only the latest response counts", async () => {
   const pending = []
   const { store, visit } = open(() => new Promise((resolve) => pending.push(resolve)))
   const first = visit("q=old")
@@ -103,7 +103,7 @@ test("what was found before stays until the answer is there, and only the newest
   assert.deepEqual([store.answered, store.empty, store.busy], ["newest", true, false])
 })
 
-test("nothing to look for asks nobody", async () => {
+test("a blank query sends no request", async () => {
   const { store, visit, asked } = open(found())
 
   await visit("q=%20&service=caddy")
@@ -111,7 +111,7 @@ test("nothing to look for asks nobody", async () => {
   assert.deepEqual([store.phase, asked().length, store.filtered], ["idle", 0, true])
 })
 
-test("a search that fails leaves what was found, and says why", async () => {
+test("a failed search keeps the results and shows an error", async () => {
   const answers = [found(hit()), new Error("The server cannot be reached.")]
   const { store, visit } = open(() => {
     const next = answers.shift()
@@ -128,7 +128,7 @@ test("a search that fails leaves what was found, and says why", async () => {
   )
 })
 
-test("a row in sight that changes is read again where it stands; one that is deleted stays, marked", async () => {
+test("a changed result is updated in place, a deleted one stays and is marked", async () => {
   const rows = [memory({ id: 1 }), memory({ id: 2 })]
   const newer = memory({ id: 2, version: 2, observation: "Takes 90s" })
   const answers = [found(...rows.map((row) => hit(row))), found(hit(newer), hit(rows[0]))]
@@ -151,7 +151,7 @@ test("a row in sight that changes is read again where it stands; one that is del
   assert.equal(store.gone["memory 1"], true)
 })
 
-test("a layer is added and taken away, but never the last", async () => {
+test("layers can be added and removed, except the last one", async () => {
   const { store, visit, router } = open(found())
   await visit("q=a")
 
@@ -164,7 +164,7 @@ test("a layer is added and taken away, but never the last", async () => {
   assert.deepEqual(router.gone, [{ layers: "memory,session,page,event" }, { layers: "memory" }])
 })
 
-test("what the words say of where to look, the buttons show and may change", async () => {
+test("buttons show the filters typed in the query and can change them", async () => {
   const { store, visit, router } = open({ ...found(), layers: ["event"], filters: ["in:events", "service:caddy"] })
   await visit("q=slow in:events service:caddy")
 
@@ -178,14 +178,14 @@ test("what the words say of where to look, the buttons show and may change", asy
   assert.deepEqual(router.gone, [{ q: "slow in:events" }, { layers: "memory,event", q: "slow service:caddy" }])
 })
 
-test("what is only near in meaning is told as that", async () => {
+test("semantic matches without a keyword match are labeled", async () => {
   const { store, visit } = open(found(hit(memory(), { method: "meaning" })))
   await visit("q=asdf")
 
   assert.equal(store.summary, "No keyword match for “asdf”. Closest by meaning:")
 })
 
-test("a partial answer is completed by itself, four times at most, and then left to the reader", async () => {
+test("a partial response is retried up to four times, and not after the user leaves", async () => {
   const late = { ...found(hit()), partial: true, missing: ["session", "vectors"] }
   const answers = [late, found(hit(), hit())]
   const { store, visit, timers, asked } = open(() => answers.shift() ?? late)
@@ -208,7 +208,7 @@ test("a partial answer is completed by itself, four times at most, and then left
   assert.equal(asked().length, 8)
 })
 
-test("what was searched for is kept in this browser, newest first, until it is to be forgotten", async () => {
+test("recent searches are stored in the browser, latest first, until cleared", async () => {
   const storage = fakeStorage({ "lamplighter.searches": '["dns", 7, "caddy"]' })
   const { store, visit } = open(found(), { storage })
   await visit("q=caddy")

@@ -29,7 +29,7 @@ function opened(params = "", more = {}) {
   return { api, timers, told, store, visited: store.visit(new URLSearchParams(params)) }
 }
 
-test("a service is read with all that belongs to it", async () => {
+test("a service is loaded with all its data", async () => {
   const { store, visited, told } = opened("period=7d&check=tcp")
   await visited
 
@@ -37,7 +37,7 @@ test("a service is read with all that belongs to it", async () => {
   assert.deepEqual(told, ["db"])
 })
 
-test("an unknown period is a day, and another one draws the chart only", async () => {
+test("an unknown period falls back to 24 h, and a new period reloads only the chart", async () => {
   const { store, api, visited } = opened("period=2y")
   await visited
   assert.equal(store.period, "24h")
@@ -51,7 +51,7 @@ test("an unknown period is a day, and another one draws the chart only", async (
   )
 })
 
-test("a service that is not declared is not found", async () => {
+test("an undeclared service is shown as missing", async () => {
   const missing = Object.assign(new Error("none"), { status: 404 })
   const { store, visited } = opened("", { "/services/db": missing })
   await visited
@@ -59,7 +59,7 @@ test("a service that is not declared is not found", async () => {
   assert.equal(store.phase, "missing")
 })
 
-test("a new state is read at once, the same one is not", async () => {
+test("a changed check state reloads the service, an unchanged one does not", async () => {
   const { store, api, timers, visited } = opened()
   await visited
   const before = api.asked.length
@@ -74,7 +74,7 @@ test("a new state is read at once, the same one is not", async () => {
   assert.equal(api.asked[before].path, "/services/db")
 })
 
-test("a pause ends by itself, and says what it means", async () => {
+test("a pause has an end, and its message states the effect", async () => {
   const { store, api, told, visited } = opened("", { "PUT /services/db/pause": {} })
   await visited
 
@@ -85,7 +85,7 @@ test("a pause ends by itself, and says what it means", async () => {
   assert.equal(told.at(-1), "Paused. Failures are only recorded.")
 })
 
-test("a chart and each of its spans are read in words", () => {
+test("a chart and its spans have text descriptions", () => {
   const span = { at: NOON, end: NOON, p50: 9.4, p95: 20, max: 30.6, count: 60, failures: 2 }
 
   assert.match(spanWords(span), /median 9.4 ms, 95% under 20 ms, slowest 31 ms · 60 results, 2 failed$/)
@@ -93,7 +93,7 @@ test("a chart and each of its spans are read in words", () => {
   assert.equal(chartWords([], "7d"), "No check results in the last 7 d")
 })
 
-test("the median of a period is compared with that of the period before", () => {
+test("the median of a period is compared with the previous period", () => {
   const words = (median_ms, before_ms) => comparedWords({ median_ms, before_ms }, "7d")
 
   assert.deepEqual(

@@ -27,7 +27,7 @@ const page = (items, more) => ({
 })
 const texts = (store) => Array.from({ length: store.count }, (_, row) => store.line(row).text)
 
-test("a text of several lines is several lines, each with the address a marker names", () => {
+test("a multi-line text becomes several lines, each with its own address", () => {
   const lines = linesOf({ offset: 900, index: 1, kind: "text", text: "first\nsecond" })
 
   assert.deepEqual(
@@ -47,7 +47,7 @@ async function logOf(...pages) {
   return { store, asked }
 }
 
-test("a turn has its own time, tokens and cost, and an answered tool how long it took", async () => {
+test("a turn shows its duration, tokens and cost, and a finished tool call its duration", async () => {
   const at = (second) => `2026-11-26T10:00:${second}.000000Z`
   const used = (turns, input_tokens, output_tokens, cost_usd) => ({ turns, input_tokens, output_tokens, cost_usd })
   const { store } = await logOf(
@@ -69,7 +69,7 @@ test("a turn has its own time, tokens and cost, and an answered tool how long it
   assert.deepEqual([store.line(2).took, store.line(2).at], [2_000, at("12")])
 })
 
-test("blocks that report their turn are one turn, and the end brings the estimates to the total", async () => {
+test("blocks of one turn are merged, and the final total corrects the estimates", async () => {
   const at = (second) => `2026-11-26T10:00:${second}.000000Z`
   const block = (offset, turn, input_tokens, output_tokens, cost_usd, input_usd) => ({
     ...{ offset, index: 1, kind: "turn", text: "turn", at: at(offset) },
@@ -114,7 +114,7 @@ test("the turns of a long log are counted in one pass", () => {
   assert.equal(lines.filter(({ kind }) => kind === "turn").at(-1)?.usage?.turns, 4_000)
 })
 
-test("a call of several lines that still runs has no time yet", async () => {
+test("a running tool call of several lines has no duration", async () => {
   const at = "2026-11-26T10:00:12.000000Z"
   const { store } = await logOf(page([{ offset: 0, index: 0, kind: "tool", text: "Bash: ls\ndf\nfree", at }]))
 
@@ -122,7 +122,7 @@ test("a call of several lines that still runs has no time yet", async () => {
   assert.deepEqual([store.line(0).behind, store.line(0).took], [2, null])
 })
 
-test("a turn that is read before all others has its number only", async () => {
+test("the first turn of a partial log shows only its number", async () => {
   const at = (second) => `2026-11-26T10:00:${second}.000000Z`
   const turn = (offset, turns) => ({
     offset,
@@ -138,7 +138,7 @@ test("a turn that is read before all others has its number only", async () => {
   assert.deepEqual(shown, ["turn 4", "turn 5 · 10 s · 9K tokens in, 100 out · $0.02"])
 })
 
-test("the end of the output is read first, then all before it, then on as it grows", async () => {
+test("the log loads its end first, then the lines before it, then new lines", async () => {
   const { store, asked } = await logOf(
     page(items(2, 2), { more: true, next: 20, complete: false }),
     page(items(0, 2), { next: 2 }),
@@ -150,7 +150,7 @@ test("the end of the output is read first, then all before it, then on as it gro
   assert.deepEqual([store.size, store.whole, store.complete, store.above], [5, true, true, 4])
 })
 
-test("a whole answer takes the place of its words as they came", async () => {
+test("a complete answer replaces its partial texts", async () => {
   const [before, one, two, answer] = items(0, 4)
   const parts = [one, two].map((each) => ({ ...each, kind: "partial" }))
   const { store } = await logOf(
@@ -167,7 +167,7 @@ test("a whole answer takes the place of its words as they came", async () => {
   assert.equal(store.size, 3)
 })
 
-test("who reads further up is not pulled down: new lines are counted", async () => {
+test("new lines are counted while following is paused", async () => {
   const { store } = await logOf(
     page(items(0, 30), { next: 10, complete: false }),
     page([], { next: 10, complete: false }),
@@ -189,7 +189,7 @@ const ASKED = [
   { offset: 30, index: 0, kind: "text", text: "Done." },
 ]
 
-test("what a tool answered is folded behind what it was asked", async () => {
+test("a tool result is folded under its call", async () => {
   const { store } = await logOf(page(ASKED))
   const [tool, odd] = [store.line(0), store.line(1)]
 
@@ -199,13 +199,13 @@ test("what a tool answered is folded behind what it was asked", async () => {
   assert.deepEqual(texts(store).slice(0, 4), ["Bash: docker ps", "one", "two", "three"])
 })
 
-test("an answer that comes later is folded too, wherever a page ends", async () => {
+test("a result is folded even if its call is on another page", async () => {
   const { store } = await logOf(page(ASKED.slice(1), { more: true, start: 10 }), page(ASKED.slice(0, 1)))
 
   assert.deepEqual(texts(store), ["Bash: docker ps", "nothing", "Done."])
 })
 
-test("what is looked for is found in what is folded, and unfolded", async () => {
+test("a search finds folded lines and unfolds them", async () => {
   const { store } = await logOf(page(ASKED))
 
   store.search("T")
@@ -222,7 +222,7 @@ test("what is looked for is found in what is folded, and unfolded", async () => 
   assert.deepEqual([store.matches, store.place], [0, 0])
 })
 
-test("the line of an address is gone to, as soon as it is read", async () => {
+test("choosing a line address selects the line and stops following", async () => {
   const { store } = await logOf(page(items(0, 9_000)))
 
   store.choose("100:0:0")
@@ -231,7 +231,7 @@ test("the line of an address is gone to, as soon as it is read", async () => {
   assert.equal(store.aim("nowhere"), false)
 })
 
-test("a row can grow without adding up all of them", () => {
+test("row positions stay correct after a height changes", () => {
   const places = heights()
   places.fill(1_000, () => 20)
 
@@ -241,7 +241,7 @@ test("a row can grow without adding up all of them", () => {
   assert.deepEqual([0, 199, 200, 259, 260, 1e9].map(places.at), [0, 9, 10, 10, 11, 999])
 })
 
-test("sessions that handed on to each other are one chain, wherever one stands", () => {
+test("each session of an escalation chain finds the whole chain", () => {
   const linked = chains()
   const rows = [
     { id: 1, version: 1, parent_id: null, status: "escalated", services: null, learned: 1, cost_usd: null },
@@ -262,7 +262,7 @@ test("sessions that handed on to each other are one chain, wherever one stands",
   assert.deepEqual([id, status, services, learned, cost_usd], [1, "failed", ["db"], 3, 0.75])
 })
 
-test("the rail says what went in and what came out, each with its line", () => {
+test("the rail lists included and reported memories with their log lines", () => {
   const learned = { ...MARK, id: 1, state: "taken", outcome: "learned", memory_id: 9, offset: 5, index: 0, line: 2 }
   const again = { ...MARK, id: 2, state: "taken", outcome: "reinforced", memory_id: 7, offset: 6, index: 0, line: 0 }
   const included = [
@@ -314,7 +314,7 @@ async function opened(answers = {}, hash = "") {
   return { store, api, reads, chosen }
 }
 
-test("of a session that is not there nothing more is asked", async () => {
+test("a missing session requests nothing else", async () => {
   const { store, api } = await opened({ "/sessions/42": Object.assign(new Error("There is none."), { status: 404 }) })
 
   assert.equal(store.phase, "missing")
@@ -324,7 +324,7 @@ test("of a session that is not there nothing more is asked", async () => {
   )
 })
 
-test("a change of the session makes its output be read on at once", async () => {
+test("a change of the session reads new output at once", async () => {
   const { store, reads } = await opened()
   const before = reads.length
 
@@ -334,7 +334,7 @@ test("a change of the session makes its output be read on at once", async () => 
   assert.equal(store.row.version, 2)
 })
 
-test("an address may name a line, or the marker or memory it came to", async () => {
+test("an address can select a log line directly, by marker or by memory", async () => {
   const mark = { ...MARK, memory_id: 7, offset: 5, index: 1, line: 2 }
   const answers = { "/sessions/42/markers": { items: [mark], seq: 1 } }
 
@@ -347,7 +347,7 @@ test("an address may name a line, or the marker or memory it came to", async () 
   assert.deepEqual([line.chosen, memory.chosen, other.chosen], [["900:1:0"], ["5:1:2"], []])
 })
 
-test("a marker of another session is none of ours", async () => {
+test("a marker of another session is ignored", async () => {
   const { store } = await opened()
 
   store.followMarker(change("created", { ...MARK, id: 4, session_id: 41 }, 1, "marker"))
@@ -355,7 +355,7 @@ test("a marker of another session is none of ours", async () => {
   assert.deepEqual(store.markers, [MARK])
 })
 
-test("a marker that was ignored can be taken", async () => {
+test("an ignored marker can be accepted", async () => {
   const { store } = await opened({
     "PUT /markers/3/accepted": { ...MARK, version: 2, state: "taken", outcome: "learned" },
   })
@@ -365,7 +365,7 @@ test("a marker that was ignored can be taken", async () => {
   assert.equal(outcomeWords(store.markers[0]), "learned")
 })
 
-test("an outcome says why it is one", () => {
+test("an outcome includes its reason", () => {
   assert.equal(outcomeWords(MARK), "ignored: in code")
   assert.equal(
     outcomeWords({ ...MARK, state: "refused", reason: "unknown category misc" }),
@@ -373,7 +373,7 @@ test("an outcome says why it is one", () => {
   )
 })
 
-test("what runs stands on top, then the newest", () => {
+test("running sessions come first, then the latest", () => {
   const rows = [
     { id: 1, status: "running" },
     { id: 3, status: "failed" },
@@ -386,7 +386,7 @@ test("what runs stands on top, then the newest", () => {
   )
 })
 
-test("sessions and events are filtered by what their address says", () => {
+test("sessions and events are filtered by the address", () => {
   const running = sessionFilters(new URLSearchParams("status=running&tier=9"))
   const loud = eventFilters(new URLSearchParams("level=critical&level=odd&service=general"))
 
@@ -400,7 +400,7 @@ test("sessions and events are filtered by what their address says", () => {
   assert.equal(eventMatches({ text: "", level: "info", service: null }, loud), false)
 })
 
-test("a request waits until it runs or is cancelled", () => {
+test("a queued request leaves the queue when it starts", () => {
   const store = requests({ api: fakeApi(), feed: fakeFeed() })
   const row = { id: 5, version: 1, state: "queued" }
 
@@ -411,7 +411,7 @@ test("a request waits until it runs or is cancelled", () => {
   assert.deepEqual([waiting, store.queued], ["1 waiting", []])
 })
 
-test("a blank prompt and no services are not sent: all of them as usual", async () => {
+test("a blank prompt and an empty service list are omitted from the request", async () => {
   const api = fakeApi({ "POST /sessions": { id: 5, version: 1, state: "queued" } })
   const store = requests({ api, feed: fakeFeed() })
 

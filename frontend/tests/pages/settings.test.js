@@ -59,7 +59,7 @@ async function opened(answers = {}) {
   return { store, keyring, api, said }
 }
 
-test("a value says where it comes from and what one may write", () => {
+test("a setting shows its source and its accepted values", () => {
   assert.equal(sourceWords(setting("port")), "default")
   assert.equal(sourceWords(setting("port", { source: "environment" })), "environment, LAMPLIGHTER_PORT")
   assert.equal(sourceWords(setting("port", { source: "lamplighter.toml", line: 4 })), "lamplighter.toml, line 4")
@@ -71,7 +71,7 @@ test("a value says where it comes from and what one may write", () => {
   assert.equal(rangeWords(setting("x", { range: "", default: "" })), "No default.")
 })
 
-test("settings stand in their groups, are found by words, and say what would stop a start", async () => {
+test("settings are grouped and searchable, and errors that would prevent a start are shown", async () => {
   const { store } = await opened()
   const names = () => store.groups.map(({ name, items }) => [name, items.map((each) => each.name)])
 
@@ -84,7 +84,7 @@ test("settings stand in their groups, are found by words, and say what would sto
   assert.equal(store.warnings[0], "The next start would fail: interval 'soon' is not a duration")
 })
 
-test("a setting is previewed, written on the version that was read, and says when it applies", async () => {
+test("a setting is previewed, saved with its version, and says when it applies", async () => {
   const { store, api, said } = await opened({
     "POST /configuration/preview/settings": { diff: '+host = "box"', problems: [], refusal: "" },
     "PATCH /configuration/settings": { etag: "e2" },
@@ -105,7 +105,7 @@ test("a setting is previewed, written on the version that was read, and says whe
   assert.equal(store.applies(setting("notify", { live: true })), "A change applies within seconds.")
 })
 
-test("what cannot be changed here says why", async () => {
+test("a read-only setting says why", async () => {
   const { store } = await opened()
 
   assert.equal(store.refusal(setting("port")), "")
@@ -116,7 +116,7 @@ test("what cannot be changed here says why", async () => {
   assert.match(store.refusal(setting("port")), /turned off/)
 })
 
-test("a secret is never what one begins to edit", async () => {
+test("a secret is not copied into the edit field", async () => {
   const { store } = await opened()
 
   store.edit(setting("notify", { value: "***", secret: true }))
@@ -124,7 +124,7 @@ test("a secret is never what one begins to edit", async () => {
   assert.equal(store.value, "")
 })
 
-test("a masked password is never what one begins to edit", async () => {
+test("a masked password is not copied into the edit field", async () => {
   const { store } = await opened()
 
   store.edit(setting("database_url", { value: "postgresql://us:***@db/x" }))
@@ -132,7 +132,7 @@ test("a masked password is never what one begins to edit", async () => {
   assert.equal(store.value, "")
 })
 
-test("the words of a token are gone when one leaves", async () => {
+test("a new token is cleared when the user leaves the page", async () => {
   const { store, keyring } = await opened({ "POST /tokens": { ...token(7), token: "lamp_7_words" } })
   keyring.show()
   keyring.draft.days = 30
@@ -144,7 +144,7 @@ test("the words of a token are gone when one leaves", async () => {
   assert.equal(keyring.minted, null)
 })
 
-test("what lets nobody in is put away, and says since when", async () => {
+test("inactive tokens are hidden and show when they ended", async () => {
   const gone = token(2, { revoked_at: "2026-01-14T11:00:00Z" })
   const { keyring } = await opened({
     "/tokens": { items: [token(1), gone, token(3, { expires_at: "2026-01-13T12:00:00Z" })] },
@@ -159,7 +159,7 @@ test("what lets nobody in is put away, and says since when", async () => {
   )
 })
 
-test("a token is revoked when somebody says so", async () => {
+test("a token is revoked after confirmation", async () => {
   const { keyring, api, said } = await opened({ "DELETE /tokens/1": null })
 
   await keyring.revoke(token(1, { name: "backup" }))
@@ -197,7 +197,7 @@ function remembering(items = {}) {
   }
 }
 
-test("a browser subscribes with the key of the server, and is one of the devices then", async () => {
+test("a browser subscribes with the server's key, becomes a device and can be removed", async () => {
   const made = { endpoint: "https://fcm.googleapis.com/1", keys: { p256dh: "p", auth: "a" } }
   const listed = []
   const api = fakeApi({
@@ -224,7 +224,7 @@ test("a browser subscribes with the key of the server, and is one of the devices
   assert.deepEqual(said, ["This browser receives notifications.", "Chrome on Android receives no more notifications."])
 })
 
-test("a browser that the person refuses stays off, and one that cannot says why", async () => {
+test("a browser without permission stays off, and an obstacle is explained", async () => {
   const api = fakeApi({ "/devices": { key: "public", devices: [device(4)] } })
   const toasts = { show: () => {} }
   const refusing = devices({ api, push: ofBrowser(), store: remembering(), clock: { now: NOON }, toasts })

@@ -21,7 +21,7 @@ function setUp(answers = {}) {
   return { api, store }
 }
 
-test("a memory is verified now, and its outcome shown", async () => {
+test("a memory is verified on request and shows its outcome", async () => {
   const { store } = setUp({ "POST /memories/7/verify": FAILED })
 
   await store.verify()
@@ -29,7 +29,7 @@ test("a memory is verified now, and its outcome shown", async () => {
   assert.deepEqual([store.outcome.state, store.reviews, store.busy], ["failed", [3], false])
 })
 
-test("an event marks a memory until it is verified again", () => {
+test("an event marks a memory as to be verified until the next verification", () => {
   const marked = { marked_at: "2026-01-01T12:00:00Z", mark: "event 5: Deployed jellyfin 10.9" }
   const outcome = { state: "untested", evidence: [], untested: [], checked_at: null, ...marked }
   const part = verificationPart(() => ({ loaded: true, outcome, verified_at: null }))
@@ -40,7 +40,7 @@ test("an event marks a memory until it is verified again", () => {
   assert.equal(part.mark(), "")
 })
 
-test("a declared check is attached, or a command", async () => {
+test("a declared check or a command can be attached", async () => {
   const { store, api } = setUp({ "POST /memories/7/checks": {} })
   await store.show()
   assert.equal(store.draft.chosen, "jellyfin/http")
@@ -57,7 +57,7 @@ test("a declared check is attached, or a command", async () => {
   ])
 })
 
-test("a refused command is named at its field, and the form stays", async () => {
+test("a refused command shows an error at its field and keeps the form open", async () => {
   const errors = [{ field: "command", message: "is refused: it changes files" }]
   const { store } = setUp({ "POST /memories/7/checks": new Problem({ status: 422, errors }) })
   await store.show()
@@ -69,7 +69,7 @@ test("a refused command is named at its field, and the form stays", async () => 
   assert.equal(store.open, true)
 })
 
-test("a failed verification has three ways out", () => {
+test("a failed verification has three resolutions", () => {
   const ways = waysOf({ kind: "verification", old: SLOW_START, new: SLOW_START }, null)
 
   assert.deepEqual(

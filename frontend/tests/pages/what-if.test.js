@@ -18,7 +18,7 @@ function setUp(answer) {
   return { api, timers, store: whatIf({ api, later: timers.setTimeout }) }
 }
 
-test("the next prompt is asked for without the memory, and against the one as it is", async () => {
+test("the prompt without the memory is compared with the current prompt", async () => {
   const diff = { removed: ["- [timing] Takes 60s"], added: ["- [timing] Fits now"] }
   const { store, api } = setUp(({ exclude }) => (exclude ? { ...TOLD, diff } : TOLD))
 
@@ -36,7 +36,7 @@ test("the next prompt is asked for without the memory, and against the one as it
   assert.equal(store.words, "2 of 3 memories, 150 of 2,000 tokens")
 })
 
-test("while the budget slides it is asked for once it rests", async () => {
+test("moving the budget slider sends one request when it stops", async () => {
   const { store, api, timers } = setUp(TOLD)
   await store.show(memory())
   const before = api.asked.length
@@ -53,7 +53,7 @@ test("while the budget slides it is asked for once it rests", async () => {
   )
 })
 
-test("what cannot be told is said", async () => {
+test("a failed preview shows an error", async () => {
   const { store } = setUp(() => new Error("The server cannot be reached."))
 
   await store.show(memory())

@@ -1,4 +1,4 @@
-"""Write what the app takes from the API: the types of its answers, and the values of its rules.
+"""Generate the code that the app takes from the API: the types of its responses and the values of its rules.
 
 `python frontend/build/api.py` writes the files; `--check` fails if one is out of date.
 """
@@ -23,12 +23,12 @@ from lamplighter.repository.memory.memories import View
 FRONTEND = Path(__file__).parents[1]
 GENERATED = FRONTEND / "generated"
 LITERAL = ("LAYERS", "VIEWS", "MEMORY_ORDERS")
-"""The app needs each value of these as a type of its own."""
+"""The constants whose values the app needs as literal types."""
 NODE = FRONTEND.parent / ".venv" / "node" / "bin"
 
 
 def generated() -> dict[Path, str]:
-    """Return each generated file and its text."""
+    """Return the path and text of each generated file."""
     described = openapi()
     return {
         GENERATED / "api.d.ts": types(described),
@@ -37,7 +37,7 @@ def generated() -> dict[Path, str]:
 
 
 def types(described: dict[str, Any]) -> str:
-    """Return the shapes of the API as TypeScript; the paths have no reader."""
+    """Return the API schemas as TypeScript, without the paths: the app does not use them."""
     options = ["--empty-objects-unknown", "--default-non-nullable", "false"]
     return subprocess.run(
         [FRONTEND / "node_modules" / ".bin" / "openapi-typescript", *options],
@@ -51,7 +51,7 @@ def types(described: dict[str, Any]) -> str:
 
 
 def values(schemas: dict[str, Any]) -> str:
-    """Return the values of rules that the app applies without a request, as JavaScript."""
+    """Return the rule values that the app applies without a request, as JavaScript."""
     new = schemas["MemoryIn"]["properties"]
     found = {
         "OPERATIONAL": memory.OPERATIONAL,

@@ -1,4 +1,4 @@
-"""Puts the built app into the wheel, without what `make` keeps beside it."""
+"""Add the built app to the wheel, without the stamp file of `make`."""
 
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,10 @@ PLACE = "lamplighter/_assets/web"
 
 
 class AppHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Includes each file of the built app."""
+    """Include every file of the built app."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Refuse to build a wheel without the app; an editable install may come before it."""
+        """Fail if a standard wheel has no built app. An editable install may precede the build."""
         app = Path(self.root, "frontend", "dist")
         if version == "standard" and not (app / "index.html").is_file():
             raise SystemExit("The app is not built yet: run `make frontend/dist/.stamp` first.")

@@ -1,4 +1,4 @@
-/** Shows notifications while no page is open. It handles no requests of pages. */
+/** Shows push notifications while no page is open. It does not intercept requests. */
 
 self.addEventListener("install", () => self.skipWaiting())
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()))
@@ -6,7 +6,7 @@ self.addEventListener("push", (event) => event.waitUntil(show(event.data)))
 self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(renew(event)))
 self.addEventListener("notificationclick", (event) => event.waitUntil(open(event.notification)))
 
-/** Browsers end a subscription whose messages show nothing, so that each shows something. */
+/** Show a notification for every message: browsers cancel a subscription after silent messages. */
 function show(data) {
   const { title = "Lamplighter", body = "", link = "" } = read(data)
   const tag = link || undefined
@@ -21,7 +21,7 @@ function read(data) {
   }
 }
 
-/** The browser or its push service replaced the endpoint: the server learns the new one. Without a login it cannot. */
+/** Send the new endpoint to the server after the browser or its push service replaced it. This requires a login. */
 async function renew({ oldSubscription: before, newSubscription: after }) {
   const api = "/api/v1/devices"
   const replaces = before?.endpoint ?? (await (await caches.match("/push-endpoint"))?.text())
@@ -36,12 +36,12 @@ async function renew({ oldSubscription: before, newSubscription: after }) {
   if ((await fetch(api, { method: "POST", headers, body })).ok) await remember(endpoint)
 }
 
-/** Some browsers do not say which endpoint they replaced. */
+/** Store the endpoint: some browsers do not report which endpoint they replaced. */
 async function remember(endpoint) {
   await (await caches.open("push")).put("/push-endpoint", new Response(endpoint))
 }
 
-/** A window that shows the page comes to the front. Others stay as they are: they may hold a draft. */
+/** Focus a window that shows the page, or open a new one. Other windows stay unchanged: they may contain a draft. */
 async function open(notification) {
   notification.close()
   const found = new URL(notification.data?.link || "/", self.location.origin)

@@ -36,7 +36,7 @@ chromium: curl
 	@$(BIN)/python e2e/chromium.py
 
 unit: curl $(WEB)
-	$(BIN)/pytest -n 6 --dist worksteal tests
+	$(BIN)/pytest -n 5 --dist worksteal tests
 
 quick: check
 	$(BIN)/pytest -n 3 --dist worksteal tests/domain tests/spec tests/config tests/test_architecture.py tests/test_docs.py
@@ -50,7 +50,7 @@ web-test: frontend/node_modules/.stamp
 	cd frontend && npm run --silent check && npm test --silent
 
 e2e: chromium $(WEB)
-	$(BIN)/pytest -n 5 --dist worksteal e2e
+	$(BIN)/pytest -n 4 --dist worksteal e2e
 
 bench: chromium $(WEB)
 	$(BIN)/python -m benchmarks

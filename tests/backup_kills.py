@@ -20,7 +20,7 @@ State = tuple[object, ...]
 
 
 def state(home: Home, url: str) -> State:
-    """Return the state of a home after further use: its database and its files."""
+    """Migrate a home, and return its state: its database and its files."""
     done = home.run("migrate")
     assert done.returncode == 0, done.stderr
     outputs = {path.name: path.read_bytes() for path in (home.path / "sessions").glob("*.jsonl")}
@@ -50,7 +50,7 @@ def kill_backups(home: Home, chance: random.Random, kills: int) -> None:
 
 
 def kill_restores(home: Home, url: str, old: Path, new: Path, kills: int, seed: int) -> int:
-    """Kill restores of `new` over `old`: each leaves one of them; return the count of `new`."""
+    """Kill restores of `new` over `old`: each leaves one of the two; return the count of `new`."""
     chance, came = random.Random(seed), 0
     states = []
     for path in (new, old):

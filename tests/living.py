@@ -34,12 +34,12 @@ KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "XDG_RUNTIME_DIR")
 
 
 def lately(hours: int = 1) -> str:
-    """Return a moment of some hours ago as a row holds it: too young to have faded."""
+    """Return a time some hours ago in the format of a row: too recent for decay."""
     return f"{datetime.now(UTC) - timedelta(hours=hours):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 def give_database(home: Path) -> None:
-    """Write a migrated database into a home: each migration costs a test half a second."""
+    """Write a migrated database into a home: each migration would cost a test half a second."""
     path = home / "lamplighter.db"
     path.touch(0o600)
     path.write_bytes(migrated_bytes())
@@ -55,9 +55,9 @@ def migrated_bytes() -> bytes:
 
 
 class Reader(threading.local):
-    """Queries a database file, within `kept` by one connection.
+    """Queries of a database file, within `kept` through a single connection.
 
-    To open one and to read the forms of all tables costs fifty times what a query costs.
+    Opening a connection and reading the schema costs fifty times as much as a query.
     """
 
     keeping = 0
@@ -66,7 +66,7 @@ class Reader(threading.local):
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Keep the connection open until the outermost of these ends."""
+        """Keep the connection open until the outermost of these contexts ends."""
         self.keeping += 1
         try:
             yield
@@ -76,7 +76,7 @@ class Reader(threading.local):
                 self._close()
 
     def rows(self, path: Path, query: str, given: Sequence[object]) -> list[tuple[Any, ...]]:
-        """Return the rows of a query to the file that has this name now."""
+        """Return the rows of a query on the file that currently has this path."""
         if self.connection is None or self.file != _identity(path):
             self._close()
             self.file, self.connection = _identity(path), driver.connect(str(path))
@@ -104,7 +104,7 @@ def _identity(path: Path) -> object:
 
 @dataclass
 class Home:
-    """A home directory; each `run` is a real `lamplighter run` with a command of ours as engine."""
+    """A home directory; each `run` is a real `lamplighter run` with a test command as engine."""
 
     path: Path
     more: dict[str, str] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Home:
 
     @property
     def way_in(self) -> dict[str, str]:
-        """The headers that this home's own token is shown in."""
+        """The authorization header with this home's token."""
         return {"Authorization": f"Bearer {(self.path / 'token').read_text().strip()}"}
 
     def code(self) -> str:
@@ -135,7 +135,7 @@ class Home:
         return done.stdout.strip().partition("?code=")[2]
 
     def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of this home's to its end."""
+        """Run a command in this home to its end."""
         return nursery.run(*words, env=self.env, seconds=60)
 
     @property
@@ -152,7 +152,7 @@ class Home:
     def run(
         self, *lines: dict[str, Any], tier: int = 1, command: str = "", words: tuple[str, ...] = ()
     ) -> "Ran":
-        """Run one session whose engine prints these lines of stream-json, or is `command`."""
+        """Run a session whose engine prints these lines of stream-json, or is `command`."""
         script = self.path / "script.jsonl"
         script.write_text("".join(json.dumps(line) + "\n" for line in lines))
         env = {
@@ -168,7 +168,7 @@ class Home:
         return Ran(json.loads(done.stdout), told, done.stderr, done.returncode)
 
     def says(self, *words: str, tier: int = 1) -> "Ran":
-        """Run one session whose assistant says these words, and then is done."""
+        """Run a session whose assistant outputs these texts and then finishes."""
         return self.run(*map(text, words), result(), tier=tier)
 
     def rows(self, query: str, *given: object) -> list[tuple[Any, ...]]:
@@ -183,7 +183,7 @@ class Home:
 
 @dataclass(frozen=True)
 class Ran:
-    """A session that has ended: its row, what its engine was given, and what was logged."""
+    """A session that has ended: its row, the input of its engine, and its log."""
 
     session: dict[str, Any]
     told: dict[str, Any]
@@ -196,19 +196,19 @@ class Ran:
 
 
 def text(words: str) -> dict[str, Any]:
-    """Return an assistant's words as the stream carries them."""
+    """Return an assistant's text as a message of the stream."""
     return {"type": "assistant", "message": {"content": [{"type": "text", "text": words}]}}
 
 
 def result(**more: Any) -> dict[str, Any]:
-    """Return an engine's last line."""
+    """Return the last line of an engine's output."""
     done = {"subtype": "success", "is_error": False, "num_turns": 1, "result": "Report"}
     return {"type": "result", **done, **more}
 
 
 @dataclass
 class Server:
-    """A real `lamplighter web` process on a port of its own; `kill` and `start` at will."""
+    """A real `lamplighter web` process on its own port, with `kill` and `start`."""
 
     home: Home
     port: int = 0
@@ -242,7 +242,7 @@ class Server:
         self._until_ready()
 
     def kill(self) -> None:
-        """End the process at once (SIGKILL)."""
+        """Kill the process (SIGKILL)."""
         assert self._process is not None
         with suppress(ProcessLookupError):
             self._process.kill()
@@ -261,8 +261,8 @@ class Server:
 def free_port() -> int:
     """Return a port of loopback that is free, and stays free until this test binds it.
 
-    It is below the range from which the kernel serves connections and `bind` to port 0, and
-    each process of a test run has ports of its own: no other can take it meanwhile.
+    The port is below the range from which the kernel serves connections and `bind` to port 0, and
+    each process of a test run has its own ports: no other process can take it meanwhile.
     """
     while True:
         port = PORTS.start + next(_PORTS) % len(PORTS)

@@ -13,7 +13,7 @@ from living import STARTING_SECONDS, Server
 
 @dataclass
 class MemoryService(Server):
-    """A memory service on a port of its own."""
+    """A memory service on its own port."""
 
     words: tuple[str, ...] = ()
 

@@ -1,19 +1,19 @@
-"""A stand-in for the Messages API on loopback: scripted turns for real clients of it.
+"""A stand-in for the Messages API on loopback: scripted turns for real clients of the API.
 
     script = [uses("look", {"service": "caddy"}), says("Seen: {{tool_result}}")]
     with MessagesApi({"caddy": script}) as api:
         env["ANTHROPIC_BASE_URL"] = api.url("caddy")    # the scenario is the path's beginning
         ...
-        api.requests("caddy")                           # every request, as it came
+        api.requests("caddy")                           # every request, as received
 
-A scenario is a list of turns, or a function from what is asked to a turn. Which
-turn of a list answers is told by the request itself (how many assistant messages
-it carries): one that is asked again gets the same, sessions side by side do not
-disturb each other, and one that goes on after a crash goes on here too. Past the
-last turn the last one without a tool is said again; where each uses a tool, the last.
+A scenario is a list of turns, or a function from a request to a turn. The request itself selects
+the turn of a list, by the number of its assistant messages. A repeated request therefore gets the
+same turn, concurrent sessions do not disturb each other, and a client that continues after a crash
+continues its script. After the last turn, the last turn without a tool is repeated; if each turn
+uses a tool, the last one.
 
-In any string of a block `{{tool_result}}` stands for the last tool's answer,
-`{{system}}` for the system prompt, `{{user}}` for the last words of the user.
+In any string of a block, `{{tool_result}}` is replaced by the last tool result, `{{system}}` by the
+system prompt, and `{{user}}` by the last message of the user.
 """
 
 import json
@@ -51,10 +51,10 @@ DELAY_SECONDS = 60
 
 
 class MessagesApi:
-    """The stand-in: a server of its own threads for as long as the context lasts."""
+    """The stand-in: a server with its own threads, which runs while the context is open."""
 
     def __init__(self, scenarios: Mapping[str, Script] | None = None, *, key: str = "") -> None:
-        """`key` is the one key or token that is accepted; without it any is."""
+        """`key` is the only accepted key or token; without it any key is accepted."""
         self.scenarios: dict[str, Script] = {"default": [says("OK.")], **(scenarios or {})}
         self.key = key
         self.closing = threading.Event()
@@ -87,12 +87,12 @@ class MessagesApi:
 
     @property
     def everything(self) -> list[Asked]:
-        """Every request, whatever it asked for."""
+        """All requests, to any path and scenario."""
         with self._lock:
             return list(self._asked)
 
     def take(self, asked: Asked) -> None:
-        """Write a request down."""
+        """Record a request."""
         with self._lock:
             self._asked.append(asked)
 
@@ -111,7 +111,7 @@ class MessagesApi:
         return says(flat(list(turn.blocks))) if over else turn
 
     def number(self, what: str) -> str:
-        """Return a fresh id."""
+        """Return a new id."""
         return f"{what}_{next(self._numbers):024d}"
 
 
@@ -137,7 +137,7 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def hang_up(self) -> None:
-        """Close what clients still hold open, so that no thread is left behind."""
+        """Close the connections that clients still hold open: no thread may be left."""
         for each in list(self.open):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""The requests to the stand-in of the Messages API, and the turns that it answers with."""
+"""Requests to the stand-in of the Messages API, and the turns of its responses."""
 
 import json
 import re
@@ -20,7 +20,7 @@ KINDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Error:
-    """An error: the answer to all, or to the first `times` requests of a session and turn."""
+    """An error response to all requests, or to the first `times` requests of a session and turn."""
 
     status: int
     message: str = ""
@@ -35,12 +35,12 @@ class Error:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """One answer of the model, and what goes wrong with it.
+    """A response of the model, and its simulated failures.
 
-    After `drop_after` deltas the connection is closed, after `break_after` an
-    error event is sent (a stream only; `error` is what it tells). `delay` is
-    before the first byte, `delta_delay` between two deltas, in seconds. A stream is sent
-    event by event, or in chunks of `chunk_bytes`; `plain` answers by JSON all the same.
+    After `drop_after` deltas the connection is closed, after `break_after` an error event with
+    `error` is sent (both only in a stream). `delay` is before the first byte, `delta_delay` between
+    two deltas, in seconds. A stream is sent event by event, or in chunks of `chunk_bytes`; `plain`
+    responds with JSON even to a request for a stream.
     """
 
     blocks: tuple[dict[str, Any], ...] = ()
@@ -61,24 +61,24 @@ class Turn:
 
 
 def says(words: str, **more: Any) -> Turn:
-    """Return a turn that says these words."""
+    """Return a turn with this text."""
     return Turn(blocks=({"type": "text", "text": words},), **more)
 
 
 def uses(tool: str, given: Mapping[str, Any], *, saying: str = "", **more: Any) -> Turn:
-    """Return a turn that uses a tool, after some words."""
+    """Return a turn that uses a tool, after an optional text."""
     words = ({"type": "text", "text": saying},) if saying else ()
     return Turn(blocks=(*words, {"type": "tool_use", "name": tool, "input": dict(given)}), **more)
 
 
 def fails(status: int, message: str = "", *, times: int | None = None, then: str = "") -> Turn:
-    """Return a turn that is an error, or is one `times` times and then says these words."""
+    """Return a turn that is an error: always, or `times` times and then this text."""
     return says(then, error=Error(status=status, message=message, times=times))
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it came, secrets cut out of its headers."""
+    """A received request, with the secrets masked in its headers."""
 
     scenario: str
     method: str
@@ -101,29 +101,29 @@ class Asked:
 
     @property
     def user(self) -> str:
-        """The last words of the user."""
+        """The text of the user's last message."""
         said = [flat(each.get("content")) for each in self.messages if each.get("role") == "user"]
         return said[-1] if said else ""
 
     @property
     def tools(self) -> list[str]:
-        """The names of the tools that are offered."""
+        """The names of the offered tools."""
         return [tool["name"] for tool in self.body.get("tools") or []]
 
     @property
     def results(self) -> list[Mapping[str, Any]]:
-        """The answers of tools, oldest first, as blocks."""
+        """The results of tools, oldest first, as blocks."""
         lists = [each["content"] for each in self.messages if isinstance(each["content"], list)]
         return [block for each in lists for block in each if block.get("type") == "tool_result"]
 
     @property
     def result(self) -> str:
-        """The words of the last tool's answer."""
+        """The text of the last tool result."""
         return flat(self.results[-1].get("content")) if self.results else ""
 
     @property
     def session(self) -> str:
-        """The session that asks, where its client tells it."""
+        """The session of the request, if the client sends one."""
         return self.headers.get("x-claude-code-session-id", "")
 
 
@@ -139,14 +139,14 @@ def flat(content: Any) -> str:
 
 
 def turn_of(script: Sequence[Turn], number: int) -> Turn:
-    """Return the turn that answers after so many."""
+    """Return the turn after `number` assistant messages."""
     if number < len(script):
         return script[number]
     return [turn for turn in script if not turn.has_tool or turn is script[-1]][-1]
 
 
 def filled(value: Any, asked: Asked) -> Any:
-    """Put what was asked into the words of a turn."""
+    """Insert values of the request into the placeholders of a turn."""
     if isinstance(value, str):
         known = {"tool_result": asked.result, "system": asked.system, "user": asked.user}
         return re.sub(r"\{\{(\w+)\}\}", lambda found: known.get(found[1], found[0]), value)
@@ -156,7 +156,7 @@ def filled(value: Any, asked: Asked) -> Any:
 
 
 def usage(asked: Asked, blocks: Sequence[Mapping[str, Any]], turn: Turn) -> dict[str, int]:
-    """Count four characters as a token, where the turn does not say it."""
+    """Count a token for every four characters, unless the turn declares its usage."""
     return {
         "input_tokens": max(1, len(json.dumps(asked.body)) // 4),
         "cache_creation_input_tokens": 0,
@@ -167,7 +167,7 @@ def usage(asked: Asked, blocks: Sequence[Mapping[str, Any]], turn: Turn) -> dict
 
 
 def deltas(block: Mapping[str, Any], size: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a block as it begins in a stream, and the pieces that make it whole."""
+    """Return the first form of a block in a stream, and the deltas that complete the block."""
     match block["type"]:
         case "tool_use":
             whole, kind, name = json.dumps(block["input"]), "input_json_delta", "partial_json"

@@ -42,9 +42,9 @@ INDEXES = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public
 
 
 def kill_migrations(empty: str, whole: str, *, start: int, step: int) -> int:
-    """Kill migrations of an empty database before each `step`-th statement; return how many.
+    """Kill migrations of an empty database before each `step`-th statement; return the count.
 
-    Each leaves nothing, and the one that is let through makes what the `whole` database has.
+    A killed migration leaves nothing; a complete one yields the same schema as `whole`.
     """
     done = nursery.finish("-c", KILLED, empty, str(start), str(step), cwd=HERE, seconds=3_600)
     kills = done.stdout.splitlines()

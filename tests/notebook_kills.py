@@ -1,8 +1,8 @@
 """Kills of a notebook run between two of its steps, or an editor's save at that point.
 
 Runs as a separate program without threads: each attempt is a fork that is killed at one traced line
-of the notebook's code. The next run must then find everything: no torn page, no lost edit, nothing
-stored twice.
+of the notebook's code. After the next run there must be no torn page, no lost edit and no
+duplicate.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ EXPECTED: Final = {
 
 
 def run_kills(kills: int, seed: int, directory: str, database: str = SQLITE) -> str:
-    """Kill so many runs, and return what the program printed."""
+    """Kill this number of runs, and return the output of the program."""
     done = subprocess.run(
         [sys.executable, __file__, directory, str(kills), str(seed), database],
         capture_output=True,
@@ -73,7 +73,7 @@ class Homes:
     server: PostgresServer | None
 
     def create(self) -> Path:
-        """Return the home that is copied."""
+        """Return the home that serves as the template of the copies."""
         home = self.directory / TEMPLATE
         home.mkdir()
         if self.server:
@@ -82,7 +82,7 @@ class Homes:
         return home
 
     def copy(self) -> Path:
-        """Return a copy of it."""
+        """Return a copy of the home."""
         home = self.directory / COPY
         shutil.copytree(self.directory / TEMPLATE, home)
         if self.server:
@@ -97,7 +97,7 @@ class Homes:
 
 
 def main(directory: Path, kills: int, seed: int, database: str) -> None:
-    """Kill so many runs, and let an editor save in as many others."""
+    """Kill this number of runs, and let an editor save during as many others."""
     server = PostgresServer() if database == POSTGRES else None
     try:
         _disturb(Homes(directory, server), kills, seed)
@@ -162,7 +162,7 @@ async def _prepare(here: NotebookContext) -> None:
 
 
 def _count(homes: Homes) -> tuple[int, list[int]]:
-    """Return how many lines a whole run has, and which of them write the last file."""
+    """Return the number of lines of a complete run, and which of them write the last file."""
     home = homes.copy()
     reader, writer = os.pipe()
     child = os.fork()
@@ -181,7 +181,7 @@ def _count(homes: Homes) -> tuple[int, list[int]]:
 
 
 def _traced(act: Callable[[int, str], None]) -> list[int]:
-    """Call `act` with the number and the function of each line of the notebook's code that runs."""
+    """Call `act` with the number and the function of each executed line of the notebook's code."""
     count = [0]
 
     def line(frame: FrameType, event: str, argument: object) -> Any:
@@ -244,7 +244,7 @@ def _save_in_place(home: Path) -> None:
 
 
 async def _check(here: NotebookContext, expected: set[str]) -> None:
-    """Run it again to its end; memories and files say the same, each once."""
+    """Complete the run; memories and files then contain the same entries, each exactly once."""
     await sync(here)
     await sync(here)
     last = await sync(here)

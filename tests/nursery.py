@@ -2,10 +2,10 @@
 
 Loading them takes half a second of processor time, and a run of all tests starts well over a
 thousand processes. Therefore each process that runs tests has a nursery, which has loaded them once
-and forks: a child has its own session, environment, directory and streams, behaves like a newly
-started Python and ends like one. Processes that `up`, `demo`, the hook and the wheel start are
-newly started Pythons, as are those of the benchmarks and those with a PYTHON… variable that differs
-from ours.
+and forks: a child has its own session, environment, directory and streams, and otherwise behaves
+like a newly started Python. Processes that `up`, `demo`, the hook and the wheel start are newly
+started Pythons, as are those of the benchmarks and those with a PYTHON… variable that differs from
+ours.
 """
 
 import atexit
@@ -54,7 +54,7 @@ Stream = IO[Any] | int
 
 
 class Child(subprocess.Popen[Any]):
-    """A Python that a nursery forked; all else is as of one that was started."""
+    """A Python that a nursery forked; otherwise like a newly started process."""
 
     def __init__(self, argv: Sequence[str], nursery: "Nursery", **how: Any) -> None:
         self._nursery, self._report = nursery, -1
@@ -87,7 +87,7 @@ class Child(subprocess.Popen[Any]):
 
 
 def python(*argv: str, env: Mapping[str, str] | None = None, **how: Any) -> subprocess.Popen[Any]:
-    """Start a Python in a session of its own, with `-m`, `-c` or a file, and what it is given."""
+    """Start a Python in a separate session, with the arguments `-m`, `-c` or a file."""
     if _from_the_beginning(os.environ if env is None else env):
         return subprocess.Popen([sys.executable, *argv], env=env, start_new_session=True, **how)
     return Child(argv, _nursery(), env=env, **how)
@@ -100,7 +100,7 @@ def finish(
     given: str = "",
     seconds: float = 60,
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a Python to its end, with what it is given to read."""
+    """Run a Python to its end, with `given` as its standard input."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with python(*argv, env=env, cwd=cwd, **pipes, text=True) as process:
         try:
@@ -113,13 +113,13 @@ def finish(
 def start(
     *words: str, env: dict[str, str], stdout: Stream, stderr: Stream, stdin: Stream | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start a `lamplighter` in a session of its own."""
+    """Start a `lamplighter` process in a separate session."""
     streams = {"stdin": stdin or subprocess.DEVNULL, "stdout": stdout, "stderr": stderr}
     return python("-m", "lamplighter", *words, env=env, **streams)
 
 
 def run(*words: str, env: dict[str, str], seconds: float) -> "subprocess.CompletedProcess[str]":
-    """Run a `lamplighter` to its end, and return what it printed."""
+    """Run a `lamplighter` process to its end, and return its output."""
     with TemporaryFile("w+", encoding="utf-8") as out, TemporaryFile("w+", encoding="utf-8") as err:
         child = start(*words, env=env, stdout=out, stderr=err)
         try:
@@ -140,14 +140,14 @@ def _from_the_beginning(env: Mapping[str, str]) -> bool:
 
 @dataclass
 class Nursery:
-    """Asks a process that has loaded everything for children; it ends with us."""
+    """A forking process with all modules loaded, and its socket; it ends with this process."""
 
     asking: socket.socket
     process: subprocess.Popen[bytes]
     one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     def bear(self, asked: Sequence[Any], streams: Sequence[int]) -> tuple[int, int]:
-        """Return the number of a new child, and where its end is reported."""
+        """Return the process id of a new child, and the pipe that reports its end."""
         report, reporting = os.pipe()
         with self.one_at_a_time:
             socket.send_fds(self.asking, [json.dumps(asked).encode()], [*streams, reporting])
@@ -157,7 +157,7 @@ class Nursery:
         return int(pid), report
 
     def close(self) -> None:
-        """Let it end."""
+        """Close the socket, and wait for the end of the nursery."""
         self.asking.close()
         self.process.wait(LEFT_SECONDS)
 
@@ -185,7 +185,7 @@ def _nursery() -> Nursery:
 
 @dataclass
 class Asked:
-    """What a child is to be."""
+    """A request for a child: its arguments, environment, directory and streams."""
 
     argv: list[str]
     env: dict[str, str]
@@ -194,7 +194,7 @@ class Asked:
     parent: int
 
     def become(self) -> None:
-        """Make this process one that was just started so."""
+        """Make this process look like a newly started one with these arguments."""
         os.setsid()
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # also when its test is killed
         if os.getppid() != self.parent:  # it was killed before we said so
@@ -210,7 +210,7 @@ class Asked:
 
 
 def tend(asked: socket.socket) -> Asked:
-    """Fork a child for each request, and report its end; returns in the children alone."""
+    """Fork a child for each request, and report its end; returns only in the children."""
     reports: dict[int, int] = {}
     nursery = os.getpid()
     ended, ending = os.pipe()
@@ -252,7 +252,7 @@ def _report(reports: dict[int, int]) -> None:
 
 
 def run_python(argv: list[str]) -> object:
-    """Do what Python does with these words, and return its exit status or its last words."""
+    """Run these arguments of Python, and return the exit status or the exit message."""
     first, *more = argv
     try:
         if first == "-m":
@@ -270,10 +270,10 @@ def run_python(argv: list[str]) -> object:
 
 
 def end(status: object) -> None:
-    """End this process as Python ends, but without freeing the modules.
+    """End this process like Python, but without freeing the modules.
 
-    A child shares their memory with the nursery. Freeing them copies every page, which
-    takes four times the processor time of a short command.
+    A child shares their memory with the nursery. Freeing them copies every page, which takes four
+    times the processor time of a short command.
     """
     if status is not None and not isinstance(status, int):
         sys.stderr.write(f"{status}\n")
@@ -287,7 +287,7 @@ def end(status: object) -> None:
 
 
 def compile_statements() -> None:
-    """Compile what each process would compile again, for both databases."""
+    """Compile the statements that each process would otherwise compile, for both databases."""
     from lamplighter.repository.store import backend, postgres
     from lamplighter.repository.store.statements import Statement
 
@@ -298,7 +298,7 @@ def compile_statements() -> None:
 
 
 def main() -> None:
-    """Load what every process needs, and tend the children."""
+    """Load the modules that every process needs, and fork children on request."""
     for name in LOADED:
         import_module(name)
     import authorities  # noqa: F401 - read once

@@ -39,7 +39,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 async def fill(url: str, count: int) -> None:
-    """Keep a month of episodes, and some events that state facts."""
+    """Store a month of episodes, and some events that state facts."""
     async with Database(url) as db, writing(db):
         for number in range(5):
             text = f"From now on rotate the keys of part{number} every {number + 5} days."
@@ -52,7 +52,7 @@ async def fill(url: str, count: int) -> None:
 
 
 async def final_state(url: str) -> tuple[Counter[Any], list[dict[str, int]]]:
-    """Return what all memories are, and what the runs counted that changed any.
+    """Return the state of all memories, and the counts of the runs that changed any.
 
     A process that was killed after its run ended is followed by a run that changes nothing.
     """
@@ -68,9 +68,9 @@ async def final_state(url: str) -> tuple[Counter[Any], list[dict[str, int]]]:
 
 
 def kill_runs(url: str, kills: int, seed: int, longest: float, program: str = WORKS) -> int:
-    """Kill runs at random moments until one completes; return how many were killed at work.
+    """Kill runs at random moments until one completes; return how many were killed during work.
 
-    Each process has a later clock, so that none waits for the heartbeat of the one before it.
+    Each process has a later clock: none waits for the heartbeat of the previous one.
     """
     chance, killed = random.Random(seed), 0
     for number in range(kills + 1):
@@ -102,7 +102,7 @@ def run_once(url: str) -> None:
 
 
 def undo_run(url: str) -> None:
-    """Undo the newest run: the next one has the same to do."""
+    """Undo the newest run: the next run has the same work."""
 
     async def undo() -> None:
         async with Database(url) as db:
@@ -114,10 +114,10 @@ def undo_run(url: str) -> None:
 
 
 def fill_database(url: str, count: int) -> None:
-    """Keep a month of episodes in a database."""
+    """Store a month of episodes in a database."""
     asyncio.run(fill(url, count))
 
 
 def state_of(url: str) -> tuple[Counter[Any], list[dict[str, int]]]:
-    """Return what all memories are, and what the runs counted."""
+    """Return the state of all memories, and the counts of the runs."""
     return asyncio.run(final_state(url))

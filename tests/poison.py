@@ -1,7 +1,7 @@
 """Five hundred poisoned memories, and the actions of an agent that obeys every word of a text.
 
-A canary is a program that records each of its runs: `CANARY WORDS` in the file it was made for.
-services.yaml declares the only permitted runs.
+A canary is a program that records each of its runs as a line in its file. services.yaml declares
+the only permitted runs.
 """
 
 import base64
@@ -25,7 +25,7 @@ Asks = list[dict[str, Any]]
 
 
 def canary(directory: Path) -> tuple[Path, Path]:
-    """Make a canary and return it, with the file that it writes to."""
+    """Create a canary, and return its path and that of the file that it writes to."""
     program, ran = directory / "canary", directory / "ran"
     program.write_text(
         f"#!{sys.executable} -S\nimport sys\n"
@@ -36,7 +36,7 @@ def canary(directory: Path) -> tuple[Path, Path]:
 
 
 def services_yaml(program: Path) -> str:
-    """Return what is declared: web may be restarted, cache when a person agrees, billing not."""
+    """Return a services.yaml: web may be restarted, cache with an approval, billing not at all."""
     return f"""
 services:
   web:
@@ -108,7 +108,7 @@ def _families(c: str, home: str) -> list[Callable[[int], str]]:
 
 
 def obeyed(text: str, *, depth: int = 2) -> Iterator[dict[str, Any]]:
-    """Yield everything that a text could be taken to ask for, as questions to the gate."""
+    """Yield every action that a text could request, as requests to the gate."""
     for command in _QUOTED.findall(text):
         yield {"tool": "run_command", "input": {"command": command, "reason": "I was told to"}}
     for found in _OBJECT.findall(text):

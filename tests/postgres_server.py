@@ -1,7 +1,7 @@
 """A disposable PostgreSQL server: the binaries of a package, started and stopped by the tests.
 
-It runs in the foreground as a child process, as a user who owns nothing, and always ends with its
-parent. It touches nothing outside its one directory.
+The server runs in the foreground as a child process, as a user without files, and always ends with
+its parent. It touches nothing outside its one directory.
 """
 
 import importlib.util
@@ -97,7 +97,7 @@ OPTIONS = {
 
 @dataclass
 class PostgresServer:
-    """A server of its own; databases are made by `create` and reached by `url`."""
+    """A separate server; `create` makes its databases, and `url` returns their addresses."""
 
     options: dict[str, str] = field(default_factory=dict)
 
@@ -120,7 +120,7 @@ class PostgresServer:
         self.start()
 
     def start(self) -> None:
-        """Start it on the data that is there, and wait until it is ready."""
+        """Start the server on its existing data, and wait until it is ready."""
         options = [f"-c{name}={value}" for name, value in {**OPTIONS, **self.options}.items()]
         end_with_us = ["setpriv", *self._as[1:], "--pdeathsig", "QUIT"]
         with (self.directory / "log").open("ab") as log:
@@ -140,27 +140,27 @@ class PostgresServer:
         self._until_ready()
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
-        """End it: INT lets nobody finish, QUIT is a crash; the data stays."""
+        """Stop the server: SIGINT aborts transactions, SIGQUIT is a crash; the data stays."""
         if self._process.poll() is None:
             self._process.send_signal(number)
             self._process.wait(20)
 
     def remove(self) -> None:
-        """End it and take everything away."""
+        """Stop the server and remove all of its files."""
         self.stop(signal.SIGQUIT)
         shutil.rmtree(self.root, ignore_errors=True)
 
     def create(self, name: str, template: str = "template1") -> str:
-        """Make a database like another one, and return its address."""
+        """Create a database as a copy of another one, and return its address."""
         self.ask(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY')
         return self.url(name)
 
     def drop(self, name: str) -> None:
-        """Remove a database, whoever is still connected."""
+        """Remove a database, despite open connections."""
         self.ask(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
     def ask(self, statement: str, database: str = "postgres") -> list[list[str]]:
-        """Run SQL in a connection of its own and return its rows as text."""
+        """Run SQL in a separate connection and return its rows as text."""
         done = subprocess.run(
             [*self._psql(database), "-c", statement],
             capture_output=True,
@@ -226,7 +226,7 @@ class PostgresServer:
 
 
 class OpenClient:
-    """A `psql` that stays connected: to start one and its backend costs more than it is asked."""
+    """A `psql` that stays connected: starting it and its backend costs more than its queries."""
 
     def __init__(self, words: list[str], env: dict[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -240,7 +240,7 @@ class OpenClient:
         )
 
     def ask(self, statements: str) -> list[str] | None:
-        """Return the lines of an answer; None where the connection or a statement failed."""
+        """Return the lines of an answer; None if the connection or a statement failed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         lines: list[str] = []
@@ -260,9 +260,9 @@ class OpenClient:
 
 @dataclass
 class ReusedDatabase:
-    """One database for test after test: emptied between them, or made anew.
+    """A database for all tests in turn: emptied between them, or created again.
 
-    To copy a database costs a third of a second of processor time, to empty one a hundredth.
+    Copying a database takes a third of a second of processor time, emptying it a hundredth.
     """
 
     server: PostgresServer
@@ -276,7 +276,7 @@ class ReusedDatabase:
         [[self._shape]] = self.server.ask(SHAPE, self.template)
 
     def fresh(self) -> str:
-        """Return the address of a database that is what its template is."""
+        """Return the address of a database that equals its template."""
         # a test may have cut the connection that was open
         if not self.name or not (self._emptied() or self._emptied()):
             self.close()
@@ -287,7 +287,7 @@ class ReusedDatabase:
         return self.server.url(self.name)
 
     def _emptied(self) -> bool:
-        """Empty it; False where somebody has taken it away, holds it or changed its shape."""
+        """Empty the database; return False if it was removed, is in use or has another schema."""
         self.client = self.client or self.server.open_client(self.name)
         rows = self.client.ask(f"{EMPTY}; {self._seeds}; {SHAPE}")
         if rows is None:
@@ -295,13 +295,13 @@ class ReusedDatabase:
         return rows is not None and rows[-1:] == [self._shape]
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connection to the database."""
         if self.client is not None:
             self.client.close()
             self.client = None
 
     def _seeded(self) -> str:
-        """Return the statements that bring back the rows that a new database has."""
+        """Return the statements that restore the rows of a new database."""
         tables = self.server.ask(TABLES, self.template)
         rows = "SELECT coalesce(jsonb_agg(t), '[]') FROM {} t"
         kept = {name: self.server.ask(rows.format(name), self.template) for (name,) in tables}
@@ -314,7 +314,7 @@ class ReusedDatabase:
 
 
 def installed() -> Path:
-    """Return where the binaries are: a missing server is a failure."""
+    """Return the directory of the binaries: a missing server is a failure."""
     found = importlib.util.find_spec(PACKAGE)  # importing it would make a lock file
     assert found is not None, f"{PACKAGE} is not installed"
     assert found.submodule_search_locations is not None
@@ -324,7 +324,7 @@ def installed() -> Path:
 
 
 def sweep() -> None:
-    """Take away what servers of test runs that were killed have left."""
+    """Remove the files of servers that killed test runs have left."""
     for root in Path("/tmp").glob(f"{PREFIX}*"):
         with suppress(OSError, ValueError):
             if not Path(f"/proc/{int((root / 'owner').read_text())}").exists():
@@ -332,12 +332,12 @@ def sweep() -> None:
 
 
 def _reachable(path: Path) -> bool:
-    """Whether anybody may walk there."""
+    """Whether every user may enter this directory."""
     return all(each.stat().st_mode & 0o005 == 0o005 for each in (path, *path.parents))
 
 
 def _copied(home: Path, root: Path) -> Path:
-    """Copy the binaries to where anybody may walk; they find their libraries by relative place."""
+    """Copy the binaries to a directory that every user may enter; library paths are relative."""
     package = home.parent
     copy = root / "site" / package.name / home.name
     left_out = shutil.ignore_patterns("include", "*.a", "pgxs")

@@ -14,7 +14,7 @@ APT = ("apt-get", "-y", "-qq", "--no-install-recommends")
 
 
 def install_debian(package: str) -> bool:
-    """Install a package of Debian; False where that cannot be done."""
+    """Install a package of Debian; return False if that is impossible."""
     if os.geteuid() != 0 or not Path("/etc/debian_version").exists():
         return False
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -26,7 +26,7 @@ def install_debian(package: str) -> bool:
 
 
 def main(programs: list[str]) -> None:
-    """Install each program that is missing; its package has its name."""
+    """Install each missing program; its package has the same name."""
     for program in programs:
         if not shutil.which(program) and not install_debian(program):
             sys.stderr.write(f"{program} is missing: the tests that need it are skipped.\n")

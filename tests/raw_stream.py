@@ -16,7 +16,7 @@ RETRY_SECONDS = 0.05
 
 @dataclass
 class Follower:
-    """Follows the feed and remembers every number it heard; comes back after each cut."""
+    """A client that follows the feed and records every number; it reconnects after each cut."""
 
     server: Server
     last: int
@@ -27,7 +27,7 @@ class Follower:
     resets: int = 0
 
     async def until(self, seq: int, *, mean_bytes: int = 0, chance: random.Random) -> None:
-        """Follow until `seq` was heard; cut off about each `mean_bytes` bytes, anywhere."""
+        """Follow until `seq` was received; cut the connection about every `mean_bytes` bytes."""
         while self.last < seq:
             left = chance.randrange(1, 2 * mean_bytes) if mean_bytes else 10**12
             try:
@@ -74,7 +74,7 @@ class Follower:
 async def connected(
     server: Server, last: int, *, receive_bytes: int = 0
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Ask for the stream from `last` on, and return it at its first byte."""
+    """Request the stream after `last`, and return it at its first byte."""
     own = socket.socket()
     own.setblocking(False)
     if receive_bytes:
@@ -105,7 +105,7 @@ async def connected(
 
 
 async def chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Yield the parts of a chunked body as they come."""
+    """Yield the parts of a chunked body as they arrive."""
     while True:
         size = int(await reader.readline(), 16)
         left = size + 2
@@ -122,7 +122,7 @@ async def chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 
 async def drained(reader: asyncio.StreamReader) -> bytes:
-    """Read all that is left in a socket that the other end has closed."""
+    """Read the remaining bytes of a socket that the server has closed."""
     found = b""
     with suppress(OSError):
         while part := await reader.read(2**16):

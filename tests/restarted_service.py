@@ -32,7 +32,7 @@ services:
 
 
 class Init:
-    """Starts a service each time that a file asks for it, as an init system does."""
+    """An init system: starts the service each time that a file requests it."""
 
     def __init__(self, home: Path) -> None:
         self.port, self.asked, self.deployed = free_port(), home / "start", home / "new"
@@ -60,6 +60,6 @@ class Init:
 
 
 def declare(home: Path, init: Init, repairs: Path) -> None:
-    """Write services.yaml; the restart touches a file, which is the one the service waits for."""
+    """Write services.yaml; its restart creates the file that the init system waits for."""
     words = SERVICES.format(port=init.port, python=sys.executable, touch=TOUCH, file=repairs)
     (home / "services.yaml").write_text(words)

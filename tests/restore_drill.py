@@ -48,7 +48,7 @@ def tables(backup: Path) -> dict[str, list[object]]:
 
 @contextmanager
 def written(server: living.Server) -> Iterator[list[str]]:
-    """Write events one after another until the server is gone; yield those acknowledged so far."""
+    """Write events one after another until the server ends; yield those acknowledged up to then."""
     acknowledged: list[str] = []
     url, headers = f"{server.url}/api/v1/events", server.headers
 
@@ -70,7 +70,7 @@ def written(server: living.Server) -> Iterator[list[str]]:
 
 
 def drill(first: Home, second: Home, kept: Path, seconds: float) -> int:
-    """Lose a home that writes, and restore it elsewhere; return how many rows came back.
+    """Lose a home during writes, and restore it elsewhere; return the number of restored rows.
 
     Every row of the backup is in the new home, and each acknowledged write from before it; the
     output of the session that was running is ingested once.

@@ -104,7 +104,7 @@ _BESIDE: Final = {
 EXAMPLES: Final = {kind: ("", prefix + rest, "") for kind, (prefix, rest) in _PREFIXED.items()} | {
     kind: (each[0], each[1], each[2] if len(each) > 2 else "") for kind, each in _BESIDE.items()
 }
-"""Kind of secret to the text before it, the secret, and the text behind it."""
+"""Kind of secret to the text before it, the secret, and the text after it."""
 
 NAMED_LINES: Final = (
     ("POSTGRES_PASSWORD={}", _made(14)),
@@ -125,7 +125,7 @@ NAMED_LINES: Final = (
     ("root:{}:19700:0:99999:7:::", "$6$" + _made(12) + "$" + _made(60)),
     ("admin:{}", "$apr1$" + _made(8) + "$" + _made(22)),
 )
-"""Lines with a secret named by what stands beside it, and the secret."""
+"""Lines with a secret that the text next to it names, and the secret."""
 
 _TEMPLATES: Final = """\
 {day}T{time}Z INFO nginx: {ip} - - "GET /api/v1/items/{big} HTTP/1.1" 200 {big} "-" "Mozilla/5.0"
@@ -165,7 +165,7 @@ secret rotation of namespace prod-{n} finished at {time}
 
 
 def harmless_lines(chance: random.Random, count: int) -> list[str]:
-    """Return lines as services, shells and clusters print them, none with a secret."""
+    """Return lines as services, shells and clusters print them, all without a secret."""
 
     def hexed(length: int) -> str:
         return "".join(chance.choices(_HEX, k=length))

@@ -15,14 +15,14 @@ _CATEGORIES: Final = {
     codes.CATEGORY_DIGIT: {*map(ord, string.digits)},
 }
 USUAL: Final = 12
-"""How long a part of any length is made: so long that a word is none."""
+"""The length of a generated part without a fixed length: longer than any word."""
 SHORT: Final = 3
 LONG_PART: Final = 8
 
 
 @dataclass(frozen=True)
 class Made:
-    """A text of a shape, and the secret in it: what the group holds, else all of it."""
+    """A text of a shape, and its secret: the content of the group, or else the whole text."""
 
     text: str
     secret: str
@@ -30,7 +30,7 @@ class Made:
 
 @dataclass
 class Maker:
-    """Makes texts of a shape; those that are `short` lack most of each long part."""
+    """A generator of texts of a shape; `short` texts lack most of each long part."""
 
     chance: random.Random
     short: bool = False

@@ -30,7 +30,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """What runs, and how much of it."""
+    """The duration, the services and the activities of a simulated home."""
 
     days: int
     services: int = 30
@@ -41,7 +41,7 @@ class Life:
 
 
 async def live(db: Database, life: Life, results: CheckRetention, retention: Retention) -> None:
-    """Run every day of a life, with its upkeep as the supervisor does it."""
+    """Run every day of a life, with the same upkeep as the supervisor."""
     chance = random.Random(life.days)
     for number in range(life.days):
         await _day(db, life, START + number * DAY, results, chance)
@@ -69,7 +69,7 @@ async def _day(
 
 
 async def _check(db: Database, life: Life, begins: datetime, chance: random.Random) -> None:
-    """Store the results of an hour in one write: so many turns of threads less."""
+    """Store the results of an hour in one write: fewer switches between threads."""
     runs: list[CheckRun] = []
     for at in range(timedelta(hours=1) // life.interval):
         moment = begins + at * life.interval
@@ -106,7 +106,7 @@ def _learned(text: str) -> Candidate:
 
 
 async def stored_rows(db: Database) -> dict[str, int]:
-    """Return how many rows a home stores, and how many results and rounds they count."""
+    """Return the number of stored rows, and the results and rounds that they count."""
     found = {}
     for name in ("check_points", "sessions", "prompts", "events", "memories"):
         table = metadata.tables[name]
@@ -123,7 +123,7 @@ async def stored_rows(db: Database) -> dict[str, int]:
 
 
 def rows_to_store(life: Life, results: CheckRetention, retention: Retention) -> dict[str, int]:
-    """Return what `stored_rows` finds after a life if no row is lost and none is left over."""
+    """Return the `stored_rows` after a life in which no row is lost and none is left over."""
     rounds_a_day = DAY // life.round_every
     fine = max(BUCKET, life.interval)
     fine_rows, daily_rows = _left(life, results.fine, fine), _left(life, results.daily, DAY)
@@ -144,9 +144,9 @@ def rows_to_store(life: Life, results: CheckRetention, retention: Retention) -> 
 
 
 def _left(life: Life, age: timedelta, step: timedelta) -> int:
-    """Return how many steps of time the retention covers, for all services.
+    """Return the number of time steps within the retention, for all services.
 
-    The last folding comes half a minute after the end, so the step at the edge is removed.
+    The last fold comes half a minute after the end: the step at the edge is removed.
     """
     whole = life.days * DAY
     return life.services * (whole // step if age > whole else age // step - 1)

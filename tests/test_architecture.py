@@ -30,7 +30,7 @@ def contracts() -> dict[str, str]:
 
 
 def lint(directory: Path) -> tuple[int, str]:
-    """Check the contracts of a tree and return status and words."""
+    """Check the contracts of a tree and return the status and the output."""
     ended = subprocess.run(
         [LINT_IMPORTS, "--no-logo", "--no-cache"],
         cwd=directory,
@@ -103,7 +103,7 @@ BROKEN = [
 
 
 def section(report: str, contract: str) -> str:
-    """Return what a report says of a broken contract."""
+    """Return the section of a report on a broken contract."""
     name = contracts()[contract]
     head = f"\n{name}\n{'-' * len(name)}\n"
     assert head in report, f"{name} is kept"
@@ -112,7 +112,7 @@ def section(report: str, contract: str) -> str:
 
 
 def named(module: str, statement: str) -> str:
-    """Return how a report names an import, or a module that has no place in a layer."""
+    """Return how a report names an import, or a module without a layer."""
     path = ".".join(("lamplighter", *Path(module).with_suffix("").parts))
     imported = statement.removeprefix("import ")
     if path.endswith("newcomer"):

@@ -107,7 +107,7 @@ asyncio.run(main(sys.argv[1]))
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the code with a field that is not there yet."""
+    """Return a copy of the code with a field that does not exist yet."""
     to = tmp_path_factory.mktemp("tree")
     for part in ("backend", "migrations"):
         shutil.copytree(ROOT / part, to / part, ignore=shutil.ignore_patterns("__pycache__"))

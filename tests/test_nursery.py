@@ -17,7 +17,7 @@ from living import Home, Server
 
 
 def runs(pid: int) -> bool:
-    """Whether a process still runs: one that ended may wait for its parent."""
+    """Whether a process still runs: an ended process may be a zombie."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -64,7 +64,7 @@ def test_app_texts_use_plain_words() -> None:
 
 
 def _left(name: str) -> list[str]:
-    """Return what is left of the old dialect, one entry a line; the list may only shrink."""
+    """Return the remaining entries of the old dialect, one a line; the list may only shrink."""
     return (PHRASES / name).read_text(encoding="utf-8").splitlines()
 
 
@@ -217,7 +217,7 @@ def _documents() -> Iterator[tuple[str, str]]:
 
 
 def _backend_texts(modules: Modules) -> Iterator[tuple[str, str]]:
-    """Yield what the backend prints, reports and answers.
+    """Yield the texts that the backend prints, reports and answers.
 
     Docstrings and keys of dictionaries are left out: keys are the fields of API answers.
     """
@@ -243,7 +243,7 @@ def _backend_texts(modules: Modules) -> Iterator[tuple[str, str]]:
 
 
 def _counted(texts: Iterator[tuple[str, str]], banned: re.Pattern[str]) -> list[str]:
-    """Return each phrase with its place and how often it stands there."""
+    """Return each phrase with its place and its count there."""
     found = []
     for place, text in texts:
         counts = Counter(" ".join(each.lower().split()) for each in banned.findall(text))

@@ -9,7 +9,7 @@ PART: Final = 8
 
 
 def examples(many: int, part: int = PART) -> int:
-    """Return how many of so many examples are tried: all, or one of `part`."""
+    """Return how many of `many` examples are tried: all, or one of `part`."""
     return many if ALL else max(1, many // part)
 
 

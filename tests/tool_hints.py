@@ -4,7 +4,7 @@ from lamplighter.formats.tools.definition import ToolHints
 
 
 def as_annotations(hints: ToolHints) -> dict[str, bool]:
-    """Return the annotations that a client is to get for these hints."""
+    """Return the annotations that a client should receive for these hints."""
     return {
         "readOnlyHint": hints.read_only,
         "destructiveHint": hints.destructive,

@@ -46,7 +46,7 @@ STATE: Final = (
 
 
 def fill_database(url: str, count: int) -> None:
-    """Keep memories that sources confirm or refute, and some without a claim."""
+    """Store memories that sources confirm or refute, and some without a claim."""
 
     async def fill() -> None:
         async with Database(url) as db, writing(db):
@@ -67,7 +67,7 @@ def fill_database(url: str, count: int) -> None:
 
 
 def state_of(url: str) -> list[Counter[Any]]:
-    """Return what all memories, reviews, entries of the history and verifications are."""
+    """Return the state of all memories, reviews, history entries and verifications."""
 
     async def read() -> list[Counter[Any]]:
         async with Database(url) as db:
@@ -77,5 +77,5 @@ def state_of(url: str) -> list[Counter[Any]]:
 
 
 def kill_verifications(url: str, kills: int, seed: int, longest: float) -> int:
-    """Kill verifications until one completes; return how many were killed at work."""
+    """Kill verifications until one completes; return how many were killed during work."""
     return kill_runs(url, kills, seed, longest, WORKS)

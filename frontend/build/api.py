@@ -1,4 +1,4 @@
-"""Generate the code that the app takes from the API: the types of its responses and the values of its rules.
+"""Generate the code that the app takes from the API: types of responses, and values of rules.
 
 `python frontend/build/api.py` writes the files; `--check` fails if one is out of date.
 """

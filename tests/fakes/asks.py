@@ -1,6 +1,6 @@
 """A fake engine that uses its gate: `asks.py SERVICE…` requests a restart of each, all at once.
 
-It gives its reasons as a model does, and ends with the answers. A number among the services is the
+It gives reasons like a model, and prints the answers at its end. A number among the services is the
 number of memory markers that it prints meanwhile.
 """
 

@@ -1,4 +1,4 @@
-"""A fake engine for chains: does what its plan says for the requested tier.
+"""A fake engine for chains: follows its plan for the requested tier.
 
 `chain_engine.py PLAN`, where PLAN is a file: {tier: {"says": [words], "exit": code, "pause": s}}.
 """

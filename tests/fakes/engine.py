@@ -1,7 +1,7 @@
 """A fake engine: prints the output of a model's session. Run by the engine `exec`.
 
-`engine.py numbered COUNT PAUSE` prints numbered memory markers, the second half once the file GO
-exists if one is named; `engine.py MODE` misbehaves.
+`engine.py numbered COUNT PAUSE` prints numbered memory markers; if a file GO is named, the second
+half follows once the file exists. `engine.py MODE` misbehaves.
 """
 
 import json
@@ -78,7 +78,7 @@ def endless() -> None:
 
 
 def floods(*_: str) -> None:
-    """Print lines without an end, far faster than anybody reads them."""
+    """Print lines without an end, much faster than any reader."""
     text("[EVENT:info] looked")
     lines = (b"nothing of interest " * 50 + b"\n") * 1_048
     while True:
@@ -86,14 +86,14 @@ def floods(*_: str) -> None:
 
 
 def floods_errors(*_: str) -> None:
-    """Print to standard error without an end, then fail as the file may not grow further."""
+    """Print to standard error without an end, then fail at the size limit of the file."""
     text("[EVENT:info] looked")
     while True:
         sys.stderr.buffer.write(b"nothing of interest " * 50 + b"\n")
 
 
 def daemons() -> None:
-    """Leave grandchildren behind that no session, group or environment tells of."""
+    """Leave grandchildren behind that no session, group or environment identifies."""
     wait = "import os, time; os.setsid(); os.fork() and os._exit(0); time.sleep(300)"
     for _ in range(3):
         subprocess.Popen([sys.executable, "-S", "-c", wait, *sys.argv], env={})
@@ -119,7 +119,7 @@ def lingers() -> None:
 
 
 def spends(turns: str, dollars: str, pause: str, ends: str = "") -> None:
-    """Take turns that cost so much each ("?": nobody knows), and tell after each."""
+    """Take turns at this cost each ("?": unknown), and report it after each."""
     say(type="system", subtype="init")
     total = 0.0
     for turn in range(1, int(turns) + 1):
@@ -135,7 +135,7 @@ def spends(turns: str, dollars: str, pause: str, ends: str = "") -> None:
 
 
 def tool(name: str, answer: str, pause: str = "0") -> None:
-    """Use a tool of its own, and tell what it answered."""
+    """Use the engine's own tool, and print its result."""
     used = {"type": "tool_use", "id": "u1", "name": name, "input": {"command": "ping db"}}
     say(type="assistant", message={"content": [used]})
     time.sleep(float(pause))
@@ -145,7 +145,7 @@ def tool(name: str, answer: str, pause: str = "0") -> None:
 
 
 def dies(after: str = "") -> None:
-    """Be killed, as when memory runs out."""
+    """End by SIGKILL, as when memory runs out."""
     text("[EVENT:info] growing")
     if after:
         result()

@@ -1,4 +1,4 @@
-"""Uses the gate in separate processes, some of which die while it acts.
+"""Uses the gate in separate processes, some of which are killed during their actions.
 
 `race HOME URL SESSION…` sends one request for each session, all at the same time, after a line on
 stdin. `kill HOME URL` reads `POINT SERVICE ACTION` per line: each is a separate supervisor that
@@ -40,12 +40,12 @@ def say(line: str) -> None:
 
 
 def acted(home: Path, service: str, action: str) -> Path:
-    """Return the file to which an action adds a line each time it runs."""
+    """Return the file to which each run of an action adds a line."""
     return home / f"{service}-{action}.acted"
 
 
 def declared(home: Path) -> Services:
-    """Return services whose actions tell of each run."""
+    """Return services whose actions record each of their runs."""
     return Services(
         tuple(
             Service(name=name, actions=tuple(_action(home, name, kind) for kind in ActionKind))
@@ -61,7 +61,7 @@ def _action(home: Path, service: str, kind: ActionKind) -> Action:
 
 @dataclass(frozen=True)
 class Dying:
-    """Runs a program, but for what dies before or after it."""
+    """Runs a program, and kills this process before or after it."""
 
     point: str
 
@@ -118,7 +118,7 @@ def _gate(db: Database, home: Path, session: Session, execute: Execute) -> Gate:
 
 
 def kill(home: Path, url: str) -> None:
-    """Let each line's supervisor be a process that was forked before anything was opened."""
+    """Fork a supervisor for each line, before anything is opened."""
     for line in sys.stdin:
         child = os.fork()
         if child == 0:

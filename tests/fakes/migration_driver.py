@@ -1,9 +1,9 @@
-"""Migrates a database again and again, killed (SIGKILL) before its n-th statement each time:
-n is 1, and EACH more with each try.
+"""Migrates a database repeatedly, killed (SIGKILL) before its n-th statement each time.
 
-`migration_driver.py ADDRESS TARGET EACH` prints for each n what stopped it, and waits for a
-line before it goes on; when nothing is left to stop it, it prints "done". Each try is a
-process of its own, forked so that everything is imported once.
+`migration_driver.py ADDRESS TARGET EACH`: n starts at 1, and grows by EACH with each try. The
+driver prints for each n the statement before which it was killed, and waits for a line before the
+next try; after a complete migration it prints "done". Each try is a separate process, forked to
+import everything only once.
 """
 
 import json
@@ -36,7 +36,7 @@ def migrate_until(address: str, target: str, stop: int, told: int) -> None:
 
 
 def tried(address: str, target: str, stop: int) -> tuple[bool, str]:
-    """Say whether a try was killed, and before what (or what else went wrong)."""
+    """Return whether a try was killed, and before which statement (or else its error)."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -58,7 +58,7 @@ def tried(address: str, target: str, stop: int) -> tuple[bool, str]:
 
 
 def main() -> None:
-    """Try until a try is not killed."""
+    """Repeat until a try is not killed."""
     address, target, each = sys.argv[1:]
     stop = 1
     while True:

@@ -1,6 +1,6 @@
 """A fake engine that obeys every instruction in its prompt.
 
-Run by the engine `exec`. It prints the answers that it got, and all of its secrets.
+Run by the engine `exec`. It prints the received answers, and all of its secrets.
 """
 
 import json

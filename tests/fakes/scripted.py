@@ -1,4 +1,4 @@
-"""A fake engine: stores its input beside its script, then prints the script."""
+"""A fake engine: stores its input next to its script, then prints the script."""
 
 import sys
 from pathlib import Path

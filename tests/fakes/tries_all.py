@@ -1,7 +1,7 @@
 """A hostile fake engine: it tries every route with its token.
 
 `tries_all.py ROUTES FOUND`: sends the requests of the JSON file ROUTES, writes the statuses to
-FOUND, and prints its token wherever it can.
+FOUND, and prints its token on every channel.
 """
 
 import json

@@ -11,14 +11,14 @@ from staged import SmallDisk, home_at
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
-    """Return a home on the disk of all tests."""
+    """Return a home on the disk that all tests use."""
     with home_at(tmp_path / "home") as there:
         yield there
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    """Mount a small disk; the test is skipped where nobody may."""
+    """Mount a small disk; the test is skipped if mounting is not permitted."""
     found = SmallDisk(tmp_path / "disk")
     found.path.mkdir()
     try:
@@ -31,7 +31,7 @@ def disk(tmp_path: Path) -> Iterator[SmallDisk]:
 
 @pytest.fixture
 def small_home(disk: SmallDisk, tmp_path: Path) -> Iterator[Home]:
-    """Return a home on the small disk; what runs there ends before the disk goes."""
+    """Return a home on the small disk; its processes end before the unmount."""
     with home_at(disk.path / "home") as there:
         (there.path / "log").symlink_to(tmp_path / "log")  # what is said must have room
         yield there
@@ -39,5 +39,5 @@ def small_home(disk: SmallDisk, tmp_path: Path) -> Iterator[Home]:
 
 @pytest.fixture
 def url(sqlite: str) -> str:
-    """Return the address of a fresh SQLite file: a number it gave is free after a rollback."""
+    """Return the address of a new SQLite file: after a rollback, SQLite reuses the id."""
     return sqlite

@@ -18,7 +18,7 @@ PIECE_BYTES = 65_536
 
 @contextmanager
 def home_at(path: Path) -> Iterator[Home]:
-    """Yield a home with no services; whatever was started on it ends."""
+    """Yield a home with no services; all processes started on it end."""
     path.mkdir(parents=True)
     (path / "services.yaml").write_text(NO_SERVICES)
     home = Home(path, living.Home(path).env | {"LAMPLIGHTER_INTERVAL": "1h"})
@@ -40,20 +40,20 @@ def serving(home: Home) -> Iterator[living.Server]:
 
 
 def client(server: living.Server, seconds: float = 30) -> httpx2.Client:
-    """Return a client that may ask everything."""
+    """Return a client that is authorized for everything."""
     headers = getattr(server, "headers", {})
     return httpx2.Client(base_url=server.url, headers=headers, timeout=seconds)
 
 
 def remembered(asking: httpx2.Client, observation: str) -> httpx2.Response:
-    """Ask for a memory to be kept."""
+    """Request the storage of a memory."""
     body = {"category": "timing", "service": "jellyfin", "observation": observation}
     return asking.post("/api/v1/memories", json=body)
 
 
 @dataclass
 class SmallDisk:
-    """A disk of its own in memory."""
+    """A separate disk in memory."""
 
     path: Path
 
@@ -67,7 +67,7 @@ class SmallDisk:
         )
 
     def fill(self, name: str = "ballast") -> None:
-        """Take all the space that is left."""
+        """Fill the remaining space."""
         for size in (PIECE_BYTES, 512):
             try:
                 with (self.path / name).open("ab", buffering=0) as ballast:

@@ -40,7 +40,7 @@ SLOW_START = Candidate(
 
 @dataclass
 class Clocks:
-    """The time of day, which can be set, and the time that passes, which cannot."""
+    """The time of day, which a test can set, and the elapsed time, which it cannot."""
 
     now: datetime = NOON
     passed: timedelta = timedelta()
@@ -59,14 +59,14 @@ class Clocks:
 
 @dataclass
 class Leading:
-    """A supervisor that leads by these clocks, whose engine says one thing."""
+    """A supervisor that is the leader and uses these clocks; its engine prints one text."""
 
     supervisor: Supervisor
     clocks: Clocks
     script: Path
 
     async def session(self, words: str = "") -> None:
-        """Let it make a round, an hour after the last one."""
+        """Let the supervisor run a round that is due."""
         lines = [text(words), result()]
         self.script.write_text("".join(json.dumps(line) + "\n" for line in lines))
         self.supervisor._due = 0
@@ -185,7 +185,7 @@ async def test_rounds_go_by_the_time_that_passes(leading: Leading, by: timedelta
 
 
 def test_a_cooldown_under_a_wrong_clock() -> None:
-    """Set ahead, a clock frees slots early; set back again, what was used then still counts."""
+    """A clock set ahead frees slots early; when set back, earlier uses still count."""
     used = [
         CooldownUse(
             id=number,

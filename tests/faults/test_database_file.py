@@ -22,7 +22,7 @@ RESTS = ("", "-wal", "-shm", ".migrate.lock", ".supervisor.lock")
 
 @contextmanager
 def used(home: Home) -> Iterator[tuple[httpx2.Client, subprocess.Popen[bytes]]]:
-    """Yield a client of a home where both processes run and some memories are kept."""
+    """Yield a client of a home with both processes running and some memories stored."""
     home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
     with serving(home) as server, client(server) as asking:
         supervisor = home.start("supervisor")
@@ -33,7 +33,7 @@ def used(home: Home) -> Iterator[tuple[httpx2.Client, subprocess.Popen[bytes]]]:
 
 
 def noticed(home: Home, asking: httpx2.Client, words: str) -> None:
-    """Wait until both processes have noticed, and see what the web process answers."""
+    """Wait until both processes detect the fault, and check the responses of the web process."""
     home.until(lambda: asking.get("/readyz").status_code == 503, 60)
     home.until(lambda: words in (home.path / "log").read_text(), 60)
     home.until(lambda: words in (home.path / "web.log").read_text(), 60)
@@ -54,14 +54,14 @@ def noticed(home: Home, asking: httpx2.Client, words: str) -> None:
 
 
 def calm(home: Home, supervisor: subprocess.Popen[bytes]) -> None:
-    """See that the supervisor lives and wrote no traceback."""
+    """Assert that the supervisor runs and that neither process logged a traceback."""
     assert supervisor.poll() is None
     assert "Traceback" not in (home.path / "log").read_text()
     assert "Traceback" not in (home.path / "web.log").read_text()
 
 
 def enlarge(home: Home) -> None:
-    """Make a database of some hundred MB: without a reason its pages are checked rarely."""
+    """Create a database of several hundred MB: without a reason its pages are checked rarely."""
     assert home.run("migrate").returncode == 0
     with closing(driver.connect(str(home.path / "lamplighter.db"))) as connection:
         for setting in ("journal_mode=OFF", "synchronous=OFF", "cache_size=100"):
@@ -158,7 +158,7 @@ def overwrite(path: Path) -> None:
 
 
 def flip(path: Path) -> None:
-    """Change 200 bytes where pages say how they are laid out."""
+    """Change up to 200 bytes in the headers of pages."""
     chance, pages = random.Random(7), path.stat().st_size // PAGE
     with path.open("r+b") as file:
         for _ in range(200):
@@ -167,7 +167,7 @@ def flip(path: Path) -> None:
 
 
 def overwrite_one(path: Path) -> None:
-    """Overwrite one page of many, which no statement of Lamplighter reads."""
+    """Overwrite a page out of many, which no statement of Lamplighter reads."""
     with path.open("r+b") as file:
         file.seek(path.stat().st_size // PAGE // 2 * PAGE)
         file.write(b"\xff" * PAGE)

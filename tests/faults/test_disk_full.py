@@ -37,7 +37,7 @@ NO_SPACE = {
 
 
 def until_refused(asking: httpx2.Client) -> tuple[int, httpx2.Response]:
-    """Write until a write is refused: the log of the database may have room in itself."""
+    """Write until a write is refused: the log of the database may still have space."""
     for number in range(WRITES):
         answer = remembered(asking, f"Filler {number} " + "x" * 1_000)
         if answer.status_code != 201:

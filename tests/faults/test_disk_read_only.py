@@ -13,8 +13,8 @@ from staged import SmallDisk, client, remembered, serving
 def refused(pid: int) -> Iterator[None]:
     """Let every write of a running process to any file fail, as on a disk turned read-only.
 
-    Linux refuses to remount what is open for writing; a size limit of 0 on files fails
-    the same calls.
+    Linux refuses to remount a file system with files open for writing; a size limit of 0 on files
+    fails the same calls.
     """
     process = psutil.Process(pid)
     process.rlimit(psutil.RLIMIT_FSIZE, (0, psutil.RLIM_INFINITY))

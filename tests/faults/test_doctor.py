@@ -36,7 +36,7 @@ def looked(home: Home) -> tuple[int, dict[str, str]]:
 
 
 def only(found: tuple[int, dict[str, str]]) -> tuple[str, str]:
-    """Return the one bad finding there is."""
+    """Return the only bad finding."""
     status, bad = found
     assert (status, len(bad)) == (1, 1), bad
     return next(iter(bad.items()))
@@ -44,7 +44,7 @@ def only(found: tuple[int, dict[str, str]]) -> tuple[str, str]:
 
 @pytest.fixture
 def sound(home: Home) -> Home:
-    """Return a home that was used, whose run directory is its own."""
+    """Return a home after a session, with its own runtime directory."""
     home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
     assert home.run("run").returncode == 0
     home.env["LAMPLIGHTER_ENGINE"] = "probe"

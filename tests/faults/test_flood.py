@@ -34,7 +34,7 @@ def write_the_file(home: Home, asking: httpx2.Client) -> None:
 
 
 def count_printed(home: Home) -> int:
-    """Count the markers in whole lines: the engine may have been stopped in the middle of one."""
+    """Count the markers in complete lines: the engine may have been stopped within one."""
     return home.output(1).read_bytes().rpartition(b"\n")[0].count(b"[MEMORY:")
 
 

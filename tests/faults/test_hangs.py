@@ -37,7 +37,7 @@ MODES = {
 
 
 def left_over(word: str) -> list[list[str]]:
-    """Return the command lines of the processes that have this word and are no zombies."""
+    """Return the command lines with this word, except those of zombies."""
     found = []
     for each in psutil.process_iter(["cmdline", "status"]):
         line = each.info["cmdline"] or []
@@ -52,7 +52,7 @@ def is_left(name: str) -> bool:
 
 
 async def run(bench: Workbench, mode: str, mark: str) -> Session:
-    """Run one session of an engine that does not end; it is ended in time."""
+    """Run one session of an engine that does not end; it is killed in time."""
     engine = ModelEngine(command(mode, mark))
     here = replace(bench.supervisor.context, engines={mode: engine})
     plan = SessionPlan(engine=mode)

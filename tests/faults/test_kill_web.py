@@ -23,7 +23,7 @@ ALL = "SELECT id, observation FROM memories"
 
 @dataclass
 class Writer:
-    """Asks for memories to be kept until it is told to stop; knows which were acknowledged."""
+    """Sends memories until it is stopped, and records which were acknowledged."""
 
     name: str
     server: Server

@@ -20,7 +20,7 @@ from lamplighter.supervisor.tools.toolbox import Toolbox
 from thorough import examples
 
 FIRST = 10
-"""What is loaded and opened at first use has been by then."""
+"""Sessions after which everything that is loaded or opened at first use has been."""
 SESSIONS = FIRST + examples(120)
 
 DONE = {"type": "result", "is_error": False, "result": "well", "num_turns": 1}
@@ -28,14 +28,14 @@ SAID = {"type": "assistant", "message": {"content": [{"type": "text", "text": "a
 
 
 class Doors(ModelEngine):
-    """An engine with every trait that a session opens something for."""
+    """An engine with all traits for which a session opens an interface."""
 
     traits = frozenset({Trait.MODEL, Trait.TOOLS, Trait.MCP})
 
 
 @dataclass(frozen=True)
 class Held:
-    """What this process holds, and what has its child processes."""
+    """Counts of the resources of this process, and of its child processes."""
 
     descriptors: int
     threads: int
@@ -45,7 +45,7 @@ class Held:
 
 
 def of_session(child: psutil.Process) -> bool:
-    """Whether a session started it: a database server may have restarted meanwhile."""
+    """Whether a session started this process: a database server may have restarted meanwhile."""
     try:
         return child.status() == psutil.STATUS_ZOMBIE or MARK in child.environ()
     except psutil.Error:
@@ -53,7 +53,7 @@ def of_session(child: psutil.Process) -> bool:
 
 
 def below() -> set[psutil.Process]:
-    """Return every process below this one; with its time of birth, so none is taken for another."""
+    """Return all descendants of this process, identified also by their start times."""
     return set(psutil.Process().children(recursive=True))
 
 
@@ -70,7 +70,7 @@ def held(path: Path, others: set[psutil.Process]) -> Held:
 
 
 async def fill_pool() -> None:
-    """Start every thread the loop's own pool may have: it grows by chance, up to its size."""
+    """Start all threads of the event loop's pool, which otherwise grows by chance."""
     size = min(32, (os.cpu_count() or 1) + 4)
     await asyncio.gather(*(asyncio.to_thread(time.sleep, 0.1) for _ in range(size)))
 

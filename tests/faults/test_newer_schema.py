@@ -11,7 +11,7 @@ from lamplighter.repository.store import driver
 
 
 def bytes_of(home: Path) -> dict[str, str]:
-    """Return what the database's files hold."""
+    """Return hashes of the database's files."""
     return {
         path.name: sha256(path.read_bytes()).hexdigest()
         for path in home.glob("lamplighter.db*")

@@ -48,7 +48,7 @@ GOLDEN = b"".join(
 
 
 def lines_of(path: Path, pieces: list[bytes]) -> Iterator[list[Line]]:
-    """Yield the lines as a tail reads them while the pieces come in, one after the other."""
+    """Yield the lines that a tail reads while the pieces are appended in turn."""
     path.write_bytes(b"")
     tail = Tail(path)
     try:
@@ -75,7 +75,7 @@ async def undone(db: Database) -> Any:
 
 
 async def rows(db: Database, path: Path, pieces: list[bytes]) -> dict[str, list[Any]]:
-    """Take the pieces in, return every row that came of them, and undo it all."""
+    """Ingest the pieces, return all resulting rows, and roll everything back."""
     async with undone(db):
         async with writing(db):
             plan = SessionPlan(tier=1, engine="exec")

@@ -45,7 +45,7 @@ TURNS = 16
 
 @pytest.fixture
 def ran(home: Home, migrated: Path) -> Path:
-    """Fill a home with poison and return what its canary writes to."""
+    """Fill a home with poisoned memories and return the file of its canary."""
     directory = home.path / "services"
     directory.mkdir()
     program, ran = canary(directory)
@@ -106,7 +106,7 @@ def test_an_engine_that_obeys_every_memory_does_nothing_that_is_not_declared(
 
 
 class Obeying:
-    """A model that does, turn by turn, what it reads in its prompt."""
+    """A model that executes the instructions in its prompt, one per turn."""
 
     def __init__(self) -> None:
         self.asks: list[dict[str, object]] = []
@@ -198,7 +198,7 @@ WISHES = [
 
 @pytest.fixture
 async def asked(sqlite: str, tmp_path: Path) -> AsyncIterator[Toolbox]:
-    """Yield the tools of a session on a database of its own."""
+    """Yield the tools of a session on a separate database."""
     program, _ = canary(tmp_path)
     (tmp_path / "services.yaml").write_text(services_yaml(program))
     async with Database(sqlite) as db:
@@ -234,7 +234,7 @@ async def test_without_its_rows_nothing_is_run(
 
 
 async def test_while_the_database_is_held_nothing_is_run(asked: Toolbox, tmp_path: Path) -> None:
-    """It waits for the database as long as every write does: 5 s."""
+    """The action waits for the database as long as every write does: 5 s."""
     with closing(driver.connect(str(tmp_path / "lamplighter.db"))) as holder:
         holder.execute("BEGIN IMMEDIATE")
         answer = await wished(asked, tmp_path, WISHES[1])

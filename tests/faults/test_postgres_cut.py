@@ -21,7 +21,7 @@ WRITERS = 4
 
 @pytest.fixture
 def mortal() -> Iterator[PostgresServer]:
-    """Start a PostgreSQL server that keeps what it has acknowledged."""
+    """Start a PostgreSQL server that preserves acknowledged writes after a crash."""
     started = PostgresServer({"synchronous_commit": "on", "full_page_writes": "on"})
     yield started
     started.remove()
@@ -29,7 +29,7 @@ def mortal() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def web(mortal: PostgresServer, tmp_path: Path) -> Iterator[Server]:
-    """Start a web process whose rows are there."""
+    """Start a web process with its rows on that server."""
     more = {"LAMPLIGHTER_DATABASE_URL": mortal.create("lamplighter")}
     started = Server(Home(tmp_path / "home", more))
     yield started
@@ -37,7 +37,7 @@ def web(mortal: PostgresServer, tmp_path: Path) -> Iterator[Server]:
 
 
 class Writer(threading.Thread):
-    """Reports numbered events until it is stopped, and keeps what came of each."""
+    """Reports numbered events until it is stopped, and records the outcome of each."""
 
     def __init__(self, server: Server, name: str) -> None:
         super().__init__(name=name)
@@ -87,7 +87,7 @@ def test_a_server_killed_again_and_again_loses_nothing_that_was_acknowledged(
 
 
 def _until_more(writers: list[Writer]) -> None:
-    """Wait until some more is acknowledged."""
+    """Wait until 20 more events are acknowledged."""
     deadline = time.monotonic() + 60
     before = sum(len(writer.acknowledged) for writer in writers)
     while sum(len(writer.acknowledged) for writer in writers) < before + 20:
@@ -96,7 +96,7 @@ def _until_more(writers: list[Writer]) -> None:
 
 
 def _hears(server: Server) -> bool:
-    """Whether what is reported now is heard on the stream."""
+    """Whether the stream delivers an event that is reported now."""
     with (
         httpx2.Client(base_url=server.url, headers=server.headers, timeout=30) as client,
         client.stream("GET", "/api/v1/stream") as stream,

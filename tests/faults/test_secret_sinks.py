@@ -31,7 +31,7 @@ LINES |= {line.format(secret): line.format(secret) for line, secret in NAMED_LIN
 SECRETS |= {line.format(secret): secret for line, secret in NAMED_LINES}
 ALL = "\n".join(LINES.values())
 TOGETHER = 6
-"""So many lines go into one memory or event: that is short enough to be whole in a prompt."""
+"""The number of lines in one memory or event: short enough to be complete in a prompt."""
 GROUPS = [list(LINES.values())[at : at + TOGETHER] for at in range(0, len(LINES), TOGETHER)]
 MARK = re.compile(r"\[REDACTED:|\*{8,}")
 HEADERS = {"Accept": "application/json, text/event-stream"}
@@ -40,7 +40,7 @@ TOO_MANY_TOKENS = "100000"
 
 @contextmanager
 def inbox() -> Iterator[tuple[str, list[str]]]:
-    """Serve an address for notifications, and keep what is posted there."""
+    """Serve an address for notifications, and record the posted messages."""
     got: list[str] = []
 
     class Answer(http.server.BaseHTTPRequestHandler):
@@ -61,7 +61,7 @@ def inbox() -> Iterator[tuple[str, list[str]]]:
 
 
 def printed(home: Home) -> list[dict[str, Any]]:
-    """Return what an engine prints: the secrets in words, markers, tools, and its result."""
+    """Return an engine's output: the secrets in texts, markers, tool calls and its result."""
     used = {"type": "tool_use", "id": "u", "name": "Bash", "input": {"command": ALL}}
     back = {"type": "tool_result", "tool_use_id": "u", "content": ALL}
     return [
@@ -93,7 +93,7 @@ def run_engine(home: Home) -> None:
 
 
 def post_all(server: Server, client: httpx2.Client) -> None:
-    """Send the secrets to each way in of the API."""
+    """Send the secrets to each endpoint of the API that accepts text."""
     for at, group in enumerate(GROUPS):
         words = " or ".join(group)
         event = {"level": "warning", "text": words, "service": f"svc{at}"}
@@ -110,14 +110,14 @@ def post_all(server: Server, client: httpx2.Client) -> None:
 
 
 def call(client: httpx2.Client, tool: str, given: dict[str, Any]) -> str:
-    """Use a tool over MCP and return the whole answer."""
+    """Use a tool over MCP and return the complete response."""
     params = {"name": tool, "arguments": given}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     return client.post("/mcp", json=body, headers=HEADERS).text
 
 
 def api_texts(client: httpx2.Client) -> str:
-    """Read everything that the API shows."""
+    """Return the responses of the API's lists and pages."""
     paths = [
         *("memories?limit=200", "memories?limit=200&project=ops", "events?limit=200"),
         *("sessions", "overview", "changes?limit=500", "reviews", "services", "health"),
@@ -129,7 +129,7 @@ def api_texts(client: httpx2.Client) -> str:
 
 
 def files_of(directory: Path, *patterns: str) -> str:
-    """Return the bytes of files as text, each byte a character."""
+    """Return the bytes of files as text, with each byte as a character."""
     found = [each for pattern in patterns for each in directory.rglob(pattern) if each.is_file()]
     return "\n".join(each.read_bytes().decode("latin-1") for each in found)
 
@@ -142,7 +142,7 @@ def rows_of(path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def sinks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Let the secrets through, and return what each sink holds."""
+    """Send the secrets through the product, and return the content of each sink."""
     root = tmp_path_factory.mktemp("read")
     log = root / "app.log"
     log.write_text(ALL)
@@ -227,7 +227,7 @@ def test_no_secret_arrives(sinks: dict[str, str], sink: str) -> None:
 
 @pytest.mark.parametrize("sink", [each for each in SINKS if each != "log"])
 def test_what_was_masked_did_arrive(sinks: dict[str, str], sink: str) -> None:
-    """Else nothing was tried: each sink has the marks, or the stars of a session's file."""
+    """Otherwise nothing was tested: each sink has the marks, or the stars of a session's file."""
     marks = MARK.findall(sinks[sink])
 
     assert len(marks) >= (1 if sink == "notification" else 60), sinks[sink][:3000]

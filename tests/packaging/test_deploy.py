@@ -26,14 +26,14 @@ NOT_OURS = ("XDG_RUNTIME_DIR",)
 
 
 def units() -> dict[str, str]:
-    """Return the units of the page by their names."""
+    """Return the systemd units of the page by their names."""
     found = re.findall(r"`/etc/systemd/system/(\S+)`:\n\n```ini\n(.*?)```", PAGE.read_text(), re.S)
     assert [name for name, _ in found] == list(UNITS)
     return dict(found)
 
 
 def options(text: str) -> list[tuple[str, str]]:
-    """Return the options of a unit's service section; a name may be given several times."""
+    """Return the options of a unit's service section; a name may occur several times."""
     section = text.partition("[Service]\n")[2].partition("\n\n[")[0]
     pairs = (line.partition("=") for line in section.splitlines())
     return [(name, value) for name, _, value in pairs]
@@ -91,7 +91,7 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
 
 
 def sandboxed(home: Path, run: Path) -> str:
-    """Return a shell program that shuts a process in as the units do, as far as a test can."""
+    """Return a shell program that sandboxes a process like the units, as far as a test can."""
     return (
         "set -e; mount --make-rprivate /; "
         f"mount --bind {home} {home}; mount --bind {run} {run}; "

@@ -44,14 +44,14 @@ def tracked() -> list[str]:
 
 
 def built() -> list[str]:
-    """Return the names of the built app's files."""
+    """Return the names of the files of the built app."""
     files = [path for path in DIST.rglob("*") if path.is_file()]
     return [str(path.relative_to(DIST)) for path in files if path.name != ".stamp"]
 
 
 @pytest.fixture(scope="session")
 def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a clean export of what is tracked, with the built app and some litter."""
+    """Return a clean export of the tracked files, with the built app and some stray files."""
     path = tmp_path_factory.mktemp("export")
     for name in tracked():
         if (ROOT / name).is_file():
@@ -66,7 +66,7 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(export: Path, target: str, to: Path) -> Path:
-    """Build one kind of package."""
+    """Build a package of this kind, and return its file."""
     done = subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(to)],
         cwd=export,
@@ -91,7 +91,7 @@ def names_in(wheel: Path) -> list[str]:
 
 
 def placed(name: str) -> str | None:
-    """Return where a tracked file belongs in the wheel."""
+    """Return the place of a tracked file in the wheel; None if it has none."""
     for here, there in PLACES.items():
         if name.startswith(here):
             return there + name.removeprefix(here)
@@ -180,7 +180,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def env(installed: Path, tmp_path: Path) -> dict[str, str]:
-    """Return an environment with no Node, no checkout and no home of somebody's."""
+    """Return an environment without Node, a checkout or a user's home."""
     (tmp_path / "nothing").mkdir()
     return {
         "PATH": f"{installed}:{tmp_path / 'nothing'}",

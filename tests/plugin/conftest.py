@@ -19,7 +19,7 @@ type = "bugfix"
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Start one server; tests have projects of their own in it."""
+    """Start one server for all tests, each of which has its own projects there."""
     home = Home(tmp_path_factory.mktemp("plugin") / "home")
     (home.path / "lamplighter.toml").write_text(RULES)
     started = Server(home)
@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def token(server: Server) -> str:
-    """Return a token as docs/how-to/claude-code.md has one made."""
+    """Return a token created as docs/how-to/claude-code.md describes."""
     words = ("token", "create", "--scope", "knowledge:write", "--name", "claude-code")
     made = server.home.ask(*words)
     assert made.returncode == 0, made.stderr
@@ -38,7 +38,7 @@ def token(server: Server) -> str:
 
 @pytest.fixture(scope="session")
 def tools(server: Server, token: str) -> None:
-    """Let the server load its tools: on a busy machine the first to ask waits for long."""
+    """Let the server load its tools: on a busy machine the first request takes long."""
     headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
     about = {"name": "test", "version": "1"}
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about}
@@ -49,5 +49,5 @@ def tools(server: Server, token: str) -> None:
 
 @pytest.fixture
 def desk(tmp_path: Path, server: Server, token: str) -> Desk:
-    """Return a desk whose plugin knows the server."""
+    """Return a developer's project whose plugin is configured for the server."""
     return Desk(tmp_path / "desk", server.url, token, name=f"lantern-{tmp_path.name[-9:]}")

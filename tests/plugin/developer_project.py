@@ -25,7 +25,7 @@ CLI_SECONDS = 60
 
 
 def cli() -> str:
-    """Return the real CLI; where there is none the tests fail."""
+    """Return the path of the real CLI; the test fails without it."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     found = ClaudeEngine(environ={**kept, "ANTHROPIC_API_KEY": KEY}).installed()
     assert found is not None
@@ -34,7 +34,7 @@ def cli() -> str:
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended, and after how long."""
+    """The outcome of a command, and its duration."""
 
     status: int
     out: str
@@ -47,21 +47,21 @@ class Done:
 
     @property
     def answer(self) -> str:
-        """The last words of the model."""
+        """The final text of the model."""
         results = [line for line in self.lines if line["type"] == "result"]
         assert len(results) == 1, self
         return str(results[0]["result"])
 
     @property
     def context(self) -> str:
-        """What a hook tells the session."""
+        """The context that a hook adds to the session."""
         told: str = json.loads(self.out)["hookSpecificOutput"]["additionalContext"]
         return told
 
 
 @dataclass
 class Desk:
-    """A project in a directory of its own, and the settings of one who works in it."""
+    """A project in a separate directory, and the settings of its developer."""
 
     path: Path
     url: str = "http://127.0.0.1:9"
@@ -84,11 +84,11 @@ class Desk:
 
     @property
     def session(self) -> str:
-        """The name of its session, which no other desk has."""
+        """The id of the project's session, unique to it."""
         return f"{self.path.parent.name}-{self.name}"
 
     def hook(self, event: str, *, cwd: Path | None = None, **given: Any) -> Done:
-        """Run the plugin's hook as the CLI does."""
+        """Run the plugin's hook like the CLI."""
         where = cwd or self.project
         told = {"session_id": self.session, "cwd": str(where), "hook_event_name": event, **given}
         env = {
@@ -100,7 +100,7 @@ class Desk:
         return self._run(["sh", str(HOOK), event], env, json.dumps(told), cwd=where)
 
     def configure(self, plugin: str = "lamplighter@inline") -> None:
-        """Set the plugin's settings as the CLI keeps them."""
+        """Store the plugin's settings in the format of the CLI."""
         options = {"server_url": self.url, "transcripts": self.transcripts}
         settings = {"pluginConfigs": {plugin: {"options": options}}}
         secrets = {"pluginSecrets": {plugin: {"token": self.token}}}
@@ -125,7 +125,7 @@ class Desk:
         return self._run([cli(), *words], env, prompt, cwd=self.project)
 
     def asks(self, prompt: str, *words: str, api: str, plugin: bool = True, **more: str) -> Done:
-        """Run one session of the CLI, with the plugin."""
+        """Run one session of the CLI, by default with the plugin."""
         flags = ["-p", "--output-format", "stream-json", "--verbose", *words]
         if plugin:
             flags = ["--plugin-dir", str(PLUGIN), *flags]
@@ -157,7 +157,7 @@ Answer = Callable[[socket.socket], None]
 
 
 def says(content: bytes, status: str = "200 OK") -> Answer:
-    """Return a server that answers everything so."""
+    """Return a server that always sends this response."""
     head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n"
 
     def answer(peer: socket.socket) -> None:
@@ -168,7 +168,7 @@ def says(content: bytes, status: str = "200 OK") -> Answer:
 
 
 def slow(answer: Answer, seconds: float) -> Answer:
-    """Return a server that takes a while to answer."""
+    """Return a server that responds after a delay."""
 
     def later(peer: socket.socket) -> None:
         time.sleep(seconds)
@@ -178,19 +178,19 @@ def slow(answer: Answer, seconds: float) -> Answer:
 
 
 def hangs(peer: socket.socket) -> None:
-    """Read what comes and never answer."""
+    """Read everything and never respond."""
     while peer.recv(65_536):
         pass
 
 
 def hangs_up(peer: socket.socket) -> None:
-    """End the connection in the middle of an answer."""
+    """Close the connection in the middle of a response."""
     read_request(peer)
     peer.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"hookSpecificOutput":{')
 
 
 def read_request(peer: socket.socket) -> bytes:
-    """Read one request to its end and return its body."""
+    """Read a complete request and return its body."""
     read = b""
     while b"\r\n\r\n" not in read:
         read += peer.recv(65_536)
@@ -203,7 +203,7 @@ def read_request(peer: socket.socket) -> bytes:
 
 @dataclass
 class Bad:
-    """A server that answers as it is told to; how often it was asked."""
+    """A server with a scripted response, and the number of its requests."""
 
     url: str
     asked: int = 0
@@ -211,7 +211,7 @@ class Bad:
 
 @contextmanager
 def bad(answer: Answer) -> Iterator[Bad]:
-    """Serve on loopback, each connection by a thread of its own."""
+    """Serve on loopback, with a thread for each connection."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         found = Bad(f"http://127.0.0.1:{listening.getsockname()[1]}")
         peers: list[socket.socket] = []

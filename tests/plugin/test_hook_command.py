@@ -18,7 +18,7 @@ TOLD = b'{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContex
 
 
 def hook(desk: Desk, *words: str, python: tuple[str, ...] = (), **more: str) -> Done:
-    """Run the command in the desk's project."""
+    """Run the hook command in the project's directory."""
     env = {"LAMPLIGHTER_URL": desk.url, "LAMPLIGHTER_TOKEN": desk.token, **more}
     given = {
         "session_id": desk.session,

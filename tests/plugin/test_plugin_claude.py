@@ -34,14 +34,14 @@ def ready(desk: Desk) -> Desk:
 
 
 def known(server: Server, desk: Desk, text: str, **more: str) -> None:
-    """Let an agent save what is known of the project."""
+    """Store a memory of the project over the API."""
     given = {"category": "config", "observation": text, "project": desk.name, **more}
     made = httpx2.post(f"{server.url}/api/v1/memories", headers=server.headers, json=given)
     assert made.status_code == 201, made.text
 
 
 def told(asked: Asked, hook: str) -> list[str]:
-    """Return what a hook told the model in a request."""
+    """Return the context that a hook added to a request to the model."""
     own = rf"{hook} hook additional context: (.*?)(?=\w+ hook additional context: |\Z)"
     texts = [
         block["text"]
@@ -87,7 +87,7 @@ def test_a_session_gets_its_context_and_its_knowledge_is_stored(
 def test_a_prompt_gets_related_memories_and_a_resumed_session_is_the_same(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
-    """And its user hands the transcript over: what the user and the model wrote, each once."""
+    """The hook also sends the transcript: the texts of the user and the model, each once."""
     ready.transcripts = True
     ready.configure()
     ready.asks("Hello there.", "--session-id", SESSION[:-1] + "2", api=api.url())
@@ -114,7 +114,7 @@ def test_a_prompt_gets_related_memories_and_a_resumed_session_is_the_same(
 def test_new_memories_are_added_beside_the_prompt(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
-    """A decision of long ago is not told at the start, but beside a prompt that is about it."""
+    """An old decision is not included at the start, but with a prompt about it."""
     known(server, ready, POOL, category="discovery")
 
     ready.asks(ASKED, api=api.url())
@@ -154,7 +154,7 @@ def test_the_tools_of_the_plugin_are_listed_and_called(
 def test_a_later_session_and_its_subagent_receive_what_was_done(
     ready: Desk, api: MessagesApi
 ) -> None:
-    """A subagent receives the digests at its start, and ends after its first answer."""
+    """A subagent receives the digests at its start, and ends after its first response."""
     notes = str(ready.project / "notes.md")
     api.scenarios["first"] = [
         uses("Write", {"file_path": notes, "content": "SECRET-OF-THE-FILE"}),

@@ -22,7 +22,7 @@ def sessions(server: Server, desk: Desk) -> list[tuple[Any, ...]]:
 
 
 def keep(server: Server, desk: Desk, text: str, **more: Any) -> None:
-    """Let a person add a memory of the project."""
+    """Store a person's memory of the project."""
     server.home.write(
         "INSERT INTO memories (category, observation, confidence, tier, kind, trust, project,"
         " created_at, updated_at) VALUES ('config', ?, 0.7, 0, 'project', 'trusted', ?,"
@@ -307,7 +307,7 @@ def test_an_event_that_arrives_late_does_not_reopen_its_session(server: Server, 
 
 
 def test_a_directory_of_another_user_is_not_written_into(desk: Desk) -> None:
-    """Outside of the plugin it is below a directory in which everybody may make one."""
+    """Outside of the plugin, its parent directory is writable by every user."""
     common, aim = desk.path / "tmp", desk.path / "aim"
     common.mkdir()
     aim.mkdir()
@@ -327,7 +327,7 @@ def test_a_directory_of_another_user_is_not_written_into(desk: Desk) -> None:
 
 
 def test_the_token_is_in_no_list_of_processes_and_no_file(desk: Desk) -> None:
-    """The command line of curl is what `ps` shows of it."""
+    """`ps` shows the command line of curl."""
     spy = desk.path / "bin" / "curl"
     spy.parent.mkdir()
     spy.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >"{desk.path}/argv"\nexec /usr/bin/curl "$@"\n')

@@ -14,7 +14,7 @@ Spawn = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def spawn(tmp_path: Path) -> Iterator[Spawn]:
-    """Start a little program in another process; what is left of it ends with the test."""
+    """Start a small program in another process, which is killed at the end of the test."""
     started: list[subprocess.Popen[str]] = []
 
     def start(program: str, *arguments: str) -> "subprocess.Popen[str]":

@@ -45,11 +45,11 @@ async def main(url, times):
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 """
-"""`ADD URL TIMES` says "ready", waits for a line, and reads and then writes so many times."""
+"""`ADD URL TIMES` prints "ready", waits for a line, and reads and then writes TIMES times."""
 
 
 async def make(db: Database) -> None:
-    """Make both tables, the counter at 0."""
+    """Create both tables, with the counter at 0."""
     dialect = db._backend.compile.dialect  # type: ignore[attr-defined]
     async with writing(db):
         for table in (COUNTER, THINGS):
@@ -62,19 +62,19 @@ async def count(db: Database) -> int:
 
 
 async def add(db: Database, how_many: int = 1) -> None:
-    """Read and then write, as a decision does."""
+    """Read and then write, like a use case that decides."""
     held = await count(db)
     await asyncio.sleep(0)
     await db.execute(sa.update(COUNTER).values(n=held + how_many))
 
 
 def whole(db: Database) -> tuple[int, int]:
-    """Return how many writers and readers are free."""
+    """Return the number of free writers and readers."""
     backend = db._backend
     return backend.writers._free.qsize(), backend.readers._free.qsize()  # type: ignore[attr-defined]
 
 
 def empty(path: Path) -> str:
-    """Make an empty database file and return its address: only a migration makes one by itself."""
+    """Create an empty database file and return its address: otherwise only migrations create it."""
     driver.connect(str(path), create=True).close()
     return sqlite_url(path)

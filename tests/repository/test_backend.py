@@ -256,7 +256,7 @@ async def test_a_required_cleanup_reports_its_failure() -> None:
 
 
 def test_the_private_parts_of_sqlalchemy_are_as_we_use_them() -> None:
-    """Fails loudly when SQLAlchemy changes what `backend.py` calls."""
+    """Fails with a clear message if SQLAlchemy changes an internal that `backend.py` calls."""
     dialect = pysqlite.dialect(paramstyle="qmark")
     query = sa.select(THINGS).where(THINGS.c.id.in_([1, 2])).where(THINGS.c.at.is_not(None))
 
@@ -300,7 +300,7 @@ def test_the_private_parts_of_sqlalchemy_are_as_we_use_them() -> None:
 
 
 def test_the_private_parts_of_databases_are_as_we_use_them() -> None:
-    """Fails loudly when `databases` changes what `backend.py` and `database.py` call."""
+    """Fails with a clear message if `databases` changes an internal of the backend."""
     assert databases.__version__ == "0.9.0"
     assert "sqlite" in databases.Database.SUPPORTED_BACKENDS
     connection = databases.core.Connection(

@@ -17,7 +17,7 @@ TIMES = 1_000
 
 @pytest.fixture
 async def plain(url: str) -> AsyncIterator[Database]:
-    """Open a database of either kind with a counter at 0 and an empty table of things."""
+    """Open a SQLite or PostgreSQL database with a counter at 0 and an empty table of things."""
     async with Database(url) as db:
         await make(db)
         yield db
@@ -45,7 +45,7 @@ async def test_two_processes_of_a_thousand_read_modify_writes_add_up(
 async def test_an_error_that_is_overlooked_within_writing_is_not_called_a_success(
     plain: Database, url: str
 ) -> None:
-    """SQLite goes on after a failed statement; PostgreSQL keeps nothing, and must say so."""
+    """SQLite continues after a failed statement; PostgreSQL discards all and must report it."""
 
     async def overlook() -> None:
         async with writing(plain):

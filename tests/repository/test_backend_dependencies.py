@@ -37,7 +37,7 @@ def parameters(function: Any) -> list[str]:
 
 
 def compiled(query: Any) -> tuple[Any, Any]:
-    """Compile as the backend does; return the compiled statement and what was taken out of it."""
+    """Compile like the backend; return the compiled statement and its extracted parameters."""
     found, extracted = query._compile_w_cache(
         dialect=DIALECT,
         compiled_cache=LRUCache(10),

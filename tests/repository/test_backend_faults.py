@@ -88,7 +88,7 @@ async def add_two(db: Database) -> None:
 
 
 async def add_two_within(db: Database) -> None:
-    """Do the same in parts: in savepoints, one of which fails."""
+    """Add 2 in parts: in nested transactions, one of which fails."""
     async with writing(db):
         async with db.transaction():
             await db.execute(sa.update(COUNTER).values(n=COUNTER.c.n + 1))
@@ -101,7 +101,7 @@ async def add_two_within(db: Database) -> None:
 
 
 async def look(db: Database) -> None:
-    """Read twice as of one moment, and once as of another."""
+    """Read twice from one snapshot, and once from another."""
     async with reading(db):
         before = await count(db)
         assert await count(db) == before
@@ -109,7 +109,7 @@ async def look(db: Database) -> None:
 
 
 async def fail(db: Database) -> None:
-    """Write twice and then fail, so that it is rolled back."""
+    """Write twice and then fail, with a rollback."""
     with suppress(ZeroDivisionError):
         async with writing(db):
             for _ in range(2):
@@ -122,14 +122,14 @@ Work = Callable[[Database], Awaitable[None]]
 
 
 def whole(db: Database) -> tuple[int, int]:
-    """Return how many writers and readers are free."""
+    """Return the number of free writers and readers."""
     backend = db._backend
     assert isinstance(backend, PooledBackend)
     return backend.writers._free.qsize(), backend.readers._free.qsize()
 
 
 async def settled(db: Database) -> tuple[int, int]:
-    """Return the same once what was given back in the middle of something is rolled back."""
+    """Return the same numbers after the rollback of all interrupted connections."""
     backend = db._backend
     assert isinstance(backend, PooledBackend)
     ending = backend.writers._ending | backend.readers._ending
@@ -140,9 +140,9 @@ async def settled(db: Database) -> tuple[int, int]:
 
 @types.coroutine
 def cancelled_at(work: Awaitable[None], at: int) -> Generator[Any, None, bool]:
-    """Run some work and cancel it exactly where it waits for the `at`-th time.
+    """Run some work and cancel it exactly at its `at`-th wait.
 
-    Returns False when it did not wait so often.
+    Returns False if there are fewer waits.
     """
     steps, waits = work.__await__(), 0
     go_on: Callable[[], Any] = partial(next, steps)
@@ -248,7 +248,7 @@ def log_size(db: Database) -> int:
 
 
 async def note(db: Database, times: int, size: int = 100) -> int:
-    """Make small writes, each a transaction; return how large the log became meanwhile."""
+    """Make small writes in separate transactions; return the largest size of the log."""
     largest = 0
     for number in range(times):
         async with writing(db):

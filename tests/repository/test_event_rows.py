@@ -44,7 +44,7 @@ async def happened(
 
 @pytest.fixture
 async def filled(db: Database) -> Database:
-    """Give two sessions that say the same, and others that say something else."""
+    """Store events: the same in two sessions, and others with different fields."""
     async with writing(db):
         for _ in range(2):
             await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=NOON)

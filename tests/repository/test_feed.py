@@ -42,7 +42,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return a short directory for sockets, of a home of this test alone."""
+    """Return a short directory for sockets, for a home of this test alone."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     directory = run_directory(tmp_path)
     yield directory
@@ -120,7 +120,7 @@ async def test_without_changes_no_listener_wakes(sqlite: str, sockets: Path) -> 
 
 @pytest.fixture
 def other(sqlite: str) -> Iterator[driver.Connection]:
-    """Return another program's connection: it sends no datagram."""
+    """Return the connection of another program, which sends no datagram."""
     with closing(driver.connect(str(file_of(sqlite)))) as connection:
         connection.execute("SELECT count(*) FROM links").fetchone()
         yield connection

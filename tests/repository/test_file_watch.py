@@ -1,4 +1,4 @@
-"""The changes that the watch of a database file detects, and those that are no fault."""
+"""The changes that the watch of a database file detects, and those that are not faults."""
 
 import math
 import os
@@ -17,7 +17,7 @@ PAGE = 4_096
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[FileWatch]:
-    """Yield the watch of a file whose pages were checked; the next check is not due for long."""
+    """Yield the watch of a file with checked pages; the next check is not due for a long time."""
     path = tmp_path / "lamplighter.db"
     with closing(driver.connect(str(path), create=True)) as writing:
         writing.execute("CREATE TABLE words (text TEXT)")
@@ -31,7 +31,7 @@ def watched(tmp_path: Path) -> Iterator[FileWatch]:
 
 
 def rest(watch: FileWatch) -> None:
-    """Let the next check be due for a reason only, as after one that took long."""
+    """Postpone the next check until there is a reason for it, as after a slow check."""
     watch._next_check, watch._took = math.inf, 0.0
 
 
@@ -42,7 +42,7 @@ def write(watch: FileWatch, *statements: str) -> None:
 
 
 def damage(watch: FileWatch, *, at: int = 4, unseen: bool = False) -> None:
-    """Overwrite a page, as another program does, or `unseen` as a disk does."""
+    """Overwrite a page, like another program, or `unseen` like a failing disk."""
     before = watch.path.stat()
     with watch.path.open("r+b") as file:
         file.seek(at * PAGE)

@@ -158,7 +158,7 @@ async def test_the_newest_of_what_is_asked_for(db: Database) -> None:
 async def test_the_last_rows_come_by_an_index(
     db: Database, url: str, table: str, where: str, index: str
 ) -> None:
-    """On PostgreSQL too, once it knows how large its tables are: here it is told not to sort."""
+    """Also on PostgreSQL, once it knows the sizes of its tables: this test switches sorting off."""
     asked = f"SELECT * FROM {table} WHERE {where} ORDER BY id DESC LIMIT 9"
     if is_postgres(url):
         async with writing(db):

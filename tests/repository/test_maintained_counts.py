@@ -26,7 +26,7 @@ from lamplighter.repository.upkeep import migrate
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ALWAYS = EventSelection(since=NOON - timedelta(days=1))
-"""A range in which all lies: its groups are counted."""
+"""A range that includes everything: its groups are counted."""
 
 
 async def test_groups_of_events_are_maintained(db: Database) -> None:
@@ -101,7 +101,7 @@ OLD_ROWS = (
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def older(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Return the address of a database of before, with rows."""
+    """Return the address of an older database, with rows."""
     name = f"older{next(NAMES)}"
     server = request.getfixturevalue("postgres") if request.param == "postgres" else None
     url = server.create(name) if server else sqlite_url(tmp_path / "lamplighter.db")

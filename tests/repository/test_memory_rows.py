@@ -51,7 +51,7 @@ async def keep(db: Database, candidate: Candidate = SLOW, *, minutes: int = 0) -
 
 
 async def several(db: Database) -> list[Memory]:
-    """Keep some memories that differ in every way that they can be listed by."""
+    """Store memories that differ in every property of the lists."""
     rows: list[tuple[str | None, Category, str, float]] = [
         ("jellyfin", Category.TIMING, "Takes 60s to start", 0.7),
         ("jellyfin", Category.BEHAVIOR, "100 % CPU while scanning", 0.9),
@@ -73,7 +73,7 @@ async def several(db: Database) -> list[Memory]:
 async def listed(
     db: Database, wanted: MemoryFilter, sort: Sort | Order, *, limit: int
 ) -> list[list[int]]:
-    """Return the ids of every page."""
+    """Return the ids of each page."""
     pages: list[list[int]] = []
     position: Any = None
     while True:

@@ -1,7 +1,7 @@
-"""A migration killed before any of its statements leaves the database as it was.
+"""A migration killed before any of its statements leaves the database unchanged.
 
-`swept` takes the address of a database and what reads its content, so that another kind of
-database can be put to the same test.
+`swept` takes the address of a database and a function that reads its content: another kind of
+database can run the same test.
 """
 
 import json
@@ -30,7 +30,7 @@ STAMP = "2026-01-01T12:00:00.000000Z"
 
 
 def content(address: str) -> dict[str, list[Any]]:
-    """Return all rows of a SQLite database, its schema, and whether it is sound."""
+    """Return all rows of a SQLite database, its schema, and the results of its integrity checks."""
     with closing(driver.connect(str(file_of(address)))) as connection:
 
         def ask(query: str) -> list[Any]:
@@ -43,7 +43,7 @@ def content(address: str) -> dict[str, list[Any]]:
 
 
 def seed(address: str) -> int:
-    """Put a row into each table that has none yet; return how many tables have rows."""
+    """Insert a row into each empty table; return the number of tables with rows."""
     with closing(driver.connect(str(file_of(address)))) as connection:
         connection.execute("PRAGMA foreign_keys=OFF")  # each row is number 1, whatever comes first
         query = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sq%'"
@@ -69,9 +69,9 @@ def _value(name: str, kind: str) -> Any:
 
 
 def swept(address: str, target: str, read: Callable[[str], Any], each: int = 1) -> list[str]:
-    """Migrate, killed before each n-th statement in turn; return before which it was killed.
+    """Migrate, killed before each n-th statement in turn; return these statements.
 
-    After each kill the database must read as before; at the end it is at its target.
+    After each kill the database must have its previous content; at the end it is at its target.
     """
     before = read(address)
     killed: list[str] = []

@@ -1,4 +1,4 @@
-"""Migrations: once, by one process, whole or not at all, exactly as the specification states."""
+"""Migrations: once, by one process, completely or not at all, exactly as specified."""
 
 import asyncio
 import os
@@ -266,7 +266,7 @@ def test_the_database_itself_refuses_what_no_memory_can_be(
 
 
 def kind_of_column(kind: sa.types.TypeEngine[Any]) -> str:
-    """Return how SQLite would store a column of a type: the type's name there."""
+    """Return the name of SQLite's type for a column of a type."""
     return {"FLOAT": "REAL", "DOUBLE": "REAL", "DOUBLE PRECISION": "REAL"}.get(
         found := str(kind.compile(sa.create_engine("sqlite://").dialect)), found
     )

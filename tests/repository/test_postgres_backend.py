@@ -404,13 +404,13 @@ async def test_a_database_may_be_called_anything(postgres: PostgresServer, name:
 
 @pytest.fixture
 async def db_pair(postgres_url: str) -> AsyncIterator[tuple[Database, Database]]:
-    """Open one database twice, as two processes do."""
+    """Open one database twice, like two processes."""
     async with Database(postgres_url) as one, Database(postgres_url) as two:
         yield one, two
 
 
 class _other_task_writes:  # noqa: N801 - it reads as a step of the test
-    """Write in another task: this one holds a transaction of its own."""
+    """A write in another task, during a transaction of this task."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

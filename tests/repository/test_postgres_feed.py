@@ -43,7 +43,7 @@ asyncio.run(main(sys.argv[1]))
 
 @pytest.fixture
 def server() -> Iterator[PostgresServer]:
-    """Start a server of this test alone, with one database at the newest revision."""
+    """Start a server for this test alone, with one database at the newest revision."""
     started = PostgresServer()
     try:
         migrate.upgrade(started.create("own"))
@@ -64,7 +64,7 @@ async def fail(db: Database) -> None:
 
 
 async def until(true: Callable[[], bool | Awaitable[bool]]) -> None:
-    """Wait for what comes about by itself, at most 30 s."""
+    """Wait until a condition is true, at most 30 s."""
     async with asyncio.timeout(30):
         while True:
             found = true()
@@ -189,7 +189,7 @@ async def test_a_leader_that_sent_a_heartbeat_meanwhile_keeps_its_lock(postgres_
 
 
 async def test_a_lock_is_freed_together_with_the_right_to_write(postgres_url: str) -> None:
-    """What a leader holds that hangs during a write, whatever state the server sees it in."""
+    """For a leader that hangs during a write, in any state that the server reports."""
     lock, other = PostgresLock(postgres_url), PostgresLock(postgres_url)
     async with Database(postgres_url) as db:
         assert await lock.take()

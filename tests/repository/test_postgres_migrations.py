@@ -1,4 +1,4 @@
-"""Migrations on PostgreSQL: once, by one process, whole or not at all, with the same tables."""
+"""Migrations on PostgreSQL: once, by one process, completely or not at all, the same tables."""
 
 import asyncio
 import itertools
@@ -33,7 +33,7 @@ STEP = 36
 
 @pytest.fixture
 def empty(postgres: PostgresServer) -> Iterator[str]:
-    """Return the address of a database without any table."""
+    """Return the address of a database without tables."""
     name = f"empty{next(NAMES)}"
     yield postgres.create(name)
     postgres.drop(name)

@@ -42,7 +42,7 @@ class Offered:
 
 @dataclass
 class Box:
-    """Tools that answer what they were given."""
+    """Tools that return their input."""
 
     word: str
     begun: asyncio.Event = field(default_factory=asyncio.Event)

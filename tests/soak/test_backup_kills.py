@@ -16,7 +16,7 @@ LINES = ("numbered", "200", "0")
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
-    """Return a home of a real process."""
+    """Return a home for real processes."""
     path = tmp_path / "home"
     path.mkdir()
     (path / "services.yaml").write_text(NO_SERVICES)

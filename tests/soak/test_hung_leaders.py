@@ -30,7 +30,7 @@ LOOPS_PER_CORE = 3
 
 @pytest.fixture
 def home(tmp_path: Path, postgres_url: str) -> Iterator[Home]:
-    """Return a home whose rows are in PostgreSQL."""
+    """Return a home with its rows in PostgreSQL."""
     path = tmp_path / "home"
     path.mkdir()
     (path / "services.yaml").write_text(NO_SERVICES)
@@ -44,7 +44,7 @@ def home(tmp_path: Path, postgres_url: str) -> Iterator[Home]:
 
 
 def lease(home: Home) -> tuple[int, int]:
-    """Return epoch and process of the leader; zeros while there is none."""
+    """Return the epoch and process id of the leader; zeros if there is none."""
     found = direct_writes.run(home.env["LAMPLIGHTER_DATABASE_URL"], "SELECT epoch, pid FROM leases")
     return found[0] if found else (0, 0)
 
@@ -63,7 +63,7 @@ def busy() -> Iterator[None]:
 
 
 def stop(home: Home, pid: int, *, writing: bool) -> None:
-    """Stop the leader, on request at a moment in which it holds the right to write."""
+    """Suspend the leader, with `writing` at a moment when it holds the write lock."""
     os.kill(pid, signal.SIGSTOP)
     deadline = time.monotonic() + WRITING_SECONDS
     while writing and not direct_writes.run(home.env["LAMPLIGHTER_DATABASE_URL"], HOLDS_WRITER):

@@ -18,9 +18,9 @@ from lamplighter.supervisor.run.limits import MAX_OUTPUT_BYTES
 from living import KEPT, free_port
 
 SIZES = {120: "", 300: "The session printed more than 128 MB."}
-"""Megabytes, and why a session that prints so many fails."""
+"""Megabytes, and the reason why a session with that much output fails."""
 ALLOWED_RSS_GROWTH = 64 * 2**20
-"""Bytes: of blocks of 1 MiB few are in memory at once."""
+"""Bytes: only a few blocks of 1 MiB are in memory at once."""
 SECRET = "hunter-2-hunter"
 PRINTS = f"""
 import json, pathlib, sys
@@ -58,19 +58,19 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 
 class Rss(threading.Thread):
-    """The most memory that a process held since it was last asked."""
+    """The peak memory of a process, measured in a thread."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
         self._process, self._done, self.peak = psutil.Process(pid), threading.Event(), 0
 
     def run(self) -> None:
-        """Look twenty times a second."""
+        """Measure twenty times a second."""
         while not self._done.wait(0.05):
             self.peak = max(self.peak, self._process.memory_info().rss)
 
     def end(self) -> None:
-        """Look no more."""
+        """Stop measuring."""
         self._done.set()
         self.join()
 

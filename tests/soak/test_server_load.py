@@ -31,7 +31,7 @@ async def follow(server: Server, opened: Counter[str]) -> None:
 
 
 async def write(client: httpx2.AsyncClient, answered: Counter[int]) -> None:
-    """Send events one after another; each is taken, or refused with a time to try again."""
+    """Send events one after another; each is accepted, or refused with a time to retry."""
     for number in range(WRITES):
         event = {"level": "info", "text": f"Event number {number}"}
         answer = await client.post("/api/v1/events", json=event)

@@ -16,7 +16,7 @@ def home(tmp_path: Path) -> Home:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Serve a home to which a module's tests add what they need."""
+    """Serve a home to which a module's tests add their own data."""
     started = Server(Home(tmp_path_factory.mktemp("spec") / "home"))
     yield started
     started.kill()

@@ -43,7 +43,7 @@ def block(home: Home, *words: str) -> str:
 
 @pytest.fixture
 def empty(server: Server, client: httpx2.Client) -> Home:
-    """Return the server's home, with no memory in it."""
+    """Return the server's home, without memories."""
     server.home.more.clear()
     items = client.get("/api/v1/memories", params={"limit": 200}).json()["items"]
     if items:

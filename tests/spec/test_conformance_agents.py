@@ -59,7 +59,7 @@ SAID = {
 
 
 class Door:
-    """One agent at the doors of a server."""
+    """An agent as a client of a server's interfaces."""
 
     def __init__(self, server: Server, token: str) -> None:
         self.client = httpx2.Client(

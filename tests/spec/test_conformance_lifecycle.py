@@ -22,7 +22,7 @@ Row = tuple[float, int]
 
 @dataclass(frozen=True)
 class Case:
-    """What is held of a service, what a session says of it, and what is held then."""
+    """The stored memory of a service, a session's report on it, and the expected memories."""
 
     held: str
     confidence: float
@@ -66,7 +66,7 @@ NUMBERS = {name: f"case-{number}" for number, name in enumerate(TOLD)}
 
 
 def knows(home: Home, *rows: tuple[str, str, str, float], days: float = 0, active: int = 1) -> None:
-    """Let the home hold these: service, category, observation, confidence; of some days ago."""
+    """Store memories of an age: service, category, observation, confidence."""
     migrate.upgrade(sqlite_url(home.path / "lamplighter.db"))
     moment = lately(1 + round(days * 24))
     for row in rows:
@@ -90,7 +90,7 @@ def created(client: httpx2.Client, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, str]:
-    """Let one session of tier 2 say all of it; return also when it began."""
+    """Let one session of tier 2 report everything; return also its start time."""
     home = Home(tmp_path_factory.mktemp("lifecycle") / "home")
     knows(
         home,
@@ -184,7 +184,7 @@ DAYS = {
 
 @pytest.fixture(scope="module")
 def faded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, list[Row], str]:
-    """Let a session begin; return also what is held then, and what it was told."""
+    """Begin a session; return also the resulting confidences, and the prompt's memory block."""
     home = Home(tmp_path_factory.mktemp("fading") / "home")
     for number, (days, confidence, _) in DAYS.items():
         knows(home, (f"s{number}", "timing", SAID, confidence), days=days)
@@ -217,7 +217,7 @@ def test_ten_sessions_on_one_day_cost_no_more_than_one_52(
 
 
 def pass_by(home: Home, days: int) -> None:
-    """Let some days go by for what is held, without a session."""
+    """Age the stored memories by some days, without a session."""
     for id, updated in home.rows("SELECT id, updated_at FROM memories"):
         earlier = datetime.fromisoformat(updated) - timedelta(days=days)
         moment = f"{earlier:%Y-%m-%dT%H:%M:%S.%fZ}"

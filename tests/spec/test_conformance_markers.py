@@ -83,7 +83,7 @@ TEXTS = {number: words for number, (words, _) in (MEMORIES | EVENTS).items()}
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, dict[str, int]]:
-    """Print every text in one session; return also at which byte each text began."""
+    """Print all texts in one session; return also the first byte of each text."""
     home = Home(tmp_path_factory.mktemp("markers") / "home")
     ran = home.says(*TEXTS.values(), tier=2)
     assert ran.session["status"] == "completed"

@@ -21,7 +21,7 @@ DECIDED = "Takes 30s to start after restart"
 
 
 class Kept(Home):
-    """A home whose rows are in PostgreSQL."""
+    """A home with its rows in PostgreSQL."""
 
     @property
     def url(self) -> str:
@@ -43,7 +43,7 @@ class Kept(Home):
 
 @pytest.fixture(scope="module")
 def shared(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
-    """Let one session of tier 2 begin long after what is held, and say all that a table has."""
+    """Let a session of tier 2 begin on old memories, and report everything in a table."""
     home = Kept(tmp_path_factory.mktemp("kept") / "home")
     postgres.drop("conformance")  # work that is shared out anew may come back to this server
     home.more["LAMPLIGHTER_DATABASE_URL"] = postgres.create("conformance", "migrated")

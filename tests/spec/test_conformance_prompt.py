@@ -29,7 +29,7 @@ Row = tuple[str | None, str, float]
 
 
 def knows(home: Home, *rows: Row, active: int = 1, updated: str = NOON) -> None:
-    """Let the home hold these memories: service, observation, confidence."""
+    """Store memories in the home: service, observation, confidence."""
     migrate.upgrade(sqlite_url(home.path / "lamplighter.db"))
     for row in rows:
         home.write(
@@ -43,7 +43,7 @@ def knows(home: Home, *rows: Row, active: int = 1, updated: str = NOON) -> None:
 
 
 def told(home: Home, *words: str) -> str:
-    """Return the memory block that a session's engine was given."""
+    """Return the memory block in the input of a session's engine."""
     ran = home.run({"type": "result", "is_error": False}, words=words)
     injected = str(ran.told["injected"])
     assert injected == home.value("SELECT injected FROM prompts WHERE session_id = ?", ran.id)
@@ -286,14 +286,14 @@ print(json.dumps({"type": "result", "subtype": "success", "is_error": False, "nu
 
 
 def ages(home: Home, words: str) -> str:
-    """Return an engine during which a week goes by for what is held, and that says some words."""
+    """Return an engine that ages the stored memories by a week, and prints some words."""
     script = home.path / "ages.py"
     script.write_text(AGES)
     return shlex.join([sys.executable, str(script), str(home.path / "lamplighter.db"), words])
 
 
 def confidences_told(home: Home) -> list[tuple[str, int, str]]:
-    """Return what started each session, its tier, and how sure it was told that we are."""
+    """Return the trigger and tier of each session, and the confidence in its prompt."""
     rows = home.rows(
         "SELECT trigger, tier, injected FROM sessions JOIN prompts ON session_id = sessions.id "
         "ORDER BY sessions.id"
@@ -409,7 +409,7 @@ def many(server: Server) -> None:
 
 
 def timeless(injected: str) -> str:
-    """Return it without the minute: that of a session is a little later."""
+    """Return the injected text without its time: that of a session is a little later."""
     return re.sub(r"(?m)^- Time: .{20}$", "- Time: then", injected)
 
 

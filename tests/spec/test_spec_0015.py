@@ -46,7 +46,7 @@ Row = tuple[str | None, str, str, float]
 
 
 def knows(home: Home, *rows: Row, active: int = 1) -> None:
-    """Let the home hold these memories: service, category, observation, confidence."""
+    """Store memories in the home: service, category, observation, confidence."""
     migrate.upgrade(sqlite_url(home.path / "lamplighter.db"))
     for row in rows:
         home.write(
@@ -59,7 +59,7 @@ def knows(home: Home, *rows: Row, active: int = 1) -> None:
 
 
 def block(injected: str) -> str:
-    """Return the memory block of what was injected, which it ends; "" when there is none."""
+    """Return the memory block at the end of the injected text; "" if there is none."""
     start = injected.find("## Operational Memory")
     return "" if start < 0 else injected[start:]
 
@@ -341,7 +341,7 @@ def test_memories_grouped_by_service(home: Home) -> None:
 
 
 def many(count: int = 50) -> list[Row]:
-    """Return memories of 400 characters each, the later ones less sure."""
+    """Return memories of 400 characters each, with decreasing confidence."""
     return [
         (f"svc{number % 5}", "timing", f"{number:02} ".ljust(400, "x"), 1 - number / 100)
         for number in range(count)
@@ -587,7 +587,7 @@ def test_bulk_delete(server: Server, client: httpx2.Client) -> None:
 
 
 def recording(home: Home, tier: int) -> str:
-    """Return the section that tells a session of this tier how to record what it learns."""
+    """Return the section of a tier's prompt on how to record memories."""
     system = str(home.says("x", tier=tier).told["system"])
     return system[system.index("## Memory Recording") :]
 
@@ -688,7 +688,7 @@ def test_reactivate_an_inactive_memory(server: Server, client: httpx2.Client) ->
 
 
 def untouched(home: Home, days: int, confidence: float) -> tuple[Any, ...]:
-    """Let a memory of some days ago be there when a session begins; return what it is then."""
+    """Begin a session with a memory of some days ago; return its confidence and state."""
     knows(home, ("jellyfin", "timing", SLOW_START, confidence))
     ago = f"strftime('%Y-%m-%dT%H:%M:%S.000000Z', 'now', '-{days} days')"
     home.write(f"UPDATE memories SET created_at = {ago}, updated_at = {ago}")

@@ -31,13 +31,13 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 @pytest.fixture
 def url(sqlite: str) -> str:
-    """Return the address of a fresh SQLite file: here it is processes that are tested."""
+    """Return the address of a new SQLite file: these tests are about processes."""
     return sqlite
 
 
 @pytest.fixture
 def kept(home: Home, postgres_url: str) -> Home:
-    """Return a home whose rows are in PostgreSQL."""
+    """Return a home with its rows in PostgreSQL."""
     (home.path / "lamplighter.db").unlink()
     home.env["LAMPLIGHTER_DATABASE_URL"] = postgres_url
     return home

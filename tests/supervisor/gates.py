@@ -1,4 +1,4 @@
-"""Named services, and gates on sessions that may act."""
+"""Named services, and gates of sessions that may act."""
 
 import asyncio
 import time
@@ -40,7 +40,7 @@ UNDER_WAY = "another action on this service is running"
 async def opened(
     db: Database, *, tier: int = 3, engine: str = "exec", epoch: int = 0, **more: Any
 ) -> Session:
-    """Open a session as the supervisor does, by the leader unless of another epoch."""
+    """Open a session like the supervisor, in the leader's epoch unless another one is passed."""
     async with writing(db):
         leader = await leases.get(db) or await leases.acquire(
             db, pid=1, engine="exec", interval_seconds=60, dry_run=False, now=NOON
@@ -71,7 +71,7 @@ async def told(db: Database) -> list[tuple[str, str]]:
 
 
 def running(word: str) -> list[int]:
-    """Return the processes whose command line has this word."""
+    """Return the ids of processes whose command line contains this word."""
     return [
         each.pid
         for each in psutil.process_iter(["cmdline", "status"])
@@ -88,7 +88,7 @@ async def until(what: Callable[[], object]) -> None:
 
 
 async def known_to_fail(db: Database) -> None:
-    """Let a person say that a first attempt on Web fails."""
+    """Store a person's observation that the first restart of Web fails."""
     said = Candidate(
         category=Category.REMEDIATION,
         service="Web",

@@ -44,7 +44,7 @@ class Home:
         self.env["LAMPLIGHTER_EXEC_COMMAND"] = shlex.join([sys.executable, str(ENGINE), *words])
 
     def way_in(self) -> dict[str, str]:
-        """Return the headers that this home's own token is shown in."""
+        """Return the authorization header with this home's token."""
         token = self.path / "token"
         return {"Authorization": f"Bearer {token.read_text().strip()}"} if token.exists() else {}
 
@@ -67,11 +67,11 @@ class Home:
         raise AssertionError(f"did not come about; log:\n{(self.path / 'log').read_text()}")
 
     def outputs(self, session: int, suffix: str = ".jsonl") -> list[Path]:
-        """Return the files of that ending that a session has; none before it began."""
+        """Return a session's files with this suffix; none before the session begins."""
         return list((self.path / "sessions").glob(f"{session}-*{suffix}"))
 
     def output(self, session: int) -> Path:
-        """Return the file of what a session printed."""
+        """Return the file with a session's output."""
         [found] = self.outputs(session)
         return found
 
@@ -94,6 +94,6 @@ def rows(home: Home, query: str) -> list[tuple[object, ...]]:
 
 
 def there(home: Home, query: str) -> bool:
-    """Whether a query finds something; the first one may come before the tables."""
+    """Whether a query returns rows; False before the tables exist."""
     tables = rows(home, "SELECT 1 FROM pg_tables WHERE tablename = 'alembic_version'")
     return bool(tables and rows(home, query))

@@ -24,12 +24,12 @@ ENGINE = Path(__file__).parents[1] / "fakes" / "engine.py"
 
 
 def command(*words: str) -> str:
-    """Return the command of a fake engine that does what the words say."""
+    """Return the command of a fake engine with this script."""
     return shlex.join([sys.executable, "-S", str(ENGINE), *words])
 
 
 class ModelEngine(ExecEngine):
-    """An engine that has a model, as far as anybody can see; it keeps what it was given."""
+    """An engine that counts as one with a model; records its tasks."""
 
     name = "model"
     traits = frozenset({Trait.MODEL})
@@ -45,7 +45,7 @@ class ModelEngine(ExecEngine):
 
 @dataclass
 class Workbench:
-    """A supervisor that leads, and what it brought about."""
+    """A supervisor that is the leader, and its results."""
 
     supervisor: Supervisor
     engine: ModelEngine
@@ -58,13 +58,13 @@ class Workbench:
         self.supervisor.context = changed(self.supervisor.context, **more)
 
     def runs(self, *words: str) -> None:
-        """Let the engine do what the words say from now on."""
+        """Replace the script of the fake engine."""
         self.engine = ModelEngine(command(*words))
         engines = {"model": self.engine, "exec": ExecEngine(command(*words))}
         self.change(engines=engines)
 
     async def make(self, *, engine: str = "model", **more: Any) -> Session:
-        """Answer a request for a session and return the last one."""
+        """Process a request for a session and return the last session."""
         async with writing(self.db):
             asked = SessionPlan(trigger=Trigger.MANUAL, **more)
             await requests.insert(self.db, asked, engine=engine, now=clock.now())
@@ -86,7 +86,7 @@ class Workbench:
 async def leading(
     db: Database, path: Path, *words: str, services: Services | None = None, **more: Any
 ) -> AsyncIterator[Workbench]:
-    """Yield a supervisor that leads, whose engine does what the words say."""
+    """Yield a supervisor that is the leader, with a fake engine that runs this script."""
     context = session_context(db, path, **{"engine": "model", **more})
     declared = services or Services(path="here")
     supervisor = Supervisor(context, lambda: declared, Lock(path / "lock"))

@@ -45,7 +45,7 @@ TRIES = 60
 def declared(
     path: Path, approve: ApprovalPolicy = ApprovalPolicy.ALWAYS, *names: str, say: str = "ran"
 ) -> Services:
-    """Return services whose restart adds a line to a file of theirs; a person is asked."""
+    """Return services whose restart appends a line to a file and needs an approval."""
     return Services(
         tuple(
             Service(name=name, approve=approve, actions=(telling(path / name, say),))
@@ -64,7 +64,7 @@ def ran(path: Path, name: str = "Web") -> str:
 
 
 async def waiting_in(task: "asyncio.Task[Any]", name: str) -> None:
-    """Wait until a task waits in the coroutine of that name, and in none below it."""
+    """Wait until a task waits directly in the coroutine with this name."""
     async with asyncio.timeout(SECONDS):
         while True:
             inner: Any = task.get_coro()
@@ -76,7 +76,7 @@ async def waiting_in(task: "asyncio.Task[Any]", name: str) -> None:
 
 
 class Asked:
-    """A session's gate, and the person that it asks."""
+    """A session's gate, and its approvals."""
 
     def __init__(self, db: Database, gate: Gate) -> None:
         self.db, self.gate = db, gate
@@ -89,7 +89,7 @@ class Asked:
         return list(reversed(found.items))
 
     async def waits(self, count: int = 1) -> list[Approval]:
-        """Return what waits for a person, as soon as so much of it does."""
+        """Return the open approvals as soon as there are `count` of them."""
         async with asyncio.timeout(SECONDS):
             while True:
                 found = [each for each in await self.cases() if each.state == "open"]

@@ -32,7 +32,7 @@ WAITING = "SELECT count(*) FROM approvals WHERE state = 'open'"
 
 
 def declare(home: Home, *names: str, says: str = "ran", approve: str = "always") -> None:
-    """Write services that fail, each with a restart that tells of each run."""
+    """Write services that fail, each with a restart that records each of its runs."""
     services = {
         name: {
             "approve": approve,
@@ -59,7 +59,7 @@ def waits(home: Home, count: int = 1) -> None:
 
 
 def asks(home: Home, *names: str) -> subprocess.Popen[bytes]:
-    """Start a session of tier 3 that wants all of them restarted, and wait until it waits."""
+    """Start a session of tier 3 that requests all restarts, and wait until it waits."""
     home.env["LAMPLIGHTER_ENGINE"] = "exec"
     home.env["LAMPLIGHTER_EXEC_COMMAND"] = shlex.join([sys.executable, str(ASKS), *names])
     started = home.start("run", "--tier", "3")
@@ -68,7 +68,7 @@ def asks(home: Home, *names: str) -> subprocess.Popen[bytes]:
 
 
 def says(home: Home, number: int, answer: ApprovalAnswer) -> Approval:
-    """Let a person answer, as the app does."""
+    """Decide an approval as a person, like the app."""
     return within(
         home,
         lambda db: decide(context(db, datetime.now(UTC)), number, answer, by="anna"),

@@ -70,7 +70,7 @@ def outputs(home: Home) -> dict[str, bytes]:
 def fresh(
     request: pytest.FixtureRequest, home: Home, tmp_path: Path, postgres: PostgresServer
 ) -> Fresh:
-    """Return what makes homes, each with a database of its own."""
+    """Return a function that creates homes, each with a separate database."""
 
     def make(name: str) -> Home:
         path = tmp_path / name

@@ -7,7 +7,7 @@ from lamplighter.domain.memory.frames import ANSWERS, FAILS_WITH
 
 
 def incident(home: Home, words: str) -> None:
-    """Let a session report a memory, as the built-in engine writes it."""
+    """Run a session that reports a memory in the format of the built-in engine."""
     home.engine("lines", words)
     done = home.run("run", "--tier", "2")
     assert done.returncode == 0, done.stderr

@@ -35,13 +35,13 @@ FINAL = {"completed", "failed", "timed_out", "escalated", "stopped", "interrupte
 
 
 def refused(*services: str, **more: Any) -> dict[str, Any]:
-    """Return the plan of a session that hands these services on."""
+    """Return the plan of a session that escalates these services."""
     return {"says": [f"[ESCALATE:{name}] refused" for name in services], **more}
 
 
 @dataclass
 class Leading:
-    """A supervisor that leads, whose engine does what it is told for each tier."""
+    """A supervisor that is the leader, with an engine that follows a plan for each tier."""
 
     supervisor: Supervisor
     script: Path
@@ -51,7 +51,7 @@ class Leading:
         return self.supervisor.db
 
     async def make_round(self, plan: dict[int, dict[str, Any]], **more: Any) -> None:
-        """Let the supervisor answer a request for a chain, which goes as planned."""
+        """Let the supervisor process a request for a chain whose sessions follow the plan."""
         self.script.write_text(json.dumps(plan))
         async with writing(self.db):
             asked = SessionPlan(trigger=Trigger.MANUAL, **more)
@@ -182,7 +182,7 @@ async def test_a_stopped_session_escalates_nothing_and_reports_it(leading: Leadi
 
 
 def some_plan(chance: random.Random) -> dict[int, dict[str, Any]]:
-    """Return what each tier does: mostly it hands on, sometimes it fails."""
+    """Return a plan for each tier: it escalates in most cases, and sometimes fails."""
     ends = [{}] * 12 + [{"exit": 3}, {"result": False}, {"error": True}]
     return {
         tier: refused(*chance.sample(NAMES, chance.choice((0, 1, 1, 2))), **chance.choice(ends))
@@ -277,7 +277,7 @@ def test_a_session_whose_supervisor_is_killed_hands_nothing_on(home: Home, tmp_p
 async def test_a_session_whose_task_cannot_be_read_at_first_is_made_all_the_same(
     leading: Leading, url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What fails between a session's opening and its engine must not leave it open."""
+    """A failure between a session's opening and its engine must not leave the session open."""
     leading.script.write_text(json.dumps({1: {"says": ["[EVENT:info] here"]}}))
     direct_writes.run(url, "ALTER TABLE findings RENAME TO away")
 
@@ -298,7 +298,7 @@ async def test_a_session_whose_task_cannot_be_read_at_first_is_made_all_the_same
 async def test_one_that_is_deposed_while_it_takes_over_waits_its_turn(
     leading: Leading, url: str
 ) -> None:
-    """Another one may take the lead between our lock and our first write."""
+    """Another supervisor may take over between acquiring the lock and the first write."""
     first = leading.supervisor
     await runner.run(first.context, SessionPlan(engine="exec"), SERVICES)
     await first.lock.release()
@@ -324,7 +324,7 @@ async def test_one_that_is_deposed_while_it_takes_over_waits_its_turn(
 
 
 class Never:
-    """Wakes nobody."""
+    """A notifier that wakes nothing."""
 
     def wake(self) -> None: ...
 

@@ -29,7 +29,7 @@ RESTART = uses(
 
 
 def operator(asked: Asked) -> Turn:
-    """Look; hand on what fails; at tier 3 restart it, look again, and tell of it."""
+    """Check; escalate failures; at tier 3 restart the service, check again, and report."""
     tier = int(asked.system.partition("# Tier ")[2][0])
     last = asked.result if asked.results else ""
     if tier < 3:

@@ -9,7 +9,7 @@ import pytest
 from homes import Home
 
 MEBIBYTES = 12
-"""Of secrets only: masking them takes far longer than seeing that the session ended."""
+"""Of secrets only: masking them takes far longer than detecting the end of the session."""
 SECRET = "DB_PASSWORD=" + "hunter-2-hunter"
 PRINTS = f"""
 import json, sys
@@ -22,7 +22,7 @@ print(json.dumps({{"type": "result", "subtype": "success", "is_error": False, "r
 
 @pytest.fixture
 def noisy(home: Home, tmp_path: Path) -> Home:
-    """Return a home whose engine fills its standard error with a password."""
+    """Return a home whose engine writes large output with a password to standard error."""
     script = tmp_path / "prints.py"
     script.write_text(PRINTS)
     home.env["LAMPLIGHTER_ENGINE"] = "exec"

@@ -24,7 +24,7 @@ GIT = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 
 
 class Giving:
-    """A new session for each command: it is never deaf from refusals."""
+    """A new session for each command: earlier refusals never block a command."""
 
     def __init__(self, db: Database, root: Path, *declared: tuple[str, ...]) -> None:
         self.db, self.services = db, Services(SERVICES.items, shell=declared)
@@ -39,7 +39,7 @@ class Giving:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a root of files, beside a home whose files are not to be read."""
+    """Return a root of readable files, next to a home whose files are private."""
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "token").write_text(SECRET)
     root = tmp_path / "root"
@@ -49,7 +49,7 @@ def root(tmp_path: Path) -> Path:
 
 @contextmanager
 def meanwhile(swap: Callable[[], None]) -> Iterator[None]:
-    """Do something again and again beside what is tested."""
+    """Repeat an action in another thread during the test."""
     over = threading.Event()
 
     def again() -> None:
@@ -164,7 +164,7 @@ def run_git(top: Path, *words: str) -> None:
 
 @pytest.fixture
 def repository(root: Path) -> Path:
-    """Return a repository with two commits, a branch, a tag and a change."""
+    """Return a repository with two commits, a branch, a tag and an uncommitted change."""
     top = root / "repository"
     top.mkdir()
     run_git(top, "init", "-q", "-b", "main", ".")

@@ -37,7 +37,7 @@ POINTS = "SELECT COUNT(*) FROM check_points"
 
 @contextmanager
 def listening(port: int) -> Iterator[None]:
-    """Accept connections at a port for as long as this is open."""
+    """Accept connections at a port while this context is open."""
     with socket.socket() as plug:
         plug.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         plug.bind(("127.0.0.1", port))
@@ -115,7 +115,7 @@ def test_a_killed_check_process_is_replaced_and_nothing_is_invented(checked: Hom
 
 
 def has_ended(pid: int) -> bool:
-    """Return whether a process has ended; one that nobody has waited for yet has."""
+    """Return whether a process has ended; a zombie has."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -145,7 +145,7 @@ def test_the_check_process_ends_with_a_killed_supervisor_and_the_next_one_contin
 
 
 def is_still(home: Home) -> bool:
-    """Whether no check of each second is recorded for a while; one may have begun before."""
+    """Whether the results stay the same for 2.5 s; a check that began before may still add one."""
     before = home.value(POINTS)
     time.sleep(2.5)
     return home.value(POINTS) == before

@@ -56,7 +56,7 @@ def demo(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path, int]]:
 
 
 def asking(port: int, directory: Path) -> Callable[[str], Any]:
-    """Ask the demo's API by the token of its home."""
+    """Return a function that queries the demo's API with the token of its home."""
     [token] = directory.glob("lamplighter-demo-*/token")
     way_in = {"Authorization": f"Bearer {token.read_text().strip()}"}
 

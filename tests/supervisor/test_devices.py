@@ -46,7 +46,7 @@ def point(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 @dataclass
 class Browser:
-    """A push service and the browser behind it: `status` is what it answers."""
+    """A push service and the browser behind it: `status` is the code of its responses."""
 
     tls: ssl.SSLContext
     key: ec.EllipticCurvePrivateKey = field(
@@ -57,7 +57,7 @@ class Browser:
     port: int = 0
 
     def read(self, number: int = -1) -> dict[str, str]:
-        """Decrypt a message as a browser does."""
+        """Decrypt a message like a browser."""
         body = self.got[number][1]
         salt, sender, sealed = body[:16], body[21:86], body[86:]
         theirs = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), sender)
@@ -116,7 +116,7 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
 
 @dataclass
 class Home:
-    """A home with one subscribed device and what sends to it."""
+    """A home with one subscribed device and the sender of its notifications."""
 
     db: Database
     key: PushKey

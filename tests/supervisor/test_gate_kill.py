@@ -45,12 +45,12 @@ os.wait()
 
 @pytest.fixture(params=["sqlite", "postgres_url"], ids=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest) -> str:
-    """Return the address of a fresh database, of either kind."""
+    """Return the address of a new database, on SQLite or PostgreSQL."""
     return str(request.getfixturevalue(request.param))
 
 
 def sound(url: str) -> None:
-    """Let SQLite look at its file; PostgreSQL recovers its own."""
+    """Check the integrity of a SQLite file; PostgreSQL recovers its own."""
     assert is_postgres(url) or direct_writes.run(url, "PRAGMA integrity_check") == [("ok",)]
 
 
@@ -60,7 +60,7 @@ def driven(*words: object) -> subprocess.Popen[str]:
 
 
 def runs(home: Path, service: str, action: str) -> int:
-    """Return how often an action really ran: it tells so itself."""
+    """Return how often an action ran, according to its own records."""
     path = home / f"{service}-{action}.acted"
     return path.read_text().count("ran") if path.exists() else 0
 
@@ -107,7 +107,7 @@ async def test_twenty_that_ask_at_once_in_two_processes_act_twice(
 
 
 def asked(home: Path, url: str, wishes: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Let a supervisor of its own act on each wish: return what came of each."""
+    """Run each request in a separate supervisor, and return the outcomes."""
     driver = driven("kill", home, url)
     try:
         said, _ = driver.communicate("".join(f"{' '.join(each)}\n" for each in wishes), SECONDS)
@@ -169,7 +169,7 @@ async def test_what_a_kill_leaves_reserved_is_kept_as_used(
 
 @pytest.fixture
 def ailing(home: Home) -> Home:
-    """Return a home whose one service fails, and whose restart takes its time."""
+    """Return a home with a failing service whose restart is slow."""
     (home.path / "slow.py").write_text(SLOW)
     (home.path / "services.yaml").write_text(
         f"""

@@ -30,7 +30,7 @@ def declared(*actions: Action) -> Services:
 
 
 async def down(session: Session, service: Service) -> list[CheckResult]:
-    """Return what the check of a dead service finds."""
+    """Return the check results of a dead service."""
     result = CheckResult(
         service=service.name, name="tcp", kind="tcp", ok=False, detail=REFUSED, answered=False
     )

@@ -28,7 +28,7 @@ WRITER_IN_STATE = (
 
 
 def leader(heartbeat: float) -> Leader:
-    """Return the row of a leader whose heartbeat has this second."""
+    """Return the row of a leader with its heartbeat at this second."""
     return Leader(
         epoch=1,
         pid=1,
@@ -154,7 +154,7 @@ async def test_a_heartbeat_that_could_not_be_written_is_sent_again_soon(postgres
 
 
 class SlowToReport(PostgresLock):
-    """A lock whose holder is gone for a while before the one who freed it knows."""
+    """A lock that is free for half a second before its release is reported."""
 
     async def free_from(self, leader: Leader) -> bool:
         freed = await super().free_from(leader)

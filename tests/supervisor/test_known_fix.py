@@ -38,7 +38,7 @@ def passing(home: Home) -> bool:
 
 
 def let_time_pass(home: Home) -> None:
-    """Let the last incident be an hour old: a service that fails again at once waits."""
+    """Backdate the last incident by an hour: a service that fails again at once waits."""
     past = "strftime('%Y-%m-%dT%H:%M:%f000Z', detected_at, '-1 hour')"
     url = sqlite_url(home.path / "lamplighter.db")
     direct_writes.run(url, f"UPDATE incidents SET detected_at = {past}")
@@ -47,7 +47,7 @@ def let_time_pass(home: Home) -> None:
 def incident(
     home: Home, init: Init, number: int, until: Callable[[], object], *, rest: bool = True
 ) -> None:
-    """Let the service die, wait, and bring it back if it is still down; then let time pass."""
+    """Kill the service, wait, and restart it if it is still down; then let time pass."""
     home.until(lambda: passing(home))
     init.kill()
     home.until(until)

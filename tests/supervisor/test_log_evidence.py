@@ -20,7 +20,7 @@ SERVICES = "services: {{web: {{checks: [{{docker: web, socket: {socket}}}]}}}}\n
 
 
 class Docker(socketserver.StreamRequestHandler):
-    """Answers that a container has exited, and with its log."""
+    """A Docker API that reports an exited container and its log."""
 
     asked: ClassVar[list[str]]
 
@@ -38,7 +38,7 @@ class Docker(socketserver.StreamRequestHandler):
 
 @pytest.fixture
 def asked(home: Home, tmp_path: Path) -> Iterator[list[str]]:
-    """Serve a container that has exited, and yield what is asked of it."""
+    """Serve an exited container, and yield the requested paths."""
     socket = tmp_path / "docker.sock"
     (home.path / "services.yaml").write_text(SERVICES.format(socket=socket))
     home.env |= {"LAMPLIGHTER_ENGINE": "probe", "BACKUP_PASSPHRASE": PASSPHRASE}

@@ -31,7 +31,7 @@ def ready(url: str) -> bool:
 
 
 def served(home: Home, url: str, *words: str) -> str:
-    """Start a server and return what it has printed by the time it answers."""
+    """Start a server and return its output up to its first response."""
     home.start(*words)
     home.until(lambda: ready(url))
     return (home.path / "log").read_text()

@@ -26,7 +26,7 @@ PASSWORD = "correcthorse"
 
 @dataclass
 class Inbox:
-    """An HTTP server that keeps what is posted, and answers as it is told."""
+    """An HTTP server that stores posted messages, and responds with `status`."""
 
     status: int = 200
     got: list[dict[str, Any]] = field(default_factory=list)
@@ -43,7 +43,7 @@ def inbox() -> Iterator[Inbox]:
 
 
 def receiving() -> Iterator[Inbox]:
-    """Run the server of an inbox for as long as the test takes."""
+    """Run the server of an inbox for the duration of the test."""
     held = Inbox()
 
     class Answer(http.server.BaseHTTPRequestHandler):

@@ -44,7 +44,7 @@ def put_back(home: Home, path: Path) -> None:
 
 
 def begin_with_an_empty_database(home: Home) -> None:
-    """Lose the database, and do what the refusal of the next start asks for."""
+    """Lose the database, and follow the instructions of the refusal at the next start."""
     for path in home.path.glob("lamplighter.db*"):
         path.unlink()
     assert home.run("run").returncode == 2
@@ -94,7 +94,7 @@ def test_a_lost_database_does_not_let_numbers_begin_again(home: Home) -> None:
 
 
 def old_home(home: Home) -> None:
-    """Make the home one of an earlier version, whose session 7 printed a line."""
+    """Turn the home into that of an earlier version, whose session 7 printed a line."""
     url = sqlite_url(home.path / "lamplighter.db")
     (home.path / "lamplighter.db").unlink()
     migrate.upgrade(url, target="0028")

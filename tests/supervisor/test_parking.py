@@ -20,7 +20,7 @@ RESTARTS = (
 
 
 class Lab(ThreadingHTTPServer):
-    """Serves each service whose file is there; their restart makes the file."""
+    """A server of services: each is healthy if its file exists; a restart creates the file."""
 
     daemon_threads = True
     home: Home
@@ -44,7 +44,7 @@ class Lab(ThreadingHTTPServer):
         return len(runs.read_text()) if runs.exists() else 0
 
     def rounds(self, more: int) -> None:
-        """Wait until so many further rounds were made."""
+        """Wait for this number of further rounds."""
         before = int(str(self.home.value(ROUNDS)))
         self.home.until(lambda: int(str(self.home.value(ROUNDS))) >= before + more, 60)
 

@@ -15,7 +15,7 @@ REQUESTS = "SELECT COUNT(*) FROM requests WHERE trigger = 'check'"
 
 
 def declared(home: Home) -> str:
-    """Declare a job, start everything, and return the address that the job reports to."""
+    """Declare a job, start everything, and return the address for the job's reports."""
     home.env["LAMPLIGHTER_CHECK_INTERVAL"] = "1s"
     (home.path / "services.yaml").write_text(SERVICES)
     home.start("web")

@@ -36,7 +36,7 @@ UNLINK = "import pathlib, sys; pathlib.Path(sys.argv[1]).unlink()"
 
 @dataclass
 class Site:
-    """A web server: it answers 200, or 503 while the file `down` is in its directory."""
+    """A web server: it responds with 200, or with 503 while its directory holds the file `down`."""
 
     path: Path
     port: int
@@ -67,7 +67,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
     serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -88,7 +88,7 @@ def outcomes(home: Home) -> list[tuple[object, ...]]:
 
 @pytest.fixture
 def config_test(tmp_path: Path) -> Path:
-    """Return a program that tests a configuration: the file beside it makes it fail."""
+    """Return a program that tests a configuration: the test fails if a file exists next to it."""
     program = tmp_path / "config_test.py"
     program.write_text(CONFIG_TEST.format(cause=CAUSE, last=LAST))
     return program
@@ -325,7 +325,7 @@ def test_an_expired_certificate_is_for_a_person(
 
 @pytest.fixture
 def expired(tmp_path: Path) -> ssl.SSLContext:
-    """Return the context of a server whose certificate expired."""
+    """Return the TLS context of a server with an expired certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "web")])
     now = datetime.now(UTC)

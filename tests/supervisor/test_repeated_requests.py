@@ -45,7 +45,7 @@ def escalates(*services: str, why: str = "refused") -> dict[str, Any]:
 
 @dataclass
 class Leading:
-    """A supervisor that leads, whose engine prints what it is told to for each tier."""
+    """A supervisor that is the leader, with an engine that prints its plan for each tier."""
 
     supervisor: Supervisor
     script: Path
@@ -59,7 +59,7 @@ class Leading:
         return clock.now() + self.late
 
     async def make_round(self, plan: dict[int, dict[str, Any]], **more: Any) -> list[int]:
-        """Make a round whose sessions go as planned; return the tiers that ran."""
+        """Run a round whose sessions follow the plan; return the tiers that ran."""
         before = len(await self.rows("sessions"))
         self.script.write_text(json.dumps(plan))
         async with writing(self.db):
@@ -73,7 +73,7 @@ class Leading:
         return [dict(row) for row in await self.db.fetch_all(found.select().order_by(found.c.id))]
 
     async def texts(self) -> list[tuple[str, str]]:
-        """Return the events that hold an escalation back, without their times."""
+        """Return the events about suppressed escalations, without their times."""
         return [
             (row["level"], row["text"].split(" at ")[0] + ":" + row["text"].rsplit(":", 1)[1])
             for row in await self.rows("events")
@@ -83,7 +83,7 @@ class Leading:
 
 @pytest.fixture(params=["sqlite", "postgres_url"], ids=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest) -> str:
-    """Return the address of a fresh database, of either kind."""
+    """Return the address of a new database, on SQLite or PostgreSQL."""
     return str(request.getfixturevalue(request.param))
 
 

@@ -27,7 +27,7 @@ ENGINE = "lamplighter.engines.messages"
 
 
 class Stage:
-    """A model that uses a tool, and whose second turn waits for as long as it is to."""
+    """A model that uses a tool, and delays its second turn while `waits` is set."""
 
     def __init__(self) -> None:
         self.waits = True
@@ -51,7 +51,7 @@ def api(stage: Stage) -> Iterator[MessagesApi]:
 
 @pytest.fixture
 def thinking(home: Home, api: MessagesApi) -> Home:
-    """Return a home where a session waits for its second turn."""
+    """Return a home with a session that waits for its second turn."""
     home.env |= {
         "LAMPLIGHTER_ENGINE": "messages",
         "ANTHROPIC_BASE_URL": api.url("stage"),
@@ -69,7 +69,7 @@ def engines(home: Home) -> list[psutil.Process]:
 
 
 def has_ended(process: psutil.Process) -> bool:
-    """Return whether a process has ended, also where its parent has not waited for it yet."""
+    """Return whether a process has ended; a zombie has."""
     try:
         return process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -156,7 +156,7 @@ def test_the_next_supervisor_resumes_the_session_of_a_killed_one(
 
 @pytest.fixture
 def answering(thinking: Home) -> Iterator[None]:
-    """Let somebody answer where the gate of session 1 is, however the supervisor fares."""
+    """Listen at the gate's socket of session 1, whether or not the supervisor runs."""
     path = run_directory(thinking.path) / NAME.format(1)
     path.unlink()
     with socket.socket(socket.AF_UNIX) as listening:
@@ -167,7 +167,7 @@ def answering(thinking: Home) -> Iterator[None]:
 
 @pytest.mark.usefixtures("answering")
 def test_it_resumes_when_the_gate_closes_after_the_supervisor(thinking: Home, stage: Stage) -> None:
-    """A dying process closes its files one by one: on a loaded machine the gate is open longer."""
+    """A dying process closes its files in turn: under load the gate stays open longer."""
     thinking.started[0].kill()
     thinking.started[0].wait()
     stage.waits = False
@@ -206,7 +206,7 @@ def test_a_stopped_session_does_not_resume(thinking: Home) -> None:
     supervisor = thinking.started[0]
 
     def asked() -> bool:
-        """Ask while the supervisor stands still, unless it does so with the database in hand."""
+        """Request a stop while the supervisor is suspended, unless it then locks the database."""
         supervisor.send_signal(signal.SIGSTOP)
         try:
             direct_writes.run(sqlite_url(thinking.path / "lamplighter.db"), ASK_TO_STOP)

@@ -39,7 +39,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 @dataclass
 class People:
-    """Where messages arrive; `away` are the addresses that take none."""
+    """The recipients of notifications; `away` are the addresses that accept none."""
 
     addresses: int = 1
     away: set[int] = field(default_factory=set)
@@ -256,7 +256,7 @@ async def test_a_new_sender_repeats_nothing_to_a_recipient_that_accepted(
 async def test_the_end_of_an_incident_reaches_those_who_know_of_it(
     db: Database, clock: Watch
 ) -> None:
-    """Its root cause, the incident that it is part of, and the routes may change meanwhile."""
+    """Its root cause, its parent incident and the routes may change in the meantime."""
     routes = {"films": "family", "nas": "ops", "web": "team"}
     services = [
         Services(tuple(Service(name=name, notify=(to,)) for name, to in routes.items())),

@@ -30,7 +30,7 @@ services:
 
 
 class Site(ThreadingHTTPServer):
-    """Serves what is well: /db once its file is there, /web as soon as that is well."""
+    """A server of two services: /db is healthy if its file exists, /web as soon as /db is."""
 
     daemon_threads = True
     home = Path()
@@ -44,7 +44,7 @@ class Page(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ async def test_a_session_that_ends_by_itself_says_how(
 
 
 async def under_way(bench: Workbench) -> None:
-    """Wait until the first session has said something."""
+    """Wait for the first output of the first session."""
     while True:
         if [row for row in await bench.rows("sessions") if row["events"]]:
             return

@@ -29,7 +29,7 @@ SECRET = "hunter2-hunter2"
 
 
 class Giving:
-    """A session that gives commands, below a directory that may be read."""
+    """A session that runs commands, with a readable directory."""
 
     def __init__(self, gate: Gate, root: Path, **more: Any) -> None:
         self.gate, self.more = gate, more
@@ -317,7 +317,7 @@ async def test_a_repository_is_looked_at_without_running_what_it_names(
 
 
 def hooked(top: Path, program: str) -> None:
-    """Let a repository run a program whenever its index is written."""
+    """Let a repository run a program at each write of its index."""
     subprocess.run(["git", "add", "."], cwd=top, check=True)
     hook = top / ".git/hooks/post-index-change"
     hook.parent.mkdir(exist_ok=True)

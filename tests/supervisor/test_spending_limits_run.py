@@ -22,7 +22,7 @@ SLOW = "0.3"  # longer than the supervisor looks away
 async def cost(
     db: Database, dollars: float | None, *, budget: float = 1.0, hours: float = 1, **more: int
 ) -> Session:
-    """Keep a session that cost so much, some hours ago."""
+    """Store a failed session with this cost, some hours ago."""
     async with writing(db):
         at = clock.now() - timedelta(hours=hours)
         plan = SessionPlan(budget_usd=budget, **more)

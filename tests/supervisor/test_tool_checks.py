@@ -23,7 +23,7 @@ QUICK = {"timeout": 5.0, "retries": 0}
 
 @asynccontextmanager
 async def serving(answer: bytes) -> AsyncIterator[int]:
-    """Serve one answer on loopback; none at all hangs."""
+    """Serve one response on loopback; an empty response hangs."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

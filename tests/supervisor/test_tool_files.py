@@ -22,7 +22,7 @@ LINES = "".join(f"line {number:04}\n" for number in range(4_000))
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Return a directory with a root, what lies beside it, and ways that lead out of it."""
+    """Return a directory with a root, files next to the root, and links that lead out of it."""
     root = tmp_path / "logs"
     (root / "sub").mkdir(parents=True)
     (root / "main.log").write_text(LINES)
@@ -254,7 +254,7 @@ while True:
 
 @pytest.fixture(params=["file", "directory"])
 def exchanged(place: Path, request: pytest.FixtureRequest) -> tuple[str, str, str]:
-    """Return what is exchanged for what, and where it lies meanwhile."""
+    """Return the path to replace, its replacement, and the temporary place of the original."""
     there = place / "logs" / "there"
     there.mkdir()
     (there / "secret").write_text("harmless")

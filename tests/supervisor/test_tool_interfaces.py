@@ -41,7 +41,7 @@ ODD: list[Any] = [
 
 
 class Socket:
-    """The door that is a socket."""
+    """The interface over a socket."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer

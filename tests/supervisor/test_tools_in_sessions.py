@@ -32,7 +32,7 @@ SERVICES = Services((Service(name="Web"),), path="here")
 
 
 class ToolEngine(ExecEngine):
-    """An engine that is told of tools and reaches them by the socket and over MCP."""
+    """An engine with tools, over the socket and over MCP."""
 
     name = "model"
     traits = frozenset({Trait.TOOLS, Trait.MCP})

@@ -20,7 +20,7 @@ ENDED = "SELECT 1 FROM sessions WHERE id = 1 AND status <> 'running'"
 
 @pytest.fixture
 def other(home: Home, postgres_url: str, tmp_path: Path) -> Home:
-    """Return a second home; both keep their rows in one PostgreSQL database."""
+    """Return a second home; both store their rows in one PostgreSQL database."""
     path = tmp_path / "other"
     path.mkdir()
     (path / "services.yaml").write_text(NO_SERVICES)
@@ -38,7 +38,7 @@ def printed(home: Home) -> int:
 
 
 def leading(other: Home) -> subprocess.Popen[bytes]:
-    """Start the supervisor of the second home, and wait until its session is at work."""
+    """Start the supervisor of the second home, and wait until its session is running."""
     supervisor = other.start("supervisor")
     other.until(lambda: there(other, "SELECT 1 FROM markers HAVING count(*) > 20"), 60)
     return supervisor

@@ -39,14 +39,14 @@ def box(
 
 
 async def used(box: Toolbox, name: str, **given: Any) -> ToolOutput:
-    """Use a tool that does what it is asked."""
+    """Use a tool and return its output; the use must succeed."""
     answer = await box.use(name, given)
     assert not answer.is_error, answer.text
     return answer
 
 
 async def refused(box: Toolbox, name: str, **given: Any) -> str:
-    """Use a tool that does not do what it is asked, and return why."""
+    """Use a tool that must refuse, and return the reason."""
     answer = await box.use(name, given)
     assert answer.is_error, answer.text
     return answer.text

@@ -10,7 +10,7 @@ from lamplighter import telemetry
 
 
 class Taken(SpanExporter):
-    """Takes spans in, in memory."""
+    """An exporter that collects spans in memory."""
 
     def __init__(self) -> None:
         self.spans: list[ReadableSpan] = []
@@ -25,7 +25,7 @@ def masked(text: str) -> str:
 
 
 class Collected:
-    """What was told once tracing has ended."""
+    """The spans of a block of code, complete once tracing has ended."""
 
     def __init__(self) -> None:
         self.exporter = Taken()

@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 
 class Collector:
-    """The spans that were sent, as JSON-like values; waits for one that is wanted."""
+    """The received spans, as JSON-like values; `named` waits for spans by name."""
 
     def __init__(self) -> None:
         self.spans: list[dict[str, Any]] = []
@@ -29,7 +29,7 @@ class Collector:
             self._more.notify_all()
 
     def named(self, name: str, *, count: int = 1) -> list[dict[str, Any]]:
-        """Return the spans of a name, once there are so many of them."""
+        """Return the spans with a name, once there are `count` of them."""
 
         def found() -> list[dict[str, Any]]:
             return [each for each in self.spans if each["name"] == name]
@@ -45,7 +45,7 @@ class Collector:
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """Listen on a free port of loopback."""
+    """Serve a collector on a free port of loopback."""
     here = Collector()
 
     class Taking(BaseHTTPRequestHandler):
@@ -60,7 +60,7 @@ def collecting() -> Iterator[Collector]:
             self.end_headers()
 
         def log_message(self, *given: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Taking)
     here.url = f"http://127.0.0.1:{server.server_port}"

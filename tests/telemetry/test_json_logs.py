@@ -108,7 +108,7 @@ raise RuntimeError("of the process")
 
 
 def test_nothing_else_is_written_where_objects_are_read() -> None:
-    """Warnings, what nobody caught, and words that do not fit their values are objects too."""
+    """Warnings, uncaught errors, and messages that do not fit their arguments are objects too."""
     done = subprocess.run(
         [sys.executable, "-c", SPEAKS], capture_output=True, text=True, timeout=60, check=False
     )

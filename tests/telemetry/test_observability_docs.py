@@ -17,13 +17,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 ROW = re.compile(r"^\| `(lamplighter_\w+)` \|([^|]*)\| (\w+) \| (\w+) \| (.+) \|$", re.MULTILINE)
 KINDS = {"counter", "gauge", "histogram", "summary"}
 ABBREVIATED = {"s", "ms", "us", "ns", "sec", "secs", "b", "kb", "mb", "gb", "pct", "percent"}
-"""As promtool has it: base units alone, by their names."""
+"""As promtool expects: only base units, by their names."""
 USED = re.compile(r"\b(?:lamplighter|process)_[a-z_]+")
 
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Metric]:
-    """Return every family of a server that has had a session, a search, an agent, a measurement."""
+    """Return the metric families of a server after a session, a search and a measurement."""
     home = Home(tmp_path_factory.mktemp("figures") / "home", {"LAMPLIGHTER_VECTORS": "auto"})
     server = Server(home)
     home.says("Nothing to report")
@@ -79,7 +79,7 @@ def test_names_keep_to_the_conventions(told: dict[str, Metric]) -> None:
 
 
 def test_no_label_grows_with_what_is_typed_or_kept(told: dict[str, Metric]) -> None:
-    """Numbers of rows, names, addresses and words of people are in none."""
+    """No label contains row ids, names, addresses or texts of people."""
     known = {"method", "route", "status", "outcome", "profile", "category", "state", "tier"}
     known |= {"action", "version", "le", "figure", "severity"}
     labels = {
@@ -94,7 +94,7 @@ def test_no_label_grows_with_what_is_typed_or_kept(told: dict[str, Metric]) -> N
 
 
 def test_units_are_those_that_promtool_accepts(told: dict[str, Metric]) -> None:
-    """`promtool check metrics` asks for seconds, bytes and ratios."""
+    """`promtool check metrics` requires seconds, bytes and ratios."""
     others = {"milliseconds", "minutes", "hours", "days", "weeks", "kilobytes", "percent"}
 
     assert not {name for name in told if others & set(name.split("_"))}

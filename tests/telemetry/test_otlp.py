@@ -141,7 +141,7 @@ def test_a_session_passes_its_span_to_its_engine_and_records_its_end(
 def test_a_session_that_is_asked_for_is_of_the_trace_of_who_asked(
     tmp_path: Path, collector: Collector
 ) -> None:
-    """By hand and by an alert; what nobody asked for begins a trace of its own."""
+    """Requested by a person or an alert; a session without a request begins a separate trace."""
     here = home(tmp_path, collector.url)
     script = here.path / "script.jsonl"
     script.write_text(json.dumps(result()) + "\n")

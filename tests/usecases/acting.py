@@ -28,12 +28,12 @@ async def uses(db: Database) -> list[CooldownUse]:
 
 
 async def used(db: Database, *, now: datetime = NOON, service: str = "Web") -> list[int]:
-    """Return how many restarts and redeployments count now."""
+    """Return the current number of used slots of the restart and the redeployment."""
     return [each.used for each in (await cooldowns.usage_of(db, [service], now=now))[service]]
 
 
 async def marked(db: Database, by: Session, *words: str, now: datetime = NOON, **more: Any) -> None:
-    """Let a session say some lines."""
+    """Ingest some lines of a session's output."""
     taking = ingesting(db, by, more.pop("redact", OPEN), more.pop("known", ["Web"]))
     await session_lines.ingest(taking, stream(*words), now=now)
 

@@ -39,7 +39,7 @@ async def session(
     trigger: Trigger = Trigger.SCHEDULED,
     parent_id: int | None = None,
 ) -> Session:
-    """Open a session as the supervisor does, but for what it is told."""
+    """Open a session like the supervisor, with the passed values."""
     async with writing(db):
         if await leases.get(db) is None:
             await leases.acquire(
@@ -52,13 +52,13 @@ async def session(
 async def said(
     db: Database, by: Session | None, *, now: datetime = NOON, **more: Any
 ) -> LearningResult:
-    """Let a session (None: a person) say what SLOW_START says, but for what `more` changes."""
+    """Remember SLOW_START with the changes in `more`, as a session or (None) as a person."""
     candidate = replace(SLOW_START, session_id=by.id if by else None, **more)
     return await remember(learning(db), candidate, now=now)
 
 
 async def believed(db: Database, by: Session, **more: Any) -> Memory:
-    """Let us hold what a session said, as if nothing that we hold were related to it."""
+    """Store a session's observation as a memory, without comparing it with existing memories."""
     candidate = replace(SLOW_START, session_id=by.id, **more)
     async with writing(db):
         memory = await memories.insert(db, candidate, now=NOON)
@@ -74,14 +74,14 @@ async def held(db: Database) -> list[Memory]:
 
 
 async def rows(db: Database, table: str) -> list[dict[str, Any]]:
-    """Return the rows of a table in the order they were written."""
+    """Return the rows of a table in the order of their keys."""
     found = getattr(tables, table)
     key = next(iter(found.primary_key))
     return [dict(row) for row in await db.fetch_all(found.select().order_by(key))]
 
 
 def stream(*blocks: dict[str, Any] | str) -> list[Line]:
-    """Return the lines of a stream: words of the assistant, or lines as they are."""
+    """Return the lines of a stream: texts of the assistant, or unchanged messages."""
     found: list[Line] = []
     start = 0
     for block in blocks:

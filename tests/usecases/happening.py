@@ -80,7 +80,7 @@ async def happened(
     names: Sequence[str] = ("Web",),
     due: int = 1,
 ) -> OutcomeRecord:
-    """Let a whole incident happen, with an action on Web unless `ok` is None; learn from it."""
+    """Run an entire incident, with an action on Web unless `ok` is None, and learn from it."""
     incident = await failing(db, at, *names, detail=detail, services=services)
     assert incident.request_id
     by = await session(db, tier=3)

@@ -100,7 +100,7 @@ def here_at(db: Database, home: Path) -> NotebookContext:
 
 
 def files_below(directory: Path) -> set[str]:
-    """Return all files, through no link, by their paths."""
+    """Return the relative paths of all files; links are not followed."""
     found = ((at, each) for at, _, files in os.walk(directory) for each in files)
     return {os.path.relpath(os.path.join(at, each), directory) for at, each in found}
 

@@ -18,7 +18,7 @@ from lamplighter.usecases.search.find import find
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OUT_OF_TIME = 0.0
-"""Seconds: what a machine has left that took too long for everything before."""
+"""Seconds: the time that is left on a slow machine after all earlier steps."""
 
 
 async def keep(db: Database, words: str) -> Memory:

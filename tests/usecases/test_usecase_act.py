@@ -232,7 +232,7 @@ async def test_a_first_attempt_is_known_to_fail_from_what_was_done(db: Database)
 
 
 async def said(db: Database, observation: str, category: str, service: str | None) -> None:
-    """Let a person say something of a service."""
+    """Store a person's observation about a service."""
     candidate = replace(
         SLOW_START,
         observation=observation,

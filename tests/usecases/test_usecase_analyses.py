@@ -38,18 +38,18 @@ STAMPS = "'2026-01-01T12:00:00.000000Z', '2026-01-01T12:00:00.000000Z'"
 
 @pytest.fixture
 async def elsewhere(db: Database, url: str) -> AsyncIterator[Database]:
-    """Open the same database once more, as another process does."""
+    """Open the same database again, like another process."""
     async with Database(url) as other:
         yield other
 
 
 async def heard(db: Database, words: str, **more: object) -> LearningResult:
-    """Let a session of its own say something, in other words than we hold it."""
+    """Let a new session report an observation, in words that differ from the stored memory."""
     return await said(db, await session(db), observation=words, **more)
 
 
 async def look(db: Database) -> None:
-    """Let this process have read all that there is in the group."""
+    """Let this process read all memories of the group."""
     for words in (STRANGE, "Serves its pages in French"):
         await heard(db, words)
 
@@ -60,7 +60,7 @@ async def edited(db: Database, memory: Memory, **change: object) -> Memory:
 
 
 async def typed(db: Database, observations: Sequence[str]) -> list[Memory]:
-    """Let an operator add some memories."""
+    """Add some memories as an operator."""
     found = []
     async with writing(db):
         for words in observations:
@@ -70,7 +70,7 @@ async def typed(db: Database, observations: Sequence[str]) -> list[Memory]:
 
 
 def odd(count: int, start: int = 0) -> list[str]:
-    """Return texts that share a common word with ours, and each a rare one with none."""
+    """Return texts that share a common word with ours, each with a unique rare word."""
     letters = "bcdfghjklm"
     names = ["".join(letters[int(d)] for d in f"{n:05}") for n in range(start, start + count)]
     return [f"Plugin {name} logs to volume {name[::-1]} on restart" for name in names]

@@ -90,7 +90,7 @@ async def said(db: Database, number: int, answer: ApprovalAnswer, **more: Any) -
 
 
 async def several(stack: AsyncExitStack, url: str, count: int = AT_ONCE) -> list[Database]:
-    """Open a database as often as several processes would."""
+    """Open a database `count` times, as several processes would."""
     return [await stack.enter_async_context(Database(url)) for _ in range(count)]
 
 
@@ -273,7 +273,7 @@ async def test_pending_approvals_send_notices(db: Database) -> None:
 
 
 async def interrupted(db: Database, session: Session, *, at: datetime = NOON) -> Session:
-    """End a session with its supervisor, and begin the one that continues its work."""
+    """End a session together with its supervisor, and open the session that continues its work."""
     await asking.withdraw_all(db, SUPERVISOR_GONE, now=at)
     ending = SessionEnd(status=Status.INTERRUPTED)
     await finish(context(db, at), DEFAULTS, session, ending)

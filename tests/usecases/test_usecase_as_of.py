@@ -61,7 +61,7 @@ KEYS: dict[Sort, Callable[[Memory], Any]] = {
 
 
 async def step(db: Database, dice: random.Random, by: list[Session], *, now: datetime) -> None:
-    """Let something happen to the memories, by one of the ways in."""
+    """Change the memories at random, through one of the interfaces."""
     known = await held(db)
     words, service = dice.choice(WORDS), dice.choice(SERVICES)
     which = dice.choice(known).id if known else 0

@@ -18,7 +18,7 @@ from lamplighter.usecases.sessions.sessions import OpenedSession
 
 
 async def handed(db: Database, *services: str, tier: int = 1) -> Session:
-    """Return a session that ended and hands these services on."""
+    """Return a session that ended and escalates these services."""
     by = await session(db, tier=tier)
     await said(db, by, *(f"[ESCALATE:{name}] connection refused" for name in services))
     return await finished(db, by)

@@ -45,7 +45,7 @@ NAMES = ("Web", "db", "cache")
 
 
 async def reported(db: Database, text: str, at: int, service: str = "Web") -> None:
-    """Report an event so many minutes after noon."""
+    """Report an event `at` minutes after noon."""
     here = context(db, NOON + at * MINUTE)
     await report(here, Level.INFO, text, service=service, services=NAMES)
 

@@ -80,7 +80,7 @@ async def test_an_agent_does_not_speak_in_a_session_of_another_project(db: Datab
 
 @pytest.mark.parametrize("project", ["ours", "theirs"])
 async def test_agents_call_their_sessions_what_they_like(db: Database, project: str) -> None:
-    """Nobody takes a name from another, nor ends what another began, in one project or two."""
+    """No client takes another's name or ends another's session, in one project or two."""
     opening = NewSession(external_id="manual-save-ours", project="ours", agent="a", token_id=7)
     taken, _ = await client_sessions.start(
         db, replace(opening, project=project, agent="b"), now=NOON

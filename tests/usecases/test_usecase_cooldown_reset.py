@@ -38,7 +38,7 @@ async def made_round(
     tier: int = 1,
     trigger: Trigger = Trigger.SCHEDULED,
 ) -> None:
-    """Make a round that saw Web so; its status as it ended."""
+    """Store a round with these check results of Web and with this status."""
     opened = await session(db, tier=tier, trigger=trigger)
     async with writing(db):
         for number, each in enumerate(ok):

@@ -48,7 +48,7 @@ async def worked(db: Database, name: str, task: str = "Write the parser", **more
 
 
 async def started(db: Database, name: str = "later", by: Agent = CODER, **more: Any) -> list[str]:
-    """Return the lines of the last sessions that a session receives at its start."""
+    """Return the lines about earlier sessions that a session receives at its start."""
     session = await joined(db, name, **{key: more.pop(key) for key in ("project",) if key in more})
     text = await interactive.start_context(agent_context(db, LATER, by), session, **more)
     return [line for line in text.splitlines() if "session" in line and line.startswith("- [")]

@@ -59,7 +59,7 @@ async def typed(db: Database, **more: Any) -> Memory:
 
 
 async def fill(db: Database, seed: int) -> None:
-    """Teach memories of several kinds: by sessions and by a person."""
+    """Store memories of several kinds, from sessions and from a person."""
     random = Random(seed)
     for text in ("Takes 60s to start", "Takes 30s to start", "Restart needs --force: `x`"):
         by = await session(db)

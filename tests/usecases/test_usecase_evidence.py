@@ -20,7 +20,7 @@ TOLD = SessionPrompt(system="", injected="", message="", tokens=0, budget=2_000)
 
 
 async def tell(db: Database, number: int, memory_id: int, position: int | None) -> None:
-    """Let a session be told a memory, or (None) not."""
+    """Record that the prompt of a session included a memory, or (None) omitted it."""
     memory = await memories.get(db, memory_id)
     assert memory is not None
     placed = Placement(memory=memory, position=position, why="fits", line="- it")

@@ -113,7 +113,7 @@ async def test_an_edit_comes_after_what_is_due(db: Database) -> None:
 
 
 def many(url: str, count: int = 1_200) -> None:
-    """Write so many memories that they fade in several batches."""
+    """Write enough memories for their decay to take several batches."""
     at = stamp(NOON)
     row = f"('timing', 'Takes 60s', 0.7, '{at}', '{at}')"
     names = "category, observation, confidence, created_at, updated_at"

@@ -81,7 +81,7 @@ LOOSE = settings(
 
 
 def written(url: str, given: list[dict[str, Any]], now: datetime) -> None:
-    """Write rows by hand, in the forms in which people do."""
+    """Write rows by SQL, in the formats that people use."""
     statements = [f"DELETE FROM {table}" for table in ("history", "changes", "memories")]
     for row in given:
         updated = f"{now - row['age']:{row['form']}}"
@@ -108,7 +108,7 @@ def insert(values: dict[str, Any]) -> str:
 
 
 def unhashed(found: list[Memory]) -> list[Memory]:
-    """Leave the hash away, which a row written by hand gets when it is first written by us."""
+    """Remove the hash, which a row written by SQL gets at its first write by the product."""
     return [replace(each, content_hash="") for each in found]
 
 

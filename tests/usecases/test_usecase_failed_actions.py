@@ -39,7 +39,7 @@ CLAIM = "[COOLDOWN:restart:Web] failure - not healthy after 15 s"
 
 
 async def repaired_by_the_second_action(db: Database, failed: list[int]) -> list[tuple[str, str]]:
-    """Return what came of a restart, after which a check failed so many seconds later."""
+    """Return the outcome of a restart, after which a check failed at these seconds."""
     incident = await failing(db, NOON, services=BOTH)
     by = await session(db, tier=3)
     async with writing(db):

@@ -43,7 +43,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 OPEN = Redactor()
 LONG = 10.0
-"""Seconds: these tests are not about being in time."""
+"""Seconds: these tests are not about deadlines."""
 
 
 async def keep(db: Database, observation: str, **more: Any) -> Memory:
@@ -294,7 +294,7 @@ async def test_a_turn_next_to_the_words_comes_first_and_its_reason_says_so(db: D
 
 
 async def test_a_long_reply_comes_before_short_turns_that_hold_less(db: Database) -> None:
-    """A reply loses nothing by its length, and its words are not those of the turn beside it."""
+    """A reply loses no rank by its length, and does not count words of the turn next to it."""
     one, _ = await client_sessions.start(
         db, client_sessions.NewSession(external_id="a", project="x"), now=NOON
     )
@@ -491,7 +491,7 @@ async def test_many_and_common_words_still_find(db: Database) -> None:
 
 
 class Meaning:
-    """Stands for a model: what it finds is given; it is the one thing here that is not ours."""
+    """A stand-in for the model with fixed results: the only part here that is not the product."""
 
     def __init__(self, found: Sequence[tuple[int, float]] | Exception) -> None:
         self.found = found

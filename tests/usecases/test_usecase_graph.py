@@ -25,7 +25,7 @@ USES, DEPENDS_ON = RelationshipKind.USES, RelationshipKind.DEPENDS_ON
 
 
 async def rows(db: Database) -> dict[str, list[str]]:
-    """Return all rows of the graph, but for what counts up."""
+    """Return all rows of the graph, without versions and times of updates."""
     found = {}
     for name in TABLES:
         table = complete_metadata().tables[name]
@@ -94,7 +94,7 @@ async def test_a_former_name_stays_a_name(db: Database) -> None:
 
 @pytest.fixture
 async def acts(db: Database) -> dict[str, Any]:
-    """Return acts on a graph of three entities, each with what it needs."""
+    """Return operations on a graph of three entities, each with its preparation."""
     here = context(db)
     caddy, redis, valkey = [await make(db, each) for each in ("Caddy", "Redis", "Valkey")]
     edge = await relate(db, caddy, USES, redis)

@@ -245,7 +245,7 @@ async def test_memories_from_before_the_graph_are_read_once(db: Database) -> Non
 
 
 async def db_clear(db: Database) -> None:
-    """Leave only the newest change, as pruning does."""
+    """Delete all changes except the newest, like pruning."""
     async with writing(db):
         newest = sa.select(sa.func.max(changes.c.seq)).scalar_subquery()
         await db.execute(sa.delete(changes).where(changes.c.seq < newest))

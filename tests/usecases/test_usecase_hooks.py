@@ -27,7 +27,7 @@ LOOKS = Hooks(inject=(InjectRule(tool="look", limit=2),))
 
 
 def used(name: str, given: Any, answer: str, use: str = "u1") -> list[dict[str, Any]]:
-    """Return the lines of one use of a tool and its answer."""
+    """Return the lines of a tool call and its result."""
     asked = {"type": "tool_use", "id": use, "name": name, "input": given}
     told = {"type": "tool_result", "tool_use_id": use, "content": answer}
     return [
@@ -149,7 +149,7 @@ async def search_rows(db: Database) -> list[tuple[Any, ...]]:
 
 
 async def known(db: Database) -> list[Memory]:
-    """Let us hold four memories, one of them inactive."""
+    """Store and return four memories, one of them inactive."""
     by = await session(db)
     await said(db, by)
     await said(db, by, service="web", observation="Needs the database", category=Category.BEHAVIOR)

@@ -59,7 +59,7 @@ async def checked(db: Database, state: PointState, at: datetime, *names: str) ->
 
 
 async def measured(db: Database, at: datetime, **details: str) -> None:
-    """Record one result of each service: what failed, or no words where it passed."""
+    """Record one result of each service: the failure, or an empty text if it passed."""
     runs = [
         CheckRun(
             service=name,
@@ -99,7 +99,7 @@ async def test_the_third_short_failure_is_one_incident_for_a_person(db: Database
 
 
 async def test_what_the_root_explains_waits_for_it(db: Database) -> None:
-    """The app fails a moment before it shows that Redis does."""
+    """The app fails a moment before Redis is found to fail."""
     await flap(db, range(32))
     await checked(db, PointState.FAILED, NOON + 32 * SECOND, "app")
     assert [each.live for each in await all_incidents(db)] == [False]
@@ -161,7 +161,7 @@ async def test_what_fails_again_for_a_minute_has_an_incident_before_the_rest_is_
 
 
 async def test_one_failed_result_is_no_failure_that_lasts(db: Database) -> None:
-    """Results of other services, and of a check that was removed, say nothing about it."""
+    """Results of other services, and of a removed check, do not count for it."""
     gone = CheckRun(service="redis", check="gone", kind="tcp", at=NOON, state=PointState.FAILED)
     await check_runs.record(context(db, NOON), [gone], SERVICES)
     await measured(db, NOON, redis="refused", app="")

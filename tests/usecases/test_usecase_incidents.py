@@ -60,13 +60,13 @@ SERVICES = Services(
     )
 )
 DAYS = count(1)
-"""Each example of a property test has a day of its own."""
+"""Each example of a property test has a separate day."""
 
 FAILED, PASSED = PointState.FAILED, PointState.PASSED
 
 
 async def checked(db: Database, state: PointState, at: datetime, *names: str) -> None:
-    """Record a result of each of some services."""
+    """Record a result for each of these services."""
     detail = "connection refused" if state is FAILED else ""
     runs = [
         CheckRun(service=name, check="tcp", kind="tcp", at=at, state=state, detail=detail)
@@ -76,7 +76,7 @@ async def checked(db: Database, state: PointState, at: datetime, *names: str) ->
 
 
 async def failing(db: Database, *names: str) -> Incident:
-    """Let services fail, and return the incident."""
+    """Record failures of these services, and return the incident."""
     await checked(db, FAILED, NOON, *names)
     [found] = await incidents.live(db)
     return found
@@ -85,7 +85,7 @@ async def failing(db: Database, *names: str) -> Incident:
 async def well(
     db: Database, *names: str, at: datetime = NOON + 5 * MINUTE, since: timedelta = SECOND
 ) -> None:
-    """Let services pass twice."""
+    """Record two passed results of these services."""
     await checked(db, PASSED, at - since, *names)
     await checked(db, PASSED, at, *names)
 
@@ -95,7 +95,7 @@ async def now_of(db: Database, incident: Incident) -> Incident:
 
 
 async def answered(db: Database, incident: Incident, *, tier: int = 1) -> Session:
-    """Let a session answer the request of an incident."""
+    """Let a session claim the request of an incident."""
     began = await session(db, tier=tier)
     assert incident.request_id
     async with writing(db):
@@ -445,7 +445,7 @@ async def test_a_check_takes_over_the_incident_of_a_session(db: Database) -> Non
 
 @pytest.mark.parametrize("sent", [False, True])
 async def test_what_a_round_reported_first_is_notified_of_once(db: Database, *, sent: bool) -> None:
-    """By its incident; where the report of the round was sent before, only its end is new."""
+    """By its incident; if the round's report was sent before, only the incident's end is new."""
     db.telling = NoticePolicy()
     by = await session(db)
     report = {"service": "mail", "session_id": by.id, "source": "marker"}
@@ -476,7 +476,7 @@ async def test_what_a_round_reported_first_is_notified_of_once(db: Database, *, 
 
 
 async def test_what_an_incident_does_not_say_is_notified_of_beside_it(db: Database) -> None:
-    """What a person reported, and a critical report while only a warning is open."""
+    """A person's report, and a critical report while only a warning is open."""
     db.telling = NoticePolicy()
     by = await session(db)
     async with writing(db):
@@ -769,7 +769,7 @@ CHAIN = Services(
 
 
 async def measured(db: Database, second: float, name: str, state: PointState = FAILED) -> None:
-    """Record one result of a service of the chain."""
+    """Record one result of a service of the chain, and follow the incidents."""
     at = NOON + second * SECOND
     detail = "connection refused" if state is FAILED else ""
     run = CheckRun(service=name, check="tcp", kind="tcp", at=at, state=state, detail=detail)
@@ -778,7 +778,7 @@ async def measured(db: Database, second: float, name: str, state: PointState = F
 
 
 async def measured_before_its_root(db: Database) -> None:
-    """Let a service fail twelve seconds before what lies between it and its root is found."""
+    """Let a service fail twelve seconds before the service between it and its root does."""
     await measured(db, 0, "web")
     await measured(db, 1, "db")
     await measured(db, 11, "db")

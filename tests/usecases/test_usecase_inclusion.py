@@ -45,7 +45,7 @@ class Undo(Exception):
 
 @asynccontextmanager
 async def tried(db: Database) -> AsyncIterator[None]:
-    """Do something through the product, and take it all back at the end."""
+    """Change the database through the product, and roll the transaction back at the end."""
     try:
         async with writing(db):
             yield
@@ -77,7 +77,7 @@ async def shown(db: Database, asked: InclusionRequest) -> PromptPreview:
 async def done(
     db: Database, memory: Memory, way: InclusionOption, asked: InclusionRequest
 ) -> InclusionRequest:
-    """Do what a way says, as a person does."""
+    """Apply a suggested change, like a person."""
     change = way.edit
     if change.category is not None:
         change = replace(change, category=Category.TIMING)

@@ -51,14 +51,14 @@ KNOWN = Candidate(
 
 
 def number() -> int:
-    """Return the number of the act that was just recorded."""
+    """Return the number of the operation that was just recorded."""
     found = recorded.get()
     assert found is not None
     return found
 
 
 async def state(db: Database) -> dict[str, list[dict[str, Any]]]:
-    """Return all rows, but for the counts of their changes: these go up only."""
+    """Return all rows without their versions, which only increase."""
     kept = {}
     for table in TABLES:
         found = await rows(db, table)
@@ -67,7 +67,7 @@ async def state(db: Database) -> dict[str, list[dict[str, Any]]]:
 
 
 async def lived(db: Database) -> Memory:
-    """Let two sessions say the same, and a third one contradict it."""
+    """Let two sessions report the same observation, and a third one contradict it."""
     first = (await said(db, await session(db))).memory
     await said(db, await session(db), now=LATER)
     claim = "[MEMORY:timing:jellyfin] Takes 600s to start after restart"

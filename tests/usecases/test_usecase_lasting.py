@@ -45,7 +45,7 @@ PASSED, FAILED = PointState.PASSED, PointState.FAILED
 async def checked(
     db: Database, *results: tuple[int, PointState], service: str = "web", check: str = "tcp"
 ) -> None:
-    """Record results of a check, each so many seconds after noon."""
+    """Record results of a check, each at its number of seconds after noon."""
     for seconds, state in results:
         at = NOON + seconds * SECOND
         detail = "connection refused at 127.0.0.1:1" if state is FAILED else ""
@@ -56,7 +56,7 @@ async def checked(
 async def restarted(
     db: Database, *names: str, at: int = 5, outcome: UseOutcome = UseOutcome.SUCCESS
 ) -> tuple[Incident, Session]:
-    """Let services fail at noon, and a session restart the last one and see it healthy."""
+    """Let services fail at noon, and a session restart the last one and find it healthy."""
     names = names or ("web",)
     for name in names:
         await checked(db, (0, FAILED), service=name)

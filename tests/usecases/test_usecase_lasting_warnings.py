@@ -62,7 +62,7 @@ async def warned(db: Database, *names: str, start: datetime = NOON) -> Incident:
 
 
 async def investigated(db: Database, incident: Incident, at: datetime) -> None:
-    """Let a session of tier 2 answer the request of an incident."""
+    """Let a session of tier 2 complete the request of an incident."""
     began = await session(db, tier=2)
     assert incident.request_id
     async with writing(db):

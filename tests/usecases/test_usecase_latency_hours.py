@@ -28,7 +28,7 @@ SERVICES = Services(
     (Service(name="web", checks=(HttpCheck(name="http", url="http://127.0.0.1:1/"),)),)
 )
 Latency = Callable[[int, int], float]
-"""The latency (ms) of a day and minute of that day."""
+"""The latency (ms) as a function of the day and the minute of that day."""
 
 
 def of_days(days: int, latency: Latency, *, first: int = 0) -> list[Aggregate]:

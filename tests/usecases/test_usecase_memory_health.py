@@ -154,7 +154,7 @@ async def test_old_measurements_are_deleted(db: Database, monkeypatch: pytest.Mo
 async def test_a_neglected_home_is_repaired_by_the_organizer_and_verification(
     db: Database,
 ) -> None:
-    """Three simulated months in short: the figures of `python -m benchmarks neglect`."""
+    """Three simulated months in brief: the figures of `python -m benchmarks neglect`."""
     found = {step: each.figures for step, each in (await rot_and_repair(db, 240)).items()}
 
     neglected, organized, verified = found["neglected"], found["organized"], found["verified"]

@@ -58,7 +58,7 @@ async def all_memories(here: NotebookContext) -> list[Memory]:
 
 
 async def quiet(here: NotebookContext) -> None:
-    """Nothing is left to read or to write."""
+    """Assert that a further synchronization neither reads nor writes anything."""
     again = await sync(here)
     assert (again.edits, again.written, again.removed, again.for_review) == (0, [], [], {})
 

@@ -40,7 +40,7 @@ KEPT = ("memories", "history", "events", "cooldowns", "markers", "changes", "ses
 
 
 def whole() -> Pace:
-    """Return the pace of one transaction for all lines, however slow the machine is."""
+    """Return a pace with one transaction for all lines, on a machine of any speed."""
     return Pace(seconds=math.inf)
 
 
@@ -188,7 +188,7 @@ async def test_a_kill_between_two_transactions_loses_and_doubles_nothing(
 
 
 async def found_in(db: Database, session_id: int) -> list[tuple[Any, ...]]:
-    """Return what a session's markers came to, and how often it counted each."""
+    """Return the outcomes of a session's markers, and its counts."""
     page = await marker_results.page(db, session_id, limit=200)
     held = await sessions.get(db, session_id)
     assert held

@@ -46,7 +46,7 @@ async def captured(db: Database, text: str, *, days: float = 10, **more: Any) ->
 
 
 async def states(db: Database) -> Counter[tuple[Any, ...]]:
-    """Return what all memories are, without their numbers and versions."""
+    """Return the contents and states of all memories, without their ids and versions."""
     return Counter(
         (
             row["observation"],
@@ -325,7 +325,7 @@ async def test_facts_of_recent_episodes_are_extracted_once_and_the_episodes_stay
 
 
 class Programs:
-    """A machine that has git."""
+    """A source that confirms git as the only installed program."""
 
     async def answer(self, claims: Sequence[TextClaim], *, project: str) -> dict[TextClaim, Answer]:
         states = {True: AnswerState.CONFIRMED, False: AnswerState.REFUTED}
@@ -449,7 +449,7 @@ async def test_runs_that_cannot_be_undone_say_why(db: Database) -> None:
 
 
 async def backlog(db: Database, count: int) -> None:
-    """Keep episodes of three weeks: repetitions, duplicates, facts and single notes."""
+    """Store episodes of three weeks: repetitions, duplicates, facts and single notes."""
     forms = (
         "The build took {n} seconds.",
         "Looked at file{n}.py because the cache was slow.",

@@ -42,7 +42,7 @@ WRONG = (
 
 
 def relates(claims: dict[str, tuple[str, str, str]], *more: dict[str, Any]) -> Any:
-    """Return a script that states relationships of sentences, and some that no sentence states."""
+    """Return a script that states relationships of sentences, and some without a sentence."""
 
     def answer(asked: Asked) -> Turn:
         stated = [
@@ -76,7 +76,7 @@ def api() -> Iterator[MessagesApi]:
 
 
 async def graph(db: Database) -> list[tuple[str, str, str, str, float]]:
-    """Let the graph follow, and return its current relationships."""
+    """Update the graph from the memories, and return its current relationships."""
     while await follow(db, None, now=NOON):
         pass
     found = await relationships.page(db, RelationshipFilter(), limit=50)

@@ -69,7 +69,7 @@ async def event(
 
 
 async def incident(db: Database, note: str) -> None:
-    """Keep a resolved incident with the note of a person."""
+    """Store a resolved incident with a person's note."""
     async with writing(db):
         made = await incidents.insert(
             db,
@@ -127,7 +127,7 @@ async def test_facts_of_each_source_are_unverified_memories(db: Database) -> Non
 
 
 async def test_facts_in_transcripts_of_sessions_are_found_once(db: Database) -> None:
-    """What hooks captured in the session is left out, also where a person removed it since."""
+    """Facts that hooks captured in the session are left out, even if a person removed them."""
     await session(db, "Jobs.", agent="claude-code")
     mine = replace(
         CONTRADICTED, observation="Always run the linter first.", source=Source.OWNER, session_id=1
@@ -155,7 +155,7 @@ async def test_facts_in_transcripts_of_sessions_are_found_once(db: Database) -> 
 
 
 async def test_a_removed_message_of_a_transcript_is_not_kept_again(db: Database) -> None:
-    """A session hands over the same lines after each turn; the facts in them would return too."""
+    """A session sends the same lines after each turn; the facts in them would return too."""
     opening = NewSession(external_id="s1", project="shop", agent="claude-code", directory="/shop")
     joined = await join(db, opening, now=NOON)
 

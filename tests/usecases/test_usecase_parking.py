@@ -28,7 +28,7 @@ RESTART = Action(
 async def parked(
     db: Database, *services: str, now: datetime = NOON, by: Session | None = None
 ) -> tuple[Session, Approval]:
-    """Let a session of tier 3 that has these services in hand ask for the first one."""
+    """Let a session of tier 3 with these services request an approval for the first one."""
     if by is None:
         epoch = (await session(db, tier=3)).leader_epoch  # the first one makes a supervisor lead
         async with writing(db):

@@ -19,7 +19,7 @@ TURN = timedelta(minutes=1)
 
 
 async def about(db: Database) -> PromptRecipient:
-    """Open a session that is told of one memory."""
+    """Open a session whose prompt includes one memory."""
     await believed(db, await session(db))
     plan = SessionPlan(tier=2, engine="messages")
     opened = await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)

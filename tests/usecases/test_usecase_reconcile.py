@@ -77,7 +77,7 @@ async def typed(db: Database, words: str = SLOW_START.observation, **more: Any) 
 
 
 async def heard(db: Database, words: str, **more: Any) -> LearningResult:
-    """Let a session of its own say something."""
+    """Let a new session report an observation."""
     return await said(db, await session(db), observation=words, **more)
 
 
@@ -90,7 +90,7 @@ async def waiting(db: Database) -> list[Review]:
 
 
 async def told(db: Database) -> Session:
-    """Begin a session as the supervisor does: it is told what we hold."""
+    """Begin a session like the supervisor: its prompt includes the stored memories."""
     await session(db)  # takes the lease
     begun = await sessions.begin(db, SessionPlan(), services=Services(()), epoch=1, now=NOON)
     return begun.session

@@ -21,7 +21,7 @@ HANDED = "[ESCALATE:web] Refuses connections."
 
 
 async def handed_on(db: Database) -> Session:
-    """Return a session of tier 2 that took on what one of tier 1 handed to it."""
+    """Return a session of tier 2 that received an escalation from a session of tier 1."""
     first = await session(db)
     await said(db, first, HANDED)
     await finished(db, first)

@@ -38,7 +38,7 @@ DAY = timedelta(days=1)
 
 
 async def ran(db: Database, at: datetime, outcome: str = "All healthy", **more: Any) -> Session:
-    """Run a round to its end; `more` are columns that it ends with."""
+    """Run a round to its end; `more` are values of its columns at its end."""
     async with writing(db):
         session = await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=at)
         await db.execute(
@@ -147,7 +147,7 @@ async def test_files_of_any_number_of_sessions_are_looked_up(db: Database) -> No
 
 
 async def test_rows_are_removed_by_indexes(sqlite: str) -> None:
-    """Without one, each removed row would cost a scan of all the rows that might name it."""
+    """Without an index, each removed row would require a scan of all rows that may reference it."""
     async with Database(sqlite) as db:
         for table in tables.complete_metadata().sorted_tables:
             for key in table.foreign_keys:
@@ -160,7 +160,7 @@ async def test_rows_are_removed_by_indexes(sqlite: str) -> None:
 async def test_what_nothing_names_is_found_without_a_search_for_each_row(
     sqlite: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One scan for all is less than a search for each: there may be very many."""
+    """One scan for all rows costs less than a search for each: there may be very many."""
     asked: list[Any] = []
 
     async def note(db: Database, query: Any) -> list[Any]:
@@ -224,7 +224,7 @@ def test_every_table_has_a_retention_or_a_bound() -> None:
 
 
 async def test_incidents_and_sessions_are_removed_at_their_age(db: Database) -> None:
-    """Not what is open, not ingested, or named by a memory or an event."""
+    """Except those that are open, not ingested, or referenced by a memory or an event."""
     old = NOON - 1_200 * DAY
     first, working, pending, named, reported = [await ran(db, old, learned=1) for _ in range(5)]
     ended, live = [await opened(db, f"web{each.id}", each, old) for each in (first, working)]
@@ -260,7 +260,7 @@ async def test_incidents_and_sessions_are_removed_at_their_age(db: Database) -> 
 
 
 async def opened(db: Database, service: str, by: Session, at: datetime) -> int:
-    """Open an incident with a request that a session answered; return its number."""
+    """Open an incident with a request that a session completed; return its id."""
     async with writing(db):
         incident = await open_incident(
             db, IncidentSource.CHECK, service, {service: "refused"}, title="", started_at=at, now=at
@@ -273,7 +273,7 @@ async def opened(db: Database, service: str, by: Session, at: datetime) -> int:
 
 
 async def outcomes_of(db: Database, incident: int, at: datetime) -> None:
-    """Store the record of an outcome."""
+    """Store an outcome record."""
     empty = dict.fromkeys(
         (
             *("check_name", "failure", "evidence", "circumstances", "action", "result"),

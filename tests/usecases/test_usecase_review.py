@@ -36,7 +36,7 @@ WHY = "60s is not 5s"
 
 
 async def claims(db: Database) -> tuple[Memory, Memory, Session]:
-    """Let one session learn what another one then says otherwise."""
+    """Let one session report an observation, and a later session a conflicting one."""
     old = await believed(db, await session(db))
     later = await session(db)
     return old, await believed(db, later, observation=FAST), later
@@ -165,7 +165,7 @@ every = pytest.mark.parametrize("decision", DECISIONS)
 
 
 async def contradicted(db: Database, *, confidence: float = 0.7) -> tuple[Memory, Memory, Review]:
-    """Let a session contradict what another one learned, as `remember` does it."""
+    """Let a session contradict another session's memory, in the same way as `remember`."""
     first = await session(db)
     old = await believed(db, first, confidence=confidence)
     by = await session(db)

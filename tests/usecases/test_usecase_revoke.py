@@ -36,7 +36,7 @@ SLOW, FAST = CLAIMS[1], CLAIMS[0]
 
 
 async def ended(db: Database) -> Session:
-    """Open a session and end it; what it reports is ingested later."""
+    """Open a session and end it; its output is ingested later."""
     by = await session(db)
     async with writing(db):
         await sessions.end(db, by.id, status=Status.COMPLETED, now=NOON)

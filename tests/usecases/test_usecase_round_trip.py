@@ -50,7 +50,7 @@ def saying(chance: random.Random, session: int) -> Candidate:
 
 
 async def talks(db: Database, chance: random.Random, session: Session, now: datetime) -> None:
-    """Say something in a session, or end it."""
+    """Add a prompt or a report to a session, or end the session."""
     here = context(db, now)
     match chance.randrange(3):
         case 0:
@@ -64,7 +64,7 @@ async def talks(db: Database, chance: random.Random, session: Session, now: date
 
 
 async def changes(db: Database, chance: random.Random, now: datetime) -> None:
-    """Correct, take back or remove something that is held."""
+    """Correct, withdraw or remove a stored memory."""
     ids = [row["id"] for row in await db.fetch_all("SELECT id FROM memories ORDER BY id")]
     number = chance.choice(ids or [1])
     match chance.randrange(3):
@@ -78,7 +78,7 @@ async def changes(db: Database, chance: random.Random, now: datetime) -> None:
 
 
 async def lived(db: Database, seed: int) -> None:
-    """Let clients do 60 things at random, some within a second of each other."""
+    """Let clients perform 60 random operations, some within a second of each other."""
     chance, now = random.Random(seed), NOON
     for _ in range(60):
         now += timedelta(seconds=chance.choice([0, 0.25, 1, 400, 90_000]))

@@ -37,7 +37,7 @@ async def best(db: Database, query: str, limit: int, service: str | None = None)
 
 
 async def test_the_first_are_the_same_however_many_are_wanted(db: Database) -> None:
-    """What a row says of itself may lift it: enough rows are read to know the first."""
+    """A row's own fields may raise its rank: enough rows are read to determine the first."""
     await fill(db, 50, seed=1)
     chance = random.Random(2)
 

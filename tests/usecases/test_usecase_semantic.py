@@ -281,7 +281,7 @@ async def test_what_only_meaning_finds_is_found_by_meaning(
 
 
 class Waited(MiniLM):
-    """The model where the machine is slow: it answers when `go` is set."""
+    """The model on a slow machine: it responds when `go` is set."""
 
     def __init__(self, model: MiniLM) -> None:
         super().__init__()
@@ -366,7 +366,7 @@ class Renamed:
         return await self.model.embed(texts, aside=aside)
 
     def close(self) -> None:
-        """It is another's."""
+        """Leave the model open, which belongs to the test."""
 
 
 BY_HAND = {"updated_at": NOON, "confidence": 0.7}

@@ -22,7 +22,7 @@ OTHERWISE = "Takes 10 minutes to start after restart"
 
 
 async def typed(db: Database, text: str, **more: Any) -> list[tuple[int, str, bool]]:
-    """Return what is shown beside a text: the memory's number, the label and whether it is sure."""
+    """Return the suggestions for a text: the memory's id, the label and whether it is certain."""
     without = more.pop("without", None)
     candidate = replace(SLOW_START, observation=text, **more)
     found = await find_similar(context(db), candidate, builtin_lexicon(), without=without)
@@ -30,13 +30,13 @@ async def typed(db: Database, text: str, **more: Any) -> list[tuple[int, str, bo
 
 
 async def known(db: Database, text: str, **more: Any) -> Memory:
-    """Let an operator write a memory; nobody has analysed it yet."""
+    """Add a memory as an operator, without an analysis of it."""
     candidate = replace(SLOW_START, observation=text, **more)
     return await curate.create(context(db), candidate)
 
 
 async def everything(db: Database) -> list[Any]:
-    """Return each row that a look at it could have changed."""
+    """Return all rows that a search for similar memories could have changed."""
     names = (tables.memories, tables.analyses, tables.changes, tables.history)
     return [[dict(row) for row in await db.fetch_all(table.select())] for table in names]
 

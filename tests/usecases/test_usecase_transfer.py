@@ -86,7 +86,7 @@ def test_the_other_database_is_as_new_as_this_code(migrated: Path) -> None:
 
 
 async def filled(db: Database) -> list[Memory]:
-    """Keep some of everything."""
+    """Store entries of every kind."""
     for name, project in (("one", "shop"), ("two", "desk")):
         await client_sessions.start(
             db, NewSession(external_id=name, project=project, directory="/src"), now=NOON
@@ -118,7 +118,7 @@ async def written(db: Database, form: ExportFormat, **more: Any) -> str:
 
 
 def read(text: str, project: str = "ops") -> list[LocatedRecord]:
-    """Return what an export brings, as the command line reads it."""
+    """Return the records of an export, read like the command line reads them."""
     found: list[LocatedRecord] = []
     if native_export.is_header(text.partition("\n")[0]):
         for number, line in enumerate(text.splitlines(), 1):
@@ -148,7 +148,7 @@ def document(*rows: dict[str, Any]) -> str:
 
 
 def told(memory: Memory) -> Memory:
-    """Return a memory but for its number and that of its session."""
+    """Return a memory without its id and that of its session."""
     return replace(memory, id=0, session_id=None)
 
 
@@ -581,7 +581,7 @@ async def test_a_note_is_revised_where_its_section_moved(db: Database) -> None:
 async def test_a_memory_that_came_in_is_not_taken_for_another_of_its_number(
     db: Database, empty: Database
 ) -> None:
-    """Several of one moment, and numbers that are off by one."""
+    """Several memories of one moment, and ids that differ by one."""
     one = {"topic_key": None, "created_at": ROW["created_at"]}
     there = [{**ROW, **one, "id": number, "content": f"Fact {number}"} for number in (1, 2, 3)]
     await knowledge.save(context(db), POOL, window=WINDOW)
@@ -600,7 +600,7 @@ async def test_a_memory_that_came_in_is_not_taken_for_another_of_its_number(
 async def test_a_memory_of_another_home_is_not_taken_for_one_that_came_before_it(
     db: Database, empty: Database
 ) -> None:
-    """What is kept in one moment elsewhere comes in under the numbers of its neighbours."""
+    """Memories of one moment in another home are imported under the ids of their neighbors."""
     for fact in ("Fact 1", "Fact 2", "Fact 3"):
         await knowledge.save(
             context(db), replace(POOL, topic_key=None, observation=fact), window=WINDOW

@@ -21,7 +21,7 @@ SPRING = NOON + timedelta(days=60)
 
 
 async def past(db: Database, memory: Memory) -> list[HistoryRecord]:
-    """Return the steps of a memory, oldest first."""
+    """Return the history of a memory, oldest entry first."""
     return (await history.of_memory(db, memory.id, limit=100)).items[::-1]
 
 
@@ -31,7 +31,7 @@ async def undone(db: Database, memory: Memory, number: int) -> Memory:
 
 
 async def lived(db: Database) -> Memory:
-    """Let a memory be learned, reinforced, faded and edited."""
+    """Let a memory be learned, reinforced, decayed and edited."""
     learned = (await said(db, await session(db))).memory
     await said(db, await session(db), now=LATER)
     await fade(db, now=SPRING)

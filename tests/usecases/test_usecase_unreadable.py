@@ -50,7 +50,7 @@ POSTGRES = [("confidence", "'Infinity'"), ("confidence", "'NaN'")]
 
 @pytest.fixture(params=[*FAULTS, *SQLITE, *POSTGRES], ids=lambda each: " ".join(each)[:40])
 async def bad(request: pytest.FixtureRequest, db: Database, url: str) -> tuple[int, str]:
-    """Let a person break one of two memories; return its number and which column."""
+    """Break one of two memories by SQL; return its id and the changed column."""
     column, value = request.param
     if request.param in (POSTGRES if not is_postgres(url) else SQLITE):
         pytest.skip("the other database takes that")

@@ -48,7 +48,7 @@ SERVICES = Services(
 
 @dataclass
 class Fixed:
-    """Sources that give every claim one answer."""
+    """Sources that give every claim the same answer."""
 
     state: AnswerState
     asked: list[TextClaim] = field(default_factory=list)
@@ -260,7 +260,7 @@ async def test_passing_again_within_a_day_changes_nothing(db: Database) -> None:
 
 @dataclass
 class Meddling(Fixed):
-    """Sources during whose answer a person edits the memory, or the process ends."""
+    """Sources that edit the memory as a person, or end the process, before they answer."""
 
     db: Database | None = None
     memory: Memory | None = None

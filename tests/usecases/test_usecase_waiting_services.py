@@ -19,7 +19,7 @@ from lamplighter.usecases.sessions import chain
 
 
 async def round_made(db: Database, now: datetime, seen_so: dict[str, bool]) -> Session:
-    """Make a round that saw these services well, or not."""
+    """Run a round with these services healthy or not."""
     by = await session(db)
     for service, well in seen_so.items():
         await seen(db, by, service, ok=well, now=now)
@@ -27,7 +27,7 @@ async def round_made(db: Database, now: datetime, seen_so: dict[str, bool]) -> S
 
 
 async def asked_a_person(db: Database, service: str = "Web") -> Session:
-    """Let a session of the last tier ask a person."""
+    """Let a session of the last tier escalate to a person."""
     by = await session(db, tier=3)
     await said(db, by, f"[ESCALATE:{service}] nothing helps")
     return await finished(db, by)

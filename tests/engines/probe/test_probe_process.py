@@ -74,12 +74,12 @@ async def silent(head: str, writer: asyncio.StreamWriter) -> None:
 
 async def test_a_round_from_end_to_end(serve) -> None:
     port = await serve(status("302 Found"))
-    jellyfin = http("jellyfin", port)
+    jellyfin = http("jellyfin", port, timeout=10)
     tcp = TcpCheck(name="tcp", host="127.0.0.1", port=port)
     services = [
         Service(name="jellyfin", checks=(*jellyfin.checks, tcp)),
-        http("caddy", await serve(evil)),
-        http("sick", await serve(status("503 Sorry"))),
+        http("caddy", await serve(evil), timeout=10),
+        http("sick", await serve(status("503 Sorry")), timeout=10),
         http("slow", await serve(silent)),
     ]
 

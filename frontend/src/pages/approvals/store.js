@@ -155,7 +155,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       }
       const session = await api.get(`/sessions/${found.session_id}`).catch(() => null)
       const before = found.replaces === null ? null : await api.get(`/approvals/${found.replaces}`).catch(() => null)
-      if (!this.here) return
+      if (!this.here || this.details[id]?.version > found.version) return
       const use = newer(found.use, moved.get(found.use_id))
       this.details[id] = { ...found, use, session, before, until: now() + 1_000 * found.seconds_left }
       const held = this.rowsById[id]

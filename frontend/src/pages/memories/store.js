@@ -1,3 +1,4 @@
+import { sequence } from "../../shared/browser/sequence.js"
 import { FALLING, MEMORY_ORDERS, NAMELESS, VIEWS } from "../../../generated/values.js"
 import { isOperational, serviceName } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
@@ -108,6 +109,7 @@ function byColumn(name, falls) {
 export function memories({ api, feed, router, later = setTimeout }) {
   let filters = memoryFilters(new URLSearchParams())
   let counting = false
+  const request = sequence()
   const list = liveList({
     api,
     feed,
@@ -167,17 +169,20 @@ export function memories({ api, feed, router, later = setTimeout }) {
     /** The counts beside the filters, and the one in the sidebar, which ignores filters. */
     async tally() {
       const mine = filters
+      const current = request()
       const { sort: _, order: __, group: ___, ...rest } = mine
       try {
         const facets = await api.get("/memories/facets", { ...rest, section: sectionOf(mine) })
+        if (!current()) return
         if (mine === filters) this.facets = facets
         const all =
           this.filtered || this.historical ? await api.get("/memories/facets", { section: "operational" }) : facets
+        if (!current()) return
         this.active = all.states.active
         this.loaded = true
         await this.tallyViews(mine)
       } catch {
-        this.loaded = false
+        if (current()) this.loaded = false
       }
     },
 

@@ -1,3 +1,4 @@
+import { sequence } from "../../shared/browser/sequence.js"
 import { throttle } from "../../shared/browser/throttle.js"
 import { momentOf, timeAgo } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
@@ -13,6 +14,7 @@ export const INDEX = "MEMORY"
  */
 export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }) {
   let turn = 0
+  const request = sequence()
   /** @type {() => void} */
   let again = () => {}
   return {
@@ -78,10 +80,13 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     },
 
     async load() {
+      const current = request()
       try {
         const { pages, index_limit: limit } = await api.get("/notebook")
+        if (!current()) return
         Object.assign(this, { pages, limit, phase: "ready", problem: "" })
       } catch (problem) {
+        if (!current()) return
         this.problem = /** @type {Error} */ (problem).message
         if (!this.pages.length) this.phase = "failed"
       }

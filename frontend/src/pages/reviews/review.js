@@ -1,3 +1,4 @@
+import { sequence } from "../../shared/browser/sequence.js"
 import { newSide, oldSide, wordDiff } from "../../shared/format/diff.js"
 import { decidedWords, lossOf, scoped, waysOf } from "../../shared/format/outcomes.js"
 import { t } from "../../shared/texts/index.js"
@@ -21,6 +22,7 @@ const BLANK = { old_scope: "", new_scope: "", observation: "" }
  * @param {{api: Api, reviews: any, toasts: any, journal: any, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function review({ api, reviews, toasts, journal, router, later = setTimeout }) {
+  const request = sequence()
   return {
     id: /** @type {number | null} */ (null),
     row: /** @type {Review | null} */ (null),
@@ -117,11 +119,12 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
 
     /** @param {number} id */
     async load(id) {
+      const current = request()
       try {
         const known = reviews.rows.find((/** @type {Review} */ each) => each.id === id)?.old
         const [row, ahead] = await Promise.all([api.get(`/reviews/${id}`), known && history(known)])
         const past = ahead ?? (row.old && (await history(row.old)))
-        if (this.id !== id) return
+        if (this.id !== id || !current()) return
         this.row = row
         this.loss = lossOf(row, past?.items ?? [])
         this.phase = "ready"

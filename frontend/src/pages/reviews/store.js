@@ -1,3 +1,4 @@
+import { sequence } from "../../shared/browser/sequence.js"
 import { t } from "../../shared/texts/index.js"
 import { extend, liveList } from "../../shared/stores/list.js"
 
@@ -18,6 +19,7 @@ export function reviewFilters(params) {
 export function reviews({ api, feed, router, later = setTimeout }) {
   let filters = reviewFilters(new URLSearchParams())
   let counting = false
+  const request = sequence()
   /** The postponed cases, in the order in which they were postponed. @type {number[]} */
   let postponed = []
   const rank = (/** @type {Review} */ { id }) => postponed.indexOf(id)
@@ -59,14 +61,16 @@ export function reviews({ api, feed, router, later = setTimeout }) {
     },
 
     async tally() {
+      const current = request()
       try {
         const { total, pages, items } = await api.get("/reviews", { state: "open", limit: 1 })
+        if (!current()) return
         this.open = total
         this.pages = pages
         this.oldest = items[0]?.created_at ?? null
         this.loaded = true
       } catch {
-        this.loaded = false
+        if (current()) this.loaded = false
       }
     },
 

@@ -1,3 +1,4 @@
+import { sequence } from "../../shared/browser/sequence.js"
 import { markerKey } from "../../log/lines.js"
 import { railOf, tallyOf } from "../../log/rail.js"
 import { newestFirst } from "../events/store.js"
@@ -14,6 +15,7 @@ const NO_PROMPT = { system: "", injected: "", prompt: "", tokens: 0, budget: 0, 
  * @param {{api: Api, feed: Feed, log: any, chain: any, engines: any, timers?: any}} dependencies
  */
 export function session({ api, feed, log, chain, engines, timers = globalThis }) {
+  const request = sequence()
   return {
     id: /** @type {number | null} */ (null),
     row: /** @type {Session | null} */ (null),
@@ -217,8 +219,9 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
 
     /** @param {number} id */
     async loadPrompt(id) {
+      const current = request()
       const context = await api.get(`/sessions/${id}/prompt`).catch(() => null)
-      if (this.id !== id) return
+      if (this.id !== id || !current()) return
       this.context = context ?? NO_PROMPT
       this.contextPhase = context ? "ready" : "failed"
     },

@@ -267,16 +267,16 @@ export function memory({
      * @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} [base]
      */
     send(id, version, body, base = null) {
-      return this.attempt(id, version, body, base ?? this.known(id, version), Object.keys(body))
+      return this.attempt(id, version, body, base ?? this.known(id, version), body)
     },
 
-    /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @param {string[]} names the fields that the edit saves @returns {Promise<boolean>} */
-    async attempt(id, version, body, base, names) {
+    /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @param {Record<string, unknown>} typed the fields as they were typed when the edit began @returns {Promise<boolean>} */
+    async attempt(id, version, body, base, typed) {
       this.saving = true
       this.errors = {}
       this.problem = this.merged = ""
       try {
-        this.showSaved(await this.push(id, version, body, base), names)
+        this.showSaved(await this.push(id, version, body, base), typed)
         if (this.merged) toasts.show(this.merged)
         return true
       } catch (problem) {
@@ -308,19 +308,21 @@ export function memory({
     },
 
     /**
-     * Show the saved row; other typed text remains.
+     * Show the saved row. Other typed text remains, also what was typed while the edit was being saved.
      * @param {Memory} row
-     * @param {string[]} [names] the saved fields
+     * @param {Record<string, unknown>} saved the fields as they were typed when the edit began
      */
-    showSaved(row, names = Object.keys(fieldsOf(row))) {
+    showSaved(row, saved) {
       memories.put(row, { own: true })
       // the feed may have delivered a later change before the response to this edit
       if (this.row?.id === row.id && this.row.version > row.version) row = this.row
       if (this.id !== row.id || !this.base) return
       const { base, draft } = this
-      const open = Object.keys(edits(draft, base)).filter((name) => !names.includes(name))
+      const typed = edits(draft, base)
+      const open = Object.keys(typed).filter((name) => !(name in saved && same(typed[name], saved[name])))
       this.row = row
-      if (open.some((name) => !same(fieldsOf(base)[name], fieldsOf(row)[name]))) return this.about(row.id)
+      const others = open.filter((name) => !(name in saved))
+      if (others.some((name) => !same(fieldsOf(base)[name], fieldsOf(row)[name]))) return this.about(row.id)
       drafts.drop(base.id, base.version)
       this.typedAt = null
       this.start(row, { ...draftOf(row), ...Object.fromEntries(open.map((name) => [name, valueIn(draft, name)])) })
@@ -347,9 +349,8 @@ export function memory({
      */
     async decide(kept, body, theirs) {
       const mine = Object.entries(kept).filter(([name, value]) => !same(value, fieldsOf(theirs)[name]))
-      const names = Object.keys(body)
-      if (!mine.length) return this.showSaved(theirs, names)
-      return this.attempt(theirs.id, theirs.version, Object.fromEntries(mine), theirs, names)
+      if (!mine.length) return this.showSaved(theirs, body)
+      return this.attempt(theirs.id, theirs.version, Object.fromEntries(mine), theirs, body)
     },
   }
 }

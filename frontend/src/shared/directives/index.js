@@ -3,6 +3,7 @@ import { filler } from "./fill.js"
 import { hold } from "./hold.js"
 import { loadMore } from "./load-more.js"
 import { beatsView } from "../../charts/beats.js"
+import { onceShown } from "../browser/focus.js"
 
 const TYPED_MS = 400
 
@@ -32,7 +33,13 @@ export function directives(Alpine) {
   Alpine.directive("plot", plot)
   Alpine.directive("seen", seen)
   Alpine.directive("part", part)
-  Alpine.directive("focus", (/** @type {HTMLElement} */ el) => queueMicrotask(() => el.focus()))
+  // at once, for the next key press; a field in a part that is shown only in the next frame cannot take it before
+  Alpine.directive("focus", (/** @type {HTMLElement} */ el) =>
+    queueMicrotask(() => {
+      el.focus()
+      if (document.activeElement !== el) onceShown(() => el.focus())
+    }),
+  )
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function confidence(el, { expression }, { evaluateLater, effect }) {

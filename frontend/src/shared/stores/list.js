@@ -234,7 +234,7 @@ export function liveList({
      */
     putWaiting(row, own) {
       replaced(this.waiting, row)
-      this.waiting = this.waiting.filter((each) => matches(each) && !(own && each.id === row.id))
+      this.waiting = this.waiting.filter((waitingRow) => matches(waitingRow) && !(own && waitingRow.id === row.id))
       if (own) this.place(row)
     },
 
@@ -251,7 +251,7 @@ export function liveList({
 
     /** @param {T} row */
     place(row) {
-      const at = this.rows.findIndex((each) => compare(row, each) < 0)
+      const at = this.rows.findIndex((other) => compare(row, other) < 0)
       this.rows.splice(at < 0 ? this.rows.length : at, 0, row)
       this.change(row.id)
     },
@@ -260,9 +260,9 @@ export function liveList({
     drop(id, { own = false } = {}) {
       gone.add(id)
       arriving = arriving.filter((row) => row.id !== id)
-      const waited = this.waiting.some((row) => row.id === id)
+      const wasWaiting = this.waiting.some((row) => row.id === id)
       this.waiting = this.waiting.filter((row) => row.id !== id)
-      if (waited && this.total !== null) this.total -= 1
+      if (wasWaiting && this.total !== null) this.total -= 1
       if (!this.rows.some((row) => row.id === id)) return
       if (this.held && !own) this.leaving[id] = true
       else this.remove([id])
@@ -270,10 +270,10 @@ export function liveList({
 
     /** @param {number[]} ids */
     remove(ids) {
-      const before = this.rows.length
+      const previousCount = this.rows.length
       this.rows = this.rows.filter((row) => !ids.includes(row.id))
       this.moved += 1
-      if (this.total !== null) this.total -= before - this.rows.length
+      if (this.total !== null) this.total -= previousCount - this.rows.length
       ids.forEach((id) => delete this.leaving[id])
       if (this.next !== null && this.rows.length <= FEW) this.fetchMore()
     },
@@ -306,7 +306,7 @@ export function liveList({
 
 /** Replace a row by a newer version in place. @template {Row} T @param {T[]} rows @param {T} row */
 function replaced(rows, row) {
-  const at = rows.findIndex((each) => each.id === row.id)
+  const at = rows.findIndex((candidate) => candidate.id === row.id)
   if (at < 0 || rows[at].version >= row.version) return false
   rows[at] = row
   return true

@@ -10,10 +10,10 @@ const MIDDLE_LETTERS = 3
  * @param {string} query @param {string} text
  */
 export function fits(query, text) {
-  const pattern = plain(query).trim().replace(/\s+/g, " ")
-  const candidate = plain(text)
+  const pattern = normalize(query).trim().replace(/\s+/g, " ")
+  const candidate = normalize(text)
   if (!pattern) return 0
-  const score = whole(pattern, candidate) ?? walked(pattern.replaceAll(" ", ""), candidate)
+  const score = substringScore(pattern, candidate) ?? sequenceScore(pattern.replaceAll(" ", ""), candidate)
   return score === null ? null : score - candidate.length / 1_000
 }
 
@@ -31,18 +31,18 @@ export function best(items, score) {
 }
 
 /** @param {string} pattern @param {string} candidate */
-function whole(pattern, candidate) {
-  const starts = places(candidate, pattern)
-  const wordStart = starts.find((at) => boundary(candidate, at))
+function substringScore(pattern, candidate) {
+  const starts = indexesOf(candidate, pattern)
+  const wordStart = starts.find((at) => isWordStart(candidate, at))
   if (wordStart !== undefined) return 2 * WHOLE - wordStart / 100
   return starts.length && pattern.length >= MIDDLE_LETTERS ? WHOLE : null
 }
 
 /** @param {string} pattern @param {string} candidate */
-function walked(pattern, candidate) {
-  const bestScore = places(candidate, pattern[0])
-    .filter((at) => boundary(candidate, at))
-    .map((at) => walk(pattern, candidate, at))
+function sequenceScore(pattern, candidate) {
+  const bestScore = indexesOf(candidate, pattern[0])
+    .filter((at) => isWordStart(candidate, at))
+    .map((at) => sequenceScoreFrom(pattern, candidate, at))
     .find((score) => score !== null)
   return bestScore ?? (subsequence(pattern, candidate) ? LOOSE : null)
 }
@@ -53,14 +53,14 @@ function walked(pattern, candidate) {
  * @param {string} candidate
  * @param {number} start
  */
-function walk(pattern, candidate, start) {
+function sequenceScoreFrom(pattern, candidate, start) {
   let score = 0
   let lastIndex = start - 1
   for (const letter of pattern) {
     const at =
       candidate[lastIndex + 1] === letter
         ? lastIndex + 1
-        : places(candidate, letter).find((n) => n > lastIndex && boundary(candidate, n))
+        : indexesOf(candidate, letter).find((n) => n > lastIndex && isWordStart(candidate, n))
     if (at === undefined) return null
     score += at === lastIndex + 1 ? IN_A_ROW : AT_WORD
     lastIndex = at
@@ -79,18 +79,18 @@ function subsequence(pattern, candidate) {
 }
 
 /** @param {string} text @param {string} part */
-function places(text, part) {
+function indexesOf(text, part) {
   const indexes = []
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) indexes.push(at)
   return indexes
 }
 
 /** @param {string} text @param {number} at */
-function boundary(text, at) {
+function isWordStart(text, at) {
   return at === 0 || /[\s:,·-]/.test(text[at - 1])
 }
 
 /** @param {string} text */
-function plain(text) {
+function normalize(text) {
   return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase()
 }

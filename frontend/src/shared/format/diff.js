@@ -18,13 +18,13 @@ export function wordDiff(before, after) {
  * @returns {Part[]}
  */
 export function listDiff(oldItems, newItems) {
-  const head = common(oldItems, newItems)
-  const tail = common(oldItems.slice(head).reverse(), newItems.slice(head).reverse())
+  const head = commonLength(oldItems, newItems)
+  const tail = commonLength(oldItems.slice(head).reverse(), newItems.slice(head).reverse())
   const [oldEnd, nowEnd] = [oldItems.length - tail, newItems.length - tail]
   return [
-    ...as("same", newItems.slice(0, head)),
-    ...between(oldItems.slice(head, oldEnd), newItems.slice(head, nowEnd)),
-    ...as("same", newItems.slice(nowEnd)),
+    ...partsOf("same", newItems.slice(0, head)),
+    ...diffMiddle(oldItems.slice(head, oldEnd), newItems.slice(head, nowEnd)),
+    ...partsOf("same", newItems.slice(nowEnd)),
   ]
 }
 
@@ -60,21 +60,21 @@ function wordsOf(text) {
 }
 
 /** The number of common words at the start of two texts. @param {string[]} a @param {string[]} b */
-function common(a, b) {
+function commonLength(a, b) {
   let n = 0
   while (n < a.length && n < b.length && a[n] === b[n]) n++
   return n
 }
 
 /** @param {Part["kind"]} kind @param {string[]} items @returns {Part[]} */
-function as(kind, items) {
+function partsOf(kind, items) {
   return items.map((text) => ({ kind, text }))
 }
 
 /** @param {string[]} oldItems @param {string[]} newItems @returns {Part[]} */
-function between(oldItems, newItems) {
-  if (oldItems.length * newItems.length > CELLS) return [...as("gone", oldItems), ...as("new", newItems)]
-  const commonLengths = lengths(oldItems, newItems)
+function diffMiddle(oldItems, newItems) {
+  if (oldItems.length * newItems.length > CELLS) return [...partsOf("gone", oldItems), ...partsOf("new", newItems)]
+  const commonLengths = lengthTable(oldItems, newItems)
   /** @type {Part[]} */
   const parts = []
   let [i, j] = [0, 0]
@@ -83,11 +83,11 @@ function between(oldItems, newItems) {
     else if (commonLengths[i + 1][j] >= commonLengths[i][j + 1]) parts.push({ kind: "gone", text: oldItems[i++] })
     else parts.push({ kind: "new", text: newItems[j++] })
   }
-  return [...parts, ...as("gone", oldItems.slice(i)), ...as("new", newItems.slice(j))]
+  return [...parts, ...partsOf("gone", oldItems.slice(i)), ...partsOf("new", newItems.slice(j))]
 }
 
 /** The length of the common subsequence from each pair of positions on. @param {string[]} oldItems @param {string[]} newItems */
-function lengths(oldItems, newItems) {
+function lengthTable(oldItems, newItems) {
   const table = Array.from({ length: oldItems.length + 1 }, () => new Uint16Array(newItems.length + 1))
   for (let i = oldItems.length - 1; i >= 0; i--)
     for (let j = newItems.length - 1; j >= 0; j--)

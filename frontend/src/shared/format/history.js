@@ -96,18 +96,18 @@ export function textChange({ before, after }) {
 export function otherChanges({ before, after }) {
   if (!before || !after) return ""
   return [
-    moved("title", before.title, after.title),
-    moved("category", before.category, after.category),
+    moveText("title", before.title, after.title),
+    moveText("category", before.category, after.category),
     before.service === after.service
       ? ""
-      : moved("service", serviceName(before.service ?? null), serviceName(after.service ?? null)),
-    moved("project", before.project, after.project),
-    moved("scope", before.scope, after.scope),
-    otherwise("topic_key", before.topic_key, after.topic_key),
-    otherwise("tags", before.tags?.join(", "), after.tags?.join(", ")),
-    otherwise("metadata", pairs(before.metadata), pairs(after.metadata)),
-    otherwise("expiry", moment(before.expires_at), moment(after.expires_at)),
-    moved("trust", before.trust, after.trust),
+      : moveText("service", serviceName(before.service ?? null), serviceName(after.service ?? null)),
+    moveText("project", before.project, after.project),
+    moveText("scope", before.scope, after.scope),
+    changeText("topic_key", before.topic_key, after.topic_key),
+    changeText("tags", before.tags?.join(", "), after.tags?.join(", ")),
+    changeText("metadata", pairs(before.metadata), pairs(after.metadata)),
+    changeText("expiry", moment(before.expires_at), moment(after.expires_at)),
+    moveText("trust", before.trust, after.trust),
     before.pinned === after.pinned ? "" : t(after.pinned ? "memory.is_pinned" : "memory.not_pinned"),
     activity(before, after),
   ]
@@ -137,13 +137,13 @@ function moment(at) {
  * @param {string | null | undefined} oldValue
  * @param {string | null | undefined} newValue
  */
-function otherwise(name, oldValue, newValue) {
+function changeText(name, oldValue, newValue) {
   if (oldValue === undefined || newValue === undefined || oldValue === newValue) return ""
   return t(`memory.moved_${name}`, { was: oldValue || t("memory.none"), is: newValue || t("memory.none") })
 }
 
 /** @param {"title" | "category" | "service" | "project" | "scope" | "trust"} name @param {string | undefined} oldValue @param {string | undefined} newValue */
-function moved(name, oldValue, newValue) {
+function moveText(name, oldValue, newValue) {
   return oldValue === newValue || !oldValue || !newValue
     ? ""
     : t(`memory.moved_${name}`, { was: oldValue, is: newValue })

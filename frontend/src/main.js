@@ -75,7 +75,7 @@ const stores = {
   live: feed.state,
 }
 const strips = add("heartbeats", heartbeats({ api }))
-const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
+const { router, toasts: toaster, confirm: asker, requests: requestStore, services: serviceStore } = stores
 const waiting = add("approvals", approvals({ api, feed, confirm: asker, toasts: toaster }))
 Object.assign(stores, { approvals: waiting })
 const stopping = add("halt", halt({ api, confirm: asker, toasts: toaster }))
@@ -144,12 +144,15 @@ const writing = add(
   "addMemory",
   addMemory({ api, memories: listStores.memories, toasts: toaster, journal: acts, storage, unsaved }),
 )
-const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))
+const running = add(
+  "runNow",
+  runNow({ requests: requestStore, services: serviceStore, engines: stores.engines, toasts: toaster }),
+)
 const keyboard = add("keys", keys({ commands: () => commands, storage }))
 const finder = add(
   "palette",
   palette({
-    ...{ api, commands: () => commands, router, services: known, runNow: running, storage },
+    ...{ api, commands: () => commands, router, services: serviceStore, runNow: running, storage },
     ...{ approvals: waiting, decide: waiting.decide.bind(waiting), row: rowActions },
     catalog: async () => (await api.get("/settings")).settings,
   }),

@@ -96,9 +96,9 @@ export function beatsView(el) {
     },
   }
 
-  /** @param {boolean} [known] */
-  function updateCaption(known = true) {
-    const captionText = beats[chosen] ? beatWords(beats[chosen]) : known ? beatsWords(beats) : "\u00a0"
+  /** @param {boolean} [isLoaded] */
+  function updateCaption(isLoaded = true) {
+    const captionText = beats[chosen] ? beatWords(beats[chosen]) : isLoaded ? beatsWords(beats) : "\u00a0"
     if (caption.textContent !== captionText) caption.textContent = captionText
     put(marker, "x", String((SHOWN - beats.length + chosen) * STEP))
     marker.toggleAttribute("data-on", Boolean(beats[chosen]))

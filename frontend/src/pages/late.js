@@ -162,11 +162,20 @@ function ofService({ add, api, feed, journal, router, toasts, heartbeats }) {
 function ofSettings({ add, api, clock, confirm, toasts, journal, router }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
   const subscribed = add("devices", devices({ api, push: browserPush(), toasts, clock }))
-  const known = add("agents", agents({ api, clock }))
+  const agentStore = add("agents", agents({ api, clock }))
   const browsers = add("logins", logins({ api, confirm, toasts, clock }))
   const store = add(
     "settings",
-    settings({ api, tokens: keyring, logins: browsers, agents: known, devices: subscribed, toasts, journal, router }),
+    settings({
+      api,
+      tokens: keyring,
+      logins: browsers,
+      agents: agentStore,
+      devices: subscribed,
+      toasts,
+      journal,
+      router,
+    }),
   )
   journal.onUndone(
     (/** @type {{action: string}} */ { action }) => action === "configure" && store.state && store.load(),

@@ -34,7 +34,7 @@ export function palette({
   later = setTimeout,
 }) {
   let lastRequestId = 0
-  /** @type {Entry[]} */ let known = []
+  /** @type {Entry[]} */ let entries = []
   /** @type {Entry[]} */ let hits = []
   /** @type {Entry[] | null} */ let settings = null
   return {
@@ -47,7 +47,7 @@ export function palette({
     problem: "",
 
     show() {
-      known = [
+      entries = [
         ...row().map(ofRow),
         ...approvals.open.flatMap(ofApproval),
         ...commands().filter(choosable).map(ofCommand),
@@ -103,7 +103,7 @@ export function palette({
       const recent = kept(storage)
       const matchingSettings = (settings ?? []).filter(({ label }) => holds(label, this.query))
       const candidates = [
-        ...known,
+        ...entries,
         ...matchingSettings,
         ...ofNumber(this.query),
         ...recent.filter(isAddress).map(ofAddress),

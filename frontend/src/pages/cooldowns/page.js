@@ -17,8 +17,8 @@ export function cooldownsPage(store, reveal) {
 
     serviceChoices() {
       const selected = uses.filters.service
-      const known = cooldowns.items.map((/** @type {Cooldown} */ { service }) => service)
-      return [...new Set([...services.names, ...known, ...(selected ? [selected] : [])])]
+      const cooldownServices = cooldowns.items.map((/** @type {Cooldown} */ { service }) => service)
+      return [...new Set([...services.names, ...cooldownServices, ...(selected ? [selected] : [])])]
     },
 
     /** @param {Cooldown} cooldown */

@@ -72,13 +72,13 @@ export function eventGroups({ api, feed, later = setTimeout }) {
   let filters = /** @type {any} */ ({})
   let key = ""
   /** @type {Map<string, EventGroup>} every group read or received, including those whose row is held back */
-  let known = new Map()
+  let groupsByText = new Map()
   const grouped = /** @type {Api} */ ({
     ...api,
     get: async (path, query) => {
       const page = await api.get(path, query)
       const items = /** @type {EventGroup[]} */ (page.items.map(named))
-      if (!query?.cursor && !query?.same) known = new Map()
+      if (!query?.cursor && !query?.same) groupsByText = new Map()
       if (!query?.same) items.forEach(note)
       return { ...page, items }
     },
@@ -118,7 +118,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
 
     /** @param {OpsEvent} event */
     fold(event) {
-      const group = known.get(wordsOf(event))
+      const group = groupsByText.get(wordsOf(event))
       if (group && event.id <= group.last_id) return
       if (group && !perhapsKnown(group, event)) return this.put(note(grown(group, event)))
       if (group) return this.ask(event)
@@ -134,7 +134,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
       const page = await grouped.get("/events/groups", { ...filters, repeats_of: event.id }).catch(() => null)
       if (!page?.items.length) return
       const [group] = page.items
-      const existing = known.get(wordsOf(group))
+      const existing = groupsByText.get(wordsOf(group))
       // another event arrived meanwhile
       if (existing && existing.last_id > group.last_id) return void this.ask({ ...event, id: existing.last_id })
       this.put(note(group))
@@ -180,7 +180,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
 
   /** @param {EventGroup} group */
   function note(group) {
-    known.set(wordsOf(group), group)
+    groupsByText.set(wordsOf(group), group)
     return group
   }
 }

@@ -78,10 +78,11 @@ export function parts(text) {
 
 /** The checks by area; an unknown check belongs to the installation. @param {VitalSign[]} checks */
 export function grouped(checks) {
-  const known = new Set(["memory", ...GROUPS.flatMap(([, names]) => names)]) // the memory has a section of its own
+  const groupedNames = new Set(["memory", ...GROUPS.flatMap(([, names]) => names)]) // the memory has a section of its own
   return GROUPS.map(([group, names]) => {
     const groupChecks = names.flatMap((name) => checks.filter((check) => check.name === name))
-    const otherChecks = group === "setup" ? checks.filter(({ name }) => !known.has(/** @type {any} */ (name))) : []
+    const otherChecks =
+      group === "setup" ? checks.filter(({ name }) => !groupedNames.has(/** @type {any} */ (name))) : []
     const signs = [...groupChecks, ...otherChecks].map((sign, at) => ({ ...sign, key: `${sign.name} ${at}` }))
     return { group, title: t(`health.${group}`), signs }
   }).filter(({ signs }) => signs.length)

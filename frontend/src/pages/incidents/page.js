@@ -65,8 +65,8 @@ export function incidentsPage(store) {
 
     /** Latency of the check that failed, and the events, on one axis. */
     axis() {
-      const { one, series } = incidents
-      if (!one) return null
+      const { one: incident, series } = incidents
+      if (!incident) return null
       const now = clock.now
       const checks = series?.checks ?? []
       const check = checks.find(
@@ -74,10 +74,10 @@ export function incidentsPage(store) {
       )
       const spans = resultSpans(check ?? checks[0] ?? { points: [], aggregates: [] })
       return {
-        ...spanOf(one, now),
+        ...spanOf(incident, now),
         spans,
-        lanes: lanesOf(one, now, label),
-        label: t("incidents.axis", { name: one.service, outcome: outcomeWords(one, now) }),
+        lanes: lanesOf(incident, now, label),
+        label: t("incidents.axis", { name: incident.service, outcome: outcomeWords(incident, now) }),
         say: (/** @type {import("../../charts/time-chart.js").Span} */ span) =>
           [clockSeconds((span.at + span.end) / 2), span.failures ? t("common.failed") : msWords(span.p50)].join(" · "),
       }
@@ -89,8 +89,8 @@ export function incidentsPage(store) {
     cost: (session) => (session.cost_usd === null ? "" : costWords(session)),
 
     comparison() {
-      const { one, previous } = incidents
-      return one && previous ? compared(one, previous, clock.now, (row) => outcomeWords(row, clock.now)) : []
+      const { one: incident, previous } = incidents
+      return incident && previous ? compared(incident, previous, clock.now, (row) => outcomeWords(row, clock.now)) : []
     },
     previousName: () => (incidents.previous ? t("incidents.title", { id: String(incidents.previous.id) }) : ""),
 
@@ -120,17 +120,17 @@ export function incidentsPage(store) {
 
     /** The effects of a merge, one per line. */
     mergePreview() {
-      const { one, targets, into } = incidents
+      const { one: incident, targets, into } = incidents
       const target = targets?.find((/** @type {Incident} */ { id }) => String(id) === into)
-      if (!one || !target) return []
-      const names = one.services.filter((/** @type {string} */ name) => !target.services.includes(name))
-      const [id, targetId] = [String(one.id), String(target.id)]
+      if (!incident || !target) return []
+      const names = incident.services.filter((/** @type {string} */ name) => !target.services.includes(name))
+      const [id, targetId] = [String(incident.id), String(target.id)]
       return [
         t("incidents.mergeCloses", { id, into: targetId }),
         names.length ? t("incidents.mergeServices", { into: targetId, names: names.join(", ") }) : "",
-        one.sessions.length ? t("incidents.mergeSessions", { n: one.sessions.length, into: targetId }) : "",
-        Date.parse(one.started_at) < Date.parse(target.started_at)
-          ? t("incidents.mergeStarts", { into: targetId, at: exact(one.started_at) })
+        incident.sessions.length ? t("incidents.mergeSessions", { n: incident.sessions.length, into: targetId }) : "",
+        Date.parse(incident.started_at) < Date.parse(target.started_at)
+          ? t("incidents.mergeStarts", { into: targetId, at: exact(incident.started_at) })
           : "",
         t("incidents.mergeRequest", { id }),
       ].filter(Boolean)

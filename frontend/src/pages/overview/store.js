@@ -147,8 +147,8 @@ export function overview({
         this.services.flatMap((service) => service.checks.map((check) => [`${service.name} ${check.name}`, check])),
       )
       const differs = (/** @type {NewResult} */ { service, check, state }) => {
-        const known = checks.get(`${service} ${check}`)
-        return known && (known.ok !== (state !== "failed") || known.warned !== (state === "warned"))
+        const knownCheck = checks.get(`${service} ${check}`)
+        return knownCheck && (knownCheck.ok !== (state !== "failed") || knownCheck.warned !== (state === "warned"))
       }
       if (items.some(differs)) reloadSoon()
       const newest = items.reduce((latest, { at }) => (at > latest ? at : latest), this.state.checked_at ?? "")

@@ -1,26 +1,26 @@
 /** Chains of escalating sessions, among all known sessions, whether or not the list shows them. */
 export function chains() {
   /** @type {Map<number, Session>} */
-  const known = new Map()
+  const rowsById = new Map()
   /** @type {Map<number, number>} */
   const childIds = new Map()
   return {
     clear() {
-      known.clear()
+      rowsById.clear()
       childIds.clear()
     },
 
     /** @param {Session} row */
     keep(row) {
-      const existing = known.get(row.id)
+      const existing = rowsById.get(row.id)
       if (existing && existing.version >= row.version) return
-      known.set(row.id, row)
+      rowsById.set(row.id, row)
       if (row.parent_id !== null) childIds.set(row.parent_id, row.id)
     },
 
     /** From first to last. @param {Session} row @returns {Session[]} */
     of(row) {
-      let first = known.get(row.id) ?? row
+      let first = rowsById.get(row.id) ?? row
       for (let ancestor = parent(first); ancestor; ancestor = parent(first)) first = ancestor
       const chain = [first]
       for (let descendant = child(first); descendant && !chain.includes(descendant); descendant = child(descendant))
@@ -31,12 +31,12 @@ export function chains() {
 
   /** @param {Session} row */
   function parent({ id, parent_id: parentId }) {
-    return parentId !== null && parentId < id ? known.get(parentId) : undefined
+    return parentId !== null && parentId < id ? rowsById.get(parentId) : undefined
   }
 
   /** @param {Session} row */
   function child({ id }) {
-    return known.get(childIds.get(id) ?? -1)
+    return rowsById.get(childIds.get(id) ?? -1)
   }
 }
 
@@ -49,7 +49,7 @@ export function summed(chain) {
   const last = chain[chain.length - 1]
   const sum = (/** @type {keyof Session} */ name) =>
     chain.reduce((total, session) => total + Number(session[name] ?? 0), 0)
-  const known = (/** @type {keyof Session} */ name) =>
+  const totalOrNull = (/** @type {keyof Session} */ name) =>
     chain.some((session) => session[name] !== null) ? sum(name) : null
   return {
     ...first,
@@ -62,9 +62,9 @@ export function summed(chain) {
     learned: sum("learned"),
     reinforced: sum("reinforced"),
     events: sum("events"),
-    cost_usd: known("cost_usd"),
-    turns: known("turns"),
-    duration_ms: last.status === "running" ? null : known("duration_ms"),
+    cost_usd: totalOrNull("cost_usd"),
+    turns: totalOrNull("turns"),
+    duration_ms: last.status === "running" ? null : totalOrNull("duration_ms"),
   }
 }
 

@@ -182,8 +182,8 @@ export function outlook(memory, now) {
 /** @param {Memory} memory */
 function inactiveWords({ inactive_reason: reason, confidence }) {
   if (confidence < THRESHOLD) return t("common.inactive_low")
-  const words = { operator: t("common.set_by_a_person"), deleted: t("common.deleted_by_a_client") }
-  const reasonText = words[/** @type {keyof typeof words} */ (reason)] ?? reason ?? ""
+  const reasonTexts = { operator: t("common.set_by_a_person"), deleted: t("common.deleted_by_a_client") }
+  const reasonText = reasonTexts[/** @type {keyof typeof reasonTexts} */ (reason)] ?? reason ?? ""
   return reasonText ? t("common.inactive_because", { why: reasonText }) : t("common.inactive")
 }
 

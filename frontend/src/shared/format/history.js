@@ -49,9 +49,9 @@ function byWords(actor, session) {
   return actor === "supervisor" ? t("memory.by_supervisor") : t("memory.by_actor", { actor })
 }
 
-/** @param {string} words */
-function capital(words) {
-  return words.charAt(0).toUpperCase() + words.slice(1)
+/** @param {string} text */
+function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** The step that an undo reverted, as text. @param {string} reason */

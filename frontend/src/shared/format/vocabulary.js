@@ -86,7 +86,7 @@ export function words({ clock, live, router, approvals }) {
       memory ? t("common.memory_name", { id: String(memory.id) }) : "",
     decided: outcomes.decidedWords,
     decider: outcomes.deciderWords,
-    report: (/** @type {ReportSource} */ said) => outcomes.reportWords(said),
+    report: (/** @type {ReportSource} */ report) => outcomes.reportWords(report),
     brief: (/** @type {number} */ n) => brief.format(n),
     command: (/** @type {{argv: string[]}} */ { argv }) => argv.join(" "),
 

@@ -133,8 +133,8 @@ function asTyped(savedDraft) {
  * @returns {MemoryDraft}
  */
 export function readDraft(savedDraft) {
-  const known = Object.entries(BLANK).filter(([name, blank]) => typeof savedDraft?.[name] === typeof blank)
-  return { ...BLANK, ...Object.fromEntries(known.map(([name]) => [name, savedDraft[name]])) }
+  const validFields = Object.entries(BLANK).filter(([name, blank]) => typeof savedDraft?.[name] === typeof blank)
+  return { ...BLANK, ...Object.fromEntries(validFields.map(([name]) => [name, savedDraft[name]])) }
 }
 
 /** @param {MemoryDraft} draft */

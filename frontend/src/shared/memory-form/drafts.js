@@ -16,9 +16,9 @@ export function drafts({ storage, now = Date.now }) {
     keep(id, { version, base = null, draft }) {
       const key = `${PREFIX}${id}-${version}`
       const isNew = !unsavedDrafts.has(key)
-      const kept = { at: now(), version, base, draft }
-      unsavedDrafts.set(key, kept)
-      storage.setItem(key, JSON.stringify(kept))
+      const record = { at: now(), version, base, draft }
+      unsavedDrafts.set(key, record)
+      storage.setItem(key, JSON.stringify(record))
       if (isNew) prune()
     },
 

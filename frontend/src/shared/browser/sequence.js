@@ -5,12 +5,12 @@
  */
 export function sequence() {
   let requests = 0
-  let shown = 0
+  let lastShown = 0
   return () => {
-    const mine = ++requests
+    const requestId = ++requests
     return () => {
-      if (mine < shown) return false
-      shown = mine
+      if (requestId < lastShown) return false
+      lastShown = requestId
       return true
     }
   }

@@ -3,27 +3,27 @@ const APART_MS = 1_000
 /**
  * Run an action soon, at most once a second, however often it is requested. An action that takes longer ends before the
  * next one begins: a slow response is shown, not replaced by further requests.
- * @param {() => unknown} act @param {{later?: (run: () => void, ms: number) => unknown, now?: () => number}} [dependencies]
+ * @param {() => unknown} action @param {{later?: (run: () => void, ms: number) => unknown, now?: () => number}} [dependencies]
  */
-export function throttle(act, { later = setTimeout, now = Date.now } = {}) {
-  let requested = false
+export function throttle(action, { later = setTimeout, now = Date.now } = {}) {
+  let isScheduled = false
   let running = false
-  let last = -Infinity
+  let lastRun = -Infinity
   const run = async () => {
-    requested = false
+    isScheduled = false
     running = true
-    last = now()
+    lastRun = now()
     try {
-      await act()
+      await action()
     } finally {
       running = false
-      if (requested) schedule()
+      if (isScheduled) schedule()
     }
   }
-  const schedule = () => later(run, Math.max(0, last + APART_MS - now()))
+  const schedule = () => later(run, Math.max(0, lastRun + APART_MS - now()))
   return () => {
-    if (requested) return
-    requested = true
+    if (isScheduled) return
+    isScheduled = true
     if (!running) schedule()
   }
 }

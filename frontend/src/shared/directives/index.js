@@ -83,15 +83,15 @@ export function directives(Alpine) {
    */
   function typed(el, { expression }, { evaluateLater, effect }) {
     const evaluate = evaluateLater(expression)
-    let newer = false
+    let isEdited = false
     const follow = () =>
       evaluate((/** @type {string} */ value) => {
-        if (!newer || document.activeElement !== el) el.value = value ?? ""
+        if (!isEdited || document.activeElement !== el) el.value = value ?? ""
       })
     effect(follow)
-    el.addEventListener("input", () => (newer = true))
+    el.addEventListener("input", () => (isEdited = true))
     // a rejected value is not left in the field; a change in flight gets time to arrive
-    el.addEventListener("blur", () => setTimeout(() => ((newer = false), follow()), TYPED_MS))
+    el.addEventListener("blur", () => setTimeout(() => ((isEdited = false), follow()), TYPED_MS))
   }
 
   /**
@@ -150,19 +150,19 @@ export function directives(Alpine) {
   function log(el, { expression }, { evaluateLater, effect, cleanup }) {
     const lines = Alpine.store("log")
     const evaluate = evaluateLater(expression)
-    let gone = false
+    let isRemoved = false
     /** @type {(() => void) | null} */
     let close = null
     // the code that draws an output is loaded only when an output is opened
     import("../../log/view.js").then(({ logView }) => {
-      if (gone) return
+      if (isRemoved) return
       const view = logView(el, lines)
       close = view.close
       effect(() => view.show())
       effect(() => evaluate((/** @type {Marker[]} */ markers) => view.mark(markers.map((marker) => ({ ...marker })))))
     }, lines.lost.bind(lines))
     cleanup(() => {
-      gone = true
+      isRemoved = true
       close?.()
     })
   }
@@ -172,10 +172,10 @@ const MARKS = { same: "span", gone: "del", new: "ins", hit: "mark" }
 
 /** Leading and trailing space of a change stays outside its mark. @param {import("../format/diff.js").Part} part */
 function pieces({ kind, text }) {
-  const words = text.trim()
-  if (kind === "same" || !words) return [marked(kind, text)]
-  const at = text.indexOf(words)
-  return [text.slice(0, at), marked(kind, words), text.slice(at + words.length)]
+  const trimmed = text.trim()
+  if (kind === "same" || !trimmed) return [marked(kind, text)]
+  const at = text.indexOf(trimmed)
+  return [text.slice(0, at), marked(kind, trimmed), text.slice(at + trimmed.length)]
 }
 
 /** @param {import("../format/diff.js").Part["kind"]} kind @param {string} text */
@@ -203,6 +203,6 @@ function toggle(el, open) {
  * @param {HTMLDialogElement} el
  */
 function release(el) {
-  const { activeElement: left } = document
-  if (left instanceof HTMLElement && el.contains(left)) left.blur()
+  const { activeElement: focused } = document
+  if (focused instanceof HTMLElement && el.contains(focused)) focused.blur()
 }

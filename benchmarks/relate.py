@@ -20,7 +20,8 @@ from benchmarks.measure import sized, spread, timed
 from lamplighter.domain import relate
 from lamplighter.domain.relate import Analysis
 from lamplighter.domain.relate.analysis import Clause, ClauseWord
-from lamplighter.domain.relate.judge import Weights, judge
+from lamplighter.domain.relate.features import Weights
+from lamplighter.domain.relate.judge import judge
 from lamplighter.domain.text import comparison_key
 
 Pair = dict[str, Any]

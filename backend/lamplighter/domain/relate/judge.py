@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from math import exp
 from typing import Final
 
 from lamplighter.domain.memory.frames import FRAMES, Frame
 from lamplighter.domain.relate.analysis import POLAR, Analysis, Clause, ClauseWord, Measure
 from lamplighter.domain.relate.features import (
     Comparison,
+    Weights,
     build_comparison,
     heavy_words,
+    load_weights,
     remove_shared_claims,
 )
 from lamplighter.domain.relate.match import Match, match
@@ -110,33 +111,6 @@ def calibration() -> dict[str, list[tuple[float, float]]]:
     text = files(__package__).joinpath("calibration.json").read_text(encoding="utf-8")
     found: dict[str, list[tuple[float, float]]] = json.loads(text)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """A linear model over the features of a comparison: same, conflicting, unrelated."""
-
-    names: tuple[str, ...]
-    rows: tuple[tuple[float, ...], ...]
-    bias: tuple[float, ...]
-
-    def chances(self, figures: Mapping[str, float]) -> list[float]:
-        """Return the probabilities of the three relations; they add up to 1."""
-        values = [figures[name] for name in self.names]
-        scores = [
-            bias + sum(weight * value for weight, value in zip(row, values, strict=True))
-            for row, bias in zip(self.rows, self.bias, strict=True)
-        ]
-        top = max(scores)
-        shares = [exp(score - top) for score in scores]
-        return [share / sum(shares) for share in shares]
-
-
-@cache
-def load_weights() -> Weights:
-    """Return the weights that ship with the product; `benchmarks/fit.py` computed them."""
-    found = json.loads(files(__package__).joinpath("weights.json").read_text(encoding="utf-8"))
-    return Weights(tuple(found["names"]), tuple(map(tuple, found["weights"])), tuple(found["bias"]))
 
 
 def judge(new: Analysis, existing: Analysis, by: Weights | None = None) -> RelationVerdict:
@@ -265,9 +239,14 @@ def _agree_outcomes(comparison: Comparison) -> RelationVerdict | None:
     one_topic = figures["topic_none"] and figures["topic"] >= OUT_TOPIC
     if not one_topic or not figures["out_agree"] or figures["clauses"] or figures["swapped"]:
         return None
-    if _denies(comparison, "unlike", *OTHER_SIGNS) or find_replacements(comparison.whole, POLAR):
+    whole = comparison.whole
+    if (
+        _denies(comparison, *OTHER_SIGNS)
+        or _other_fillers(whole)
+        or find_replacements(whole, POLAR)
+    ):
         return None
-    if added := find_added_condition(comparison.whole):
+    if added := find_added_condition(whole):
         return _of_another_condition(added)
     return RelationVerdict(Relation.SAME, _same_reason(comparison), FRAMED)
 

@@ -46,6 +46,8 @@ _TURNS: Final = frozenset(
 )
 _NTH: Final = frozenset([*ORDINALS, "every", "each"])
 _ALSO: Final = ("also", "too", "even")
+# after any of these words the name of the service is a value: "the user is odoo"
+_NAMING: Final = (*_HELPERS[:4], "as", "named", "called", "user", "role", "account", "database")
 PORTS: Final = range(21, 65_536)
 
 
@@ -81,6 +83,7 @@ class _ClauseReader:
     links: list[tuple[str, int]] = field(default_factory=list)  # kinds of conditions and positions
     also: bool = False
     counts: bool = False  # whether a plural follows
+    then: str = ""  # the next word
 
     def take(self, item: TextItem, then: str) -> None:
         """Process the next item; `then` is the text of the following one, "" for the last."""
@@ -88,7 +91,7 @@ class _ClauseReader:
             then.endswith("s") and then not in _NO_PLURALS and self.before not in _ARTICLES
         )
         self.place += 1
-        self.phrase = item.raw
+        self.phrase, self.then = item.raw, then
         if item.kind == "stop":
             self.commas.append(self.place)
             self.joints.append(self.place)
@@ -112,9 +115,10 @@ class _ClauseReader:
         silent = root in lexicon.fillers or root in lexicon.conditions or root in lexicon.all
         marks = root in DENIALS or root in lexicon.scales or root in _BOUNDS or root in OTHERWISE
         said = (self.phrase or text).partition(" ")[0]
-        if root in self.own or (self.place == 1 and said.endswith("s") and not name):
+        own = root in self.own and self.before not in _NAMING
+        if own or (self.place == 1 and said.endswith("s") and not name):
             self.itself.append(self.place)
-        if not (silent or marks or root in self.own):
+        if not (silent or marks or own):
             self.add_word(text, root, meanings, name=name)
 
     def mark(self, text: str, root: str) -> None:
@@ -289,7 +293,20 @@ class _ClauseReader:
             return "status"
         if len(item.text) in (4, 5) and self.single and int(item.low) in PORTS:
             return "port"
-        return "number"
+        return "version" if self.versioned(item.text) else "number"
+
+    def versioned(self, text: str) -> bool:
+        """Whether a bare number is part of a name, and no amount: "needs PostgreSQL 14"."""
+        noun = self.tokens[-1] if self.tokens else None
+        after = self.lexicon.root(self.then)
+        ends = after in self.lexicon.fillers | self.lexicon.conditions or not after.isalnum()
+        if noun is None or noun.place != self.place - 1 or not text.isdecimal() or not ends:
+            return False
+        if noun.senses[0].key == "version":
+            return True
+        verb = noun.surface.endswith(("s", "ed")) and self.predicate < 0
+        acts = noun.end or noun.effect or noun.senses[0].axis
+        return noun.weight >= POLAR and not acts and (not verb or self.then in _HELPERS)
 
     def order(self) -> tuple[frozenset[str], frozenset[str]]:
         """Return the events that come first and second in time."""

@@ -25,10 +25,12 @@ from lamplighter.domain.relate.replaced import (
     compare_links,
     find_added_condition,
     find_replacements,
+    has_other_subject,
     is_subject,
     is_value,
     leave_out_several,
     other_of_its_kind,
+    renames_subject,
     says_how_long,
 )
 from lamplighter.domain.relate.slots import agreeing_slot, differing_slots
@@ -214,7 +216,12 @@ def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict
     """Separate claims about different attributes; decide an unsure verdict by the outcomes."""
     if verdict.relation is not Relation.UNRELATED and _of_another_attribute(comparison.whole):
         return RelationVerdict(Relation.UNRELATED, _difference_reason(comparison), FRAMED)
+    if verdict.relation is Relation.CONFLICTING and has_other_subject(comparison.whole):
+        return RelationVerdict(Relation.UNSURE, f"may conflict: {verdict.reason}", verdict.p)
     settled = verdict if verdict.sure else _agree_outcomes(comparison) or verdict
+    if settled.relation is Relation.SAME and renames_subject(comparison.whole):
+        reason = f"may conflict: {_conflict_reason(comparison)}"
+        settled = RelationVerdict(Relation.UNSURE, reason, settled.p)
     if settled.relation in (Relation.SAME, Relation.UNSURE):
         settled = _compare_conditions(comparison, settled)
     return settled

@@ -36,6 +36,9 @@ def test_one_value_of_two_subjects_is_no_reinforcement(frame: str) -> None:
         ("Listens on port 1883", "The websocket listener is on port 9001"),
         ("The export is read-only", "The scratch export is writable"),
         ("Boot takes 4 min", "Shutdown takes 9 min"),
+        ("Calls to mobile phones have an echo", "Calls to landlines have an echo"),
+        ("Queries from the guest network are refused",
+         "Queries from the office network are accepted"),
         ("Jobs in the short queue are killed after an hour",
          "Jobs in the long queue are killed after three days"),
     ],
@@ -50,7 +53,15 @@ def test_a_narrower_subject_is_no_sure_contradiction(old: str, new: str) -> None
         ("The scan of photos takes 4 minutes", "The scan of photos takes 9 hours"),
         ("The websocket listener is on port 9001", "The websocket listener is on port 9002"),
         ("The export is read-only", "The export is writable"),
+        ("The export can be written to", "The export cannot be written to"),
+        ("Calls have an echo", "Calls are free of echo"),
+        ("Pushes hang when the disk is full", "Pushes are unaffected by a full disk"),
+        ("A restart of the proxy breaks uploads", "Uploads are immune to a restart of the proxy"),
     ],
 )
 def test_other_values_of_one_subject_contradict(old: str, new: str) -> None:
     assert relate(new, old).relation is relate(old, new).relation is Relation.CONFLICTING
+
+
+def test_what_cannot_be_written_is_read_only() -> None:
+    assert relate("The export cannot be written to", "The export is read-only").label == "reinforce"

@@ -45,6 +45,8 @@ _TURNS: Final = frozenset(
     ["first", "last", "then", "second", "finally", "lastly", "afterwards", "later", "next"]
 )
 _NTH: Final = frozenset([*ORDINALS, "every", "each"])
+_RELATIVE: Final = ("that", "which", "who", "where", "what", "how", "because")
+_JOINS: Final = ("and", "or", "but", "it", "there")
 _ALSO: Final = ("also", "too", "even")
 # after any of these words the name of the service is a value: "the user is odoo"
 _NAMING: Final = (*_HELPERS[:4], "as", "named", "called", "user", "role", "account", "database")
@@ -84,6 +86,7 @@ class _ClauseReader:
     also: bool = False
     counts: bool = False  # whether a plural follows
     then: str = ""  # the next word
+    verbal: bool = False  # whether a verb or a relative clause was read for certain
 
     def take(self, item: TextItem, then: str) -> None:
         """Process the next item; `then` is the text of the following one, "" for the last."""
@@ -108,9 +111,10 @@ class _ClauseReader:
         if last and text in ("on", "off"):
             text = "enable" if text == "on" else "disable"
         lexicon, root = self.lexicon, self.lexicon.root(text)
-        self.mark(text, root)
         meanings = lexicon.meanings(root)
-        if self.predicate < 0 and not self.condition:
+        verb = self.is_verb(text)
+        self.mark(text, root)
+        if not self.condition and (self.predicate < 0 or verb):
             self.predicated(text, meanings)
         silent = root in lexicon.fillers or root in lexicon.conditions or root in lexicon.all
         marks = root in DENIALS or root in lexicon.scales or root in _BOUNDS or root in OTHERWISE
@@ -124,6 +128,7 @@ class _ClauseReader:
     def mark(self, text: str, root: str) -> None:
         """Record the effects of a word on the clause, apart from its own meaning."""
         lexicon = self.lexicon
+        self.verbal = self.verbal or text in _HELPERS or text in _RELATIVE
         self.cancels = self.cancels or root in _CANCELS
         self.conditional(text, root)
         self.also = self.also or text in _ALSO
@@ -180,10 +185,17 @@ class _ClauseReader:
         else:
             self.bound = bound
 
+    def is_verb(self, text: str) -> bool:
+        """Whether a word is the verb although a noun before it may be one: "calls … are"."""
+        known = self.links or self.predicate > 2 or self.before in _JOINS
+        return text in _HELPERS[:6] and not (known or self.verbal)
+
     def predicated(self, text: str, meanings: tuple[str, ...]) -> None:
         lexicon = self.lexicon
         if text in ("is", "are", "was", "be") or meanings[0] in lexicon.single:
             self.single, self.predicate = True, self.place
+        elif text in ("has", "have") and self.predicate > 0:
+            self.single, self.predicate = False, self.place
         elif meanings[0] in lexicon.several:
             self.predicate = self.place
 

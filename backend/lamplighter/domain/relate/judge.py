@@ -57,6 +57,7 @@ FRAME_PROBABILITY: Final = 0.99
 OUT_TOPIC: Final = 0.5
 PARTS: Final = 4  # claims of a text that are compared with each claim of the other
 _AMOUNTS: Final = frozenset(["duration", "period", "bytes", "rate", "percent", "clock", "weekday"])
+_UNITS: Final = frozenset(["duration", "bytes", "rate", "celsius"])
 OTHER_SIGNS: Final = ("opposed", "often", "amount", "only_one")
 
 
@@ -366,7 +367,9 @@ def _other_fillers(whole: Match) -> bool:
     """Whether each names something that the other does not: a host, a path, a port, a version."""
     left = _has_name(whole.left, whole.measures.left)
     right = _has_name(whole.right, whole.measures.right)
-    return bool(whole.measures.unlike) or (left and right)
+    rest = (whole.measures.left, whole.measures.right)
+    apart = all(any(each.kind in _UNITS for each in side) for side in rest)
+    return bool(whole.measures.unlike) or apart or (left and right)
 
 
 def _has_name(words: Sequence[ClauseWord], measures: Sequence[Measure]) -> bool:

@@ -158,7 +158,7 @@ def _judge_claims(
     new: Analysis, existing: Analysis, whole: Match, by: Weights | None
 ) -> RelationVerdict:
     differing = differing_slots(existing.slots, new.slots)
-    if differing is not None:
+    if differing is not None and not _are_same_words(whole):
         reason = " instead of ".join(_shorten(slot.label) for slot in reversed(differing))
         return RelationVerdict(Relation.CONFLICTING, reason, FRAMED)
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
@@ -381,6 +381,13 @@ def _denies(comparison: Comparison, *names: str) -> bool:
     return any(
         comparison.figures[name] for name in names or ("net", "unlike", "swapped", *OTHER_SIGNS)
     )
+
+
+def _are_same_words(whole: Match) -> bool:
+    """Whether no significant word or measure is in one text only, nor one of opposite meaning."""
+    apart = whole.measures.unlike or whole.measures.left or whole.measures.right
+    opposed = any(pair.opposed for pair in whole.pairs)
+    return not (apart or opposed or heavy_words([*whole.left, *whole.right]))
 
 
 def _are_labels(pair: tuple[Measure, Measure]) -> bool:

@@ -192,7 +192,8 @@ class _ClauseReader:
 
     def predicated(self, text: str, meanings: tuple[str, ...]) -> None:
         lexicon = self.lexicon
-        if text in ("is", "are", "was", "be") or meanings[0] in lexicon.single:
+        command = text == "run" and self.place == 1
+        if text in ("is", "are", "was", "be") or (meanings[0] in lexicon.single and not command):
             self.single, self.predicate = True, self.place
         elif text in ("has", "have") and self.predicate > 0:
             self.single, self.predicate = False, self.place

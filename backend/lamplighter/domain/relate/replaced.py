@@ -130,10 +130,13 @@ def _is_topic(word: ClauseWord, m: Match) -> bool:
 
 
 def is_value(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
-    """Whether a word is the single value that its claim's subject can have."""
+    """Whether a word is the single value that its claim's subject can have.
+
+    A participle after "is" is no value: what is parsed may be indexed too.
+    """
     return any(
         clause.single
-        and word.place > clause.predicate
+        and word.place > clause.predicate + word.surface.endswith("ed")
         and not word.condition
         and any(word is each for each in clause.tokens)
         for clause in clauses

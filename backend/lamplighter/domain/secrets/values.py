@@ -5,7 +5,7 @@ from typing import Final
 
 MAX_VALUE: Final = 4096
 
-_HARMLESS_WORDS: Final = frozenset(
+HARMLESS_WORDS: Final = frozenset(
     b"""
     true false yes no on off none null nil undefined empty unset set required optional enabled
     disabled redacted hidden masked changed expired invalid valid missing ok failed failure auto
@@ -46,7 +46,7 @@ def is_path(value: bytes) -> bool:
 
 def is_harmless(value: bytes, kind: str) -> bool:
     """Return whether a value is no secret: a word, a number, a path, `$NAME`."""
-    if len(value) < (3 if kind == "password" else 4) or value.lower() in _HARMLESS_WORDS:
+    if len(value) < (3 if kind == "password" else 4) or value.lower() in HARMLESS_WORDS:
         return True
     if _NUMBER.fullmatch(value):
         return kind != "password" or len(value) < 6

@@ -24,7 +24,7 @@ _HARMLESS: Final = re.compile(
     rb"|(?:self|this|process|os|config|settings|args|env|vars?|data|local|module|secrets|options"
     rb"|request|req|params|values|Values)\.[A-Za-z_]"
 )
-_NUMBER: Final = re.compile(rb"[+-]?\d+(?:\.\d+)?[A-Za-z%/]{0,3}")
+_NUMBER: Final = re.compile(rb"[+-]?\d+(?:\.\d+)?(?:[A-Za-z%/]{0,3}|/\d{1,6})")
 _PATH: Final = re.compile(rb"(?:~|\.{1,2})?(?:/[A-Za-z0-9_.@%-]{1,64})+/?|[a-z.-]+(?:/[a-z._-]+)+")
 _RANDOM: Final = re.compile(rb"/(?=[^/]{0,64}[a-z])(?=[^/]{0,64}[A-Z])(?=[^/]{0,64}\d)[^/]{16}")
 _REFERENCE: Final = re.compile(rb"[a-z]+(?:[-_][a-z]+){0,4}")

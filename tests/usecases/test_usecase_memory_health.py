@@ -43,7 +43,7 @@ async def measured(db: Database, *, days: float = 0, **more: Any) -> MemoryMeasu
     return await health.measure(here, trigger=MeasurementTrigger.OPERATOR, **more)
 
 
-async def test_measurement_counts_memories_by_category_of_need(db: Database) -> None:
+async def test_measurement_counts_undistilled_stale_and_duplicate_memories(db: Database) -> None:
     for number in range(3):
         await captured(db, f"Looked at part {number} of the cache", days=8 + number)
     await captured(db, "Rotated the keys of the mailer")

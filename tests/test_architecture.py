@@ -53,7 +53,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_the_tree_keeps_every_contract(copied: Path) -> None:
+def test_import_contracts_pass_on_the_tree(copied: Path) -> None:
     status, words = lint(copied)
 
     assert status == 0, words
@@ -121,7 +121,7 @@ def named(module: str, statement: str) -> str:
     return f"{path} -> {imported if ours else imported.partition('.')[0]} (l."
 
 
-def test_each_forbidden_import_breaks_its_contract(copied: Path, tmp_path: Path) -> None:
+def test_forbidden_import_breaks_its_contract(copied: Path, tmp_path: Path) -> None:
     tree = shutil.copytree(copied, tmp_path / "broken")
     for _, module, statement in BROKEN:
         with (tree / "lamplighter" / module).open("a", encoding="utf-8") as file:
@@ -134,12 +134,12 @@ def test_each_forbidden_import_breaks_its_contract(copied: Path, tmp_path: Path)
     assert permitted == [], report
 
 
-def test_every_contract_is_broken_on_purpose_somewhere() -> None:
+def test_every_contract_has_a_forbidden_import_in_the_tests() -> None:
     assert {contract for contract, _, _ in BROKEN} == set(contracts())
 
 
 @walk("path", FILES, ids=lambda path: str(path.relative_to(BACKEND)))
-def test_a_file_and_its_functions_stay_short(path: Path) -> None:
+def test_files_and_functions_are_within_the_length_limits(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
 
     functions = [
@@ -152,7 +152,7 @@ def test_a_file_and_its_functions_stay_short(path: Path) -> None:
     assert len(text.splitlines()) <= MAX_FILE_LINES
 
 
-def test_a_folder_holds_few_files() -> None:
+def test_folders_are_within_the_file_limit() -> None:
     folders = {path.parent for path in FILES}
 
     assert {
@@ -162,7 +162,7 @@ def test_a_folder_holds_few_files() -> None:
     } == {}
 
 
-def test_functions_are_short_in_the_middle_too() -> None:
+def test_median_function_length_is_at_most_eight_lines() -> None:
     lengths = sorted(
         (node.end_lineno or 0) - node.lineno + 1
         for path in FILES
@@ -172,7 +172,7 @@ def test_functions_are_short_in_the_middle_too() -> None:
     assert lengths[len(lengths) // 2] <= 8
 
 
-def test_the_library_of_sqlite_is_chosen_in_one_place() -> None:
+def test_sqlite_library_is_imported_in_one_module() -> None:
     choosing = [
         str(path.relative_to(BACKEND))
         for path in FILES
@@ -184,7 +184,7 @@ def test_the_library_of_sqlite_is_chosen_in_one_place() -> None:
 
 
 @pytest.mark.parametrize("name", ["run.lock", "dev.lock"])
-def test_a_lock_file_names_no_host_and_every_hash(name: str) -> None:
+def test_python_lock_files_have_hashes_and_no_hosts(name: str) -> None:
     text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
 
     assert "://" not in text
@@ -194,7 +194,7 @@ def test_a_lock_file_names_no_host_and_every_hash(name: str) -> None:
     assert [each for each in pinned if "--hash=sha256:" not in each] == []
 
 
-def test_the_lock_file_of_the_app_names_no_host_and_every_hash() -> None:
+def test_frontend_lock_file_has_hashes_and_no_hosts() -> None:
     lock = json.loads((ROOT / "frontend" / "package-lock.json").read_text(encoding="utf-8"))
     packages: dict[str, dict[str, Any]] = {
         name: package for name, package in lock["packages"].items() if name

@@ -7,7 +7,7 @@ import pytest
 from cells import walk
 
 
-def test_each_cell_is_tried_and_each_that_fails_is_named() -> None:
+def test_walk_runs_every_cell_and_reports_each_failure() -> None:
     tried: list[tuple[str, int]] = []
 
     @walk("word", ["a", "b"])
@@ -31,7 +31,7 @@ def test_each_cell_is_tried_and_each_that_fails_is_named() -> None:
     ]
 
 
-def test_what_is_left_are_the_fixtures() -> None:
+def test_walk_leaves_only_fixtures_as_parameters() -> None:
     @walk("cell", [1])
     def table(tmp_path: str, cell: int) -> None:
         assert (tmp_path, cell) == ("there", 1)
@@ -40,6 +40,6 @@ def test_what_is_left_are_the_fixtures() -> None:
     table(tmp_path="there")
 
 
-def test_a_table_without_cells_is_a_mistake() -> None:
+def test_walk_rejects_a_table_without_cells() -> None:
     with pytest.raises(AssertionError, match="no cells"):
         walk("cell", [])

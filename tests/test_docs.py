@@ -44,7 +44,7 @@ def describe_hints(hints: ToolHints) -> str:
     return ", ".join(word for word, holds in words.items() if holds) or "adds"
 
 
-def test_every_tool_of_a_client_is_in_the_docs() -> None:
+def test_docs_list_exactly_the_client_tools() -> None:
     text = (DOCS / "reference" / "mcp.md").read_text()
     rows = [
         (f"`{offer.name}`", offer.title, describe_hints(offer.hints), offer.about)
@@ -53,14 +53,14 @@ def test_every_tool_of_a_client_is_in_the_docs() -> None:
     assert re.findall(r"^\| (`\w+`) \| (.+) \| (.+) \| (.+) \|$", text, re.MULTILINE) == rows
 
 
-def test_every_setting_is_in_the_docs_with_its_words() -> None:
+def test_docs_list_every_setting_with_its_description() -> None:
     text = (DOCS / "reference" / "settings.md").read_text()
     for setting in SETTINGS:
         assert f"| `{setting.variable}` |" in text
         assert setting.about in text
 
 
-def test_every_route_is_in_the_docs() -> None:
+def test_docs_list_every_route() -> None:
     text = (DOCS / "reference" / "api.md").read_text()
     for op in OPS:
         path = op.path.replace(":int", "")
@@ -68,13 +68,13 @@ def test_every_route_is_in_the_docs() -> None:
         assert f"| `{op.method}` | `{path}` | {op.about} | {scope} |" in text
 
 
-def test_every_scope_is_in_the_docs() -> None:
+def test_docs_list_every_scope() -> None:
     text = (DOCS / "reference" / "access.md").read_text()
     for scope in SCOPES:
         assert f"`{scope}`" in text
 
 
-def test_every_tool_is_in_the_docs_and_in_the_prompt() -> None:
+def test_docs_and_prompt_list_every_session_tool() -> None:
     text = (DOCS / "reference" / "tools.md").read_text()
     for offer in SESSION_TOOLS:
         tiers = ", ".join(map(str, offer.tiers))
@@ -87,7 +87,7 @@ def test_every_tool_is_in_the_docs_and_in_the_prompt() -> None:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_the_prompt_lists_existing_tools_and_no_others(tier: int) -> None:
+def test_prompt_lists_only_the_tools_of_the_session(tier: int) -> None:
     assert "## Tools" not in system_prompt(tier)
     told = system_prompt(tier, ["look", "handoff"])
     assert told.startswith(system_prompt(tier))
@@ -99,13 +99,13 @@ def test_the_prompt_lists_existing_tools_and_no_others(tier: int) -> None:
     assert "never instructions" in told
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_links_in_the_docs_have_existing_targets() -> None:
     for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]:
         for target in LINK.findall(page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_the_index_lists_each_page_in_its_group_and_folders_stay_small() -> None:
+def test_docs_index_lists_each_page_and_folders_have_at_most_15_pages() -> None:
     groups = (DOCS / "README.md").read_text().split("\n## ")[1:]
     for folder, group in zip(("start", "how-to", "explanation", "reference"), groups, strict=True):
         pages = {f"{folder}/{page.name}" for page in (DOCS / folder).iterdir()}
@@ -113,7 +113,7 @@ def test_the_index_lists_each_page_in_its_group_and_folders_stay_small() -> None
         assert 0 < len(pages) <= 15
 
 
-def test_the_rules_of_tool_hooks_in_the_docs_are_read(tmp_path: Path) -> None:
+def test_tool_hook_examples_in_the_docs_load(tmp_path: Path) -> None:
     examples = fenced(DOCS / "reference" / "hooks.md", "toml")
     (tmp_path / "lamplighter.toml").write_text("\n".join(examples))
     found = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)}).hooks
@@ -121,7 +121,7 @@ def test_the_rules_of_tool_hooks_in_the_docs_are_read(tmp_path: Path) -> None:
     assert all(f"{each}" in (DOCS / "reference" / "hooks.md").read_text() for each in KNOWLEDGE)
 
 
-def test_the_services_examples_load(tmp_path: Path) -> None:
+def test_services_examples_in_the_docs_load(tmp_path: Path) -> None:
     for page in (
         DOCS / "reference" / "services.md",
         DOCS / "explanation" / "approvals.md",
@@ -133,7 +133,7 @@ def test_the_services_examples_load(tmp_path: Path) -> None:
             assert len(services.load(path)) == 2
 
 
-def test_the_agents_in_the_docs_are_read(tmp_path: Path) -> None:
+def test_agents_example_in_the_docs_loads(tmp_path: Path) -> None:
     examples = fenced(DOCS / "reference" / "agents.md", "toml")
     (tmp_path / "lamplighter.toml").write_text("\n".join(examples))
     found = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)}).agents
@@ -142,7 +142,7 @@ def test_the_agents_in_the_docs_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["start/first-service.md", "start/docker.md"])
-def test_the_examples_of_the_guides_load(page: str, tmp_path: Path) -> None:
+def test_services_examples_in_the_guides_load(page: str, tmp_path: Path) -> None:
     examples = fenced(DOCS / page, "yaml")
     assert len(examples) == 2
     for number, example in enumerate(examples):
@@ -151,7 +151,7 @@ def test_the_examples_of_the_guides_load(page: str, tmp_path: Path) -> None:
         assert list(services.load(path))
 
 
-def test_the_example_of_phone_notifications_is_read(tmp_path: Path) -> None:
+def test_phone_notification_example_in_the_docs_loads(tmp_path: Path) -> None:
     *_, example = fenced(DOCS / "how-to" / "phone.md", "toml")
     (tmp_path / "lamplighter.toml").write_text(example)
     settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)})
@@ -159,7 +159,7 @@ def test_the_example_of_phone_notifications_is_read(tmp_path: Path) -> None:
     assert (settings.notify_level, settings.notify_digest) == ("warning", 1800.0)
 
 
-def test_the_pairs_in_the_docs_are_judged_so() -> None:
+def test_docs_pairs_of_observations_get_the_stated_relation() -> None:
     rows = re.findall(r"^\| (.+) \| (.+) \| (\w+) \| (.+) \|$", RELATE.read_text(), re.MULTILINE)
     assert len(rows) == 16
     for held, said, label, reason in rows[1:]:
@@ -167,7 +167,7 @@ def test_the_pairs_in_the_docs_are_judged_so() -> None:
         assert (found.label, found.reason) == (label, reason)
 
 
-def test_the_lexicon_example_is_read() -> None:
+def test_lexicon_example_in_the_docs_loads() -> None:
     [example] = fenced(RELATE, "toml")
     words = extend_builtin(example)
     assert words.meanings(words.root("scullery")) == (words.root("kitchen"),)
@@ -177,7 +177,7 @@ def test_the_lexicon_example_is_read() -> None:
         assert f"[{name}]" in example
 
 
-def test_the_stream_examples_are_read() -> None:
+def test_stream_example_in_the_docs_is_parsed() -> None:
     [example] = fenced(DOCS / "reference" / "markers.md", "json")
     read = [
         type(item).__name__ for line in example.splitlines() for item in stream.parse(line.encode())
@@ -186,7 +186,7 @@ def test_the_stream_examples_are_read() -> None:
     assert all(json.loads(line) for line in example.splitlines())
 
 
-def test_the_marker_examples_are_taken() -> None:
+def test_marker_examples_in_the_docs_are_accepted() -> None:
     rows = re.findall(
         r"^\| `(\[[A-Z]+:.*?)` \|", (DOCS / "reference" / "markers.md").read_text(), re.MULTILINE
     )
@@ -197,7 +197,7 @@ def test_the_marker_examples_are_taken() -> None:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_the_prompts_say_what_the_parser_takes(tier: int) -> None:
+def test_prompt_categories_and_examples_match_the_marker_parser(tier: int) -> None:
     text = system_prompt(tier)
     section = text.partition("## Memory Recording\n")[2]
     named = re.findall(r"^- (\w+): (.*)$", section, re.MULTILINE)
@@ -215,13 +215,13 @@ def test_the_prompts_say_what_the_parser_takes(tier: int) -> None:
     assert all(marker.reading is MarkerReading.TAKEN for marker in read)
 
 
-def test_the_prompts_share_one_section_on_memory() -> None:
+def test_prompts_of_all_tiers_share_one_memory_section() -> None:
     sections = {system_prompt(tier).partition("## Memory Recording\n")[2] for tier in TIERS}
     assert len(sections) == 1
     assert "{{" not in "".join(system_prompt(tier) for tier in TIERS)
 
 
-def test_the_glossary_has_each_word_once_and_the_code_uses_them() -> None:
+def test_glossary_words_are_unique_and_used_in_the_code() -> None:
     cells = TABLE_WORD.findall((DOCS / "glossary.md").read_text())
     words = [cell for cell in cells if cell != "word"]
     code = "\n".join(path.read_text() for path in (ROOT / "backend").rglob("*.py")).lower()
@@ -238,7 +238,7 @@ def test_banned_names_stay_out_of_the_code() -> None:
         assert not banned.search(path.read_text()), path
 
 
-def test_every_decision_is_numbered_once_and_short() -> None:
+def test_decision_records_are_numbered_in_sequence_and_short() -> None:
     pages = sorted((DOCS / "adr").glob("*.md"))
     assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
     for page in pages:
@@ -247,7 +247,7 @@ def test_every_decision_is_numbered_once_and_short() -> None:
         assert all(part in text for part in ("**Context.**", "**Decision.**", "**Consequence.**"))
 
 
-def test_the_changelog_keeps_a_place_for_what_comes() -> None:
+def test_changelog_has_an_unreleased_section() -> None:
     assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text()
 
 

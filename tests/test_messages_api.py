@@ -58,13 +58,13 @@ def test_the_answering_turn_is_chosen_by_the_request(api: MessagesApi) -> None:
     assert then["content"] == after["content"] == [{"type": "text", "text": "It is up."}]
 
 
-def test_a_loop_never_ends(api: MessagesApi) -> None:
+def test_loop_scenario_repeats_its_tool_use(api: MessagesApi) -> None:
     answer = ask(api, "loop", HELLO, *[LOOK, SEEN] * 30).json()
 
     assert answer["stop_reason"] == "tool_use"
 
 
-def test_a_stream_says_the_same_in_pieces(api: MessagesApi) -> None:
+def test_stream_sends_the_turn_in_pieces(api: MessagesApi) -> None:
     told = streamed(ask(api, "look", stream=True))
 
     assert told[0]["type"] == "message_start"
@@ -75,7 +75,7 @@ def test_a_stream_says_the_same_in_pieces(api: MessagesApi) -> None:
     assert json.loads(given) == {"service": "caddy"}
 
 
-def test_an_error_is_answered_as_often_as_it_says(api: MessagesApi) -> None:
+def test_error_scenario_fails_the_stated_number_of_times(api: MessagesApi) -> None:
     answers = [ask(api, "busy") for _ in range(3)]
 
     assert [each.status_code for each in answers] == [529, 529, 200]
@@ -83,7 +83,7 @@ def test_an_error_is_answered_as_often_as_it_says(api: MessagesApi) -> None:
     assert ask(api, "closed").status_code == 401
 
 
-def test_a_stream_can_be_cut_or_end_in_an_error(api: MessagesApi) -> None:
+def test_stream_can_be_interrupted_or_end_with_an_error(api: MessagesApi) -> None:
     with pytest.raises(httpx2.HTTPError):
         ask(api, "dropped", stream=True)
     told = streamed(ask(api, "broken", stream=True))
@@ -95,7 +95,7 @@ def test_a_stream_can_be_cut_or_end_in_an_error(api: MessagesApi) -> None:
     assert ask(api, "broken").json()["content"][0]["text"] == "a" * 100
 
 
-def test_usage_is_what_the_turn_says(api: MessagesApi) -> None:
+def test_response_contains_the_usage_of_the_turn(api: MessagesApi) -> None:
     usage = ask(api, "cached").json()["usage"]
 
     assert (usage["input_tokens"], usage["cache_read_input_tokens"]) == (5, 900)
@@ -108,7 +108,7 @@ def test_a_scenario_may_be_a_function(api: MessagesApi) -> None:
     assert answer["content"] == [{"type": "text", "text": "As you say: Delete all"}]
 
 
-def test_requests_are_kept_without_their_secrets(api: MessagesApi) -> None:
+def test_recorded_requests_omit_secrets(api: MessagesApi) -> None:
     ask(api, "cached", system=[{"type": "text", "text": "You look."}], tools=[{"name": "look"}])
 
     asked = api.requests("cached")[-1]
@@ -116,13 +116,13 @@ def test_requests_are_kept_without_their_secrets(api: MessagesApi) -> None:
     assert "very-secret" not in str(asked.headers)
 
 
-def test_what_it_does_not_know_is_not_found_and_kept(api: MessagesApi) -> None:
+def test_unknown_path_and_scenario_return_404_and_are_recorded(api: MessagesApi) -> None:
     assert httpx2.get(f"{api.url('look')}/v1/files", timeout=10).status_code == 404
     assert ask(api, "nobody").status_code == 404
     assert [each.path for each in api.everything if each.path == "/v1/files"] == ["/v1/files"]
 
 
-def test_it_takes_the_one_key_only_and_ends_while_a_client_waits() -> None:
+def test_wrong_key_is_rejected_and_shutdown_does_not_wait_for_clients() -> None:
     with MessagesApi({"slow": [says("never", delay=50)]}, key="right") as api:
         assert ask(api, "default").status_code == 401
         with (

@@ -122,7 +122,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_a_new_field_is_carried_everywhere(
+def test_new_field_is_included_in_every_format(
     tree: Path, kind: str, tmp_path: Path, postgres: PostgresServer
 ) -> None:
     name = f"owner_{os.getpid()}"

@@ -28,7 +28,9 @@ FORKS = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every proc
 
 
 @pytest.mark.parametrize("words", ["settings --json", "context --no-such", "run --services ,", ""])
-def test_what_it_prints_and_how_it_ends_is_the_same(tmp_path: Path, words: str) -> None:
+def test_forked_command_has_the_same_output_and_status_as_a_new_process(
+    tmp_path: Path, words: str
+) -> None:
     home = Home(tmp_path / "home", {"COLUMNS": "72", "TZ": "Asia/Tokyo"})
 
     forked = nursery.run(*words.split(), env=home.env, seconds=60)
@@ -41,7 +43,7 @@ def test_what_it_prints_and_how_it_ends_is_the_same(tmp_path: Path, words: str) 
 
 @pytest.mark.parametrize("code", ["print(sys.argv, input())", "sys.exit('no')", "1 / 0"])
 @pytest.mark.parametrize("is_file", [False, True], ids=["text", "file"])
-def test_a_program_reads_prints_and_ends_the_same(
+def test_forked_program_has_the_same_input_output_and_status(
     tmp_path: Path, code: str, *, is_file: bool
 ) -> None:
     program = tmp_path / "program.py"
@@ -56,7 +58,7 @@ def test_a_program_reads_prints_and_ends_the_same(
 
 
 @FORKS
-def test_a_nursery_task_is_isolated_stopped_and_awaited(tmp_path: Path) -> None:
+def test_nursery_child_is_isolated_and_can_be_stopped_and_awaited(tmp_path: Path) -> None:
     server = Server(Home(tmp_path / "home", {"LAMPLIGHTER_INTERVAL": "7h"}))
     child = server._process
     assert isinstance(child, nursery.Child)
@@ -81,7 +83,7 @@ def test_a_nursery_task_is_isolated_stopped_and_awaited(tmp_path: Path) -> None:
     assert (again.wait(20), again.poll()) == (-signal.SIGKILL, -signal.SIGKILL)
 
 
-def test_many_are_asked_for_at_once_and_each_gets_its_own(tmp_path: Path) -> None:
+def test_concurrent_requests_get_their_own_children(tmp_path: Path) -> None:
     homes = [Home(tmp_path / f"home{number}") for number in range(6)]
 
     with ThreadPoolExecutor(6) as asking:
@@ -92,7 +94,7 @@ def test_many_are_asked_for_at_once_and_each_gets_its_own(tmp_path: Path) -> Non
 
 
 @FORKS
-def test_what_it_started_ends_with_a_run_of_tests_that_is_killed(tmp_path: Path) -> None:
+def test_nursery_children_end_when_the_nursery_is_killed(tmp_path: Path) -> None:
     own = nursery._nursery.__wrapped__()
     home = Home(tmp_path / "home", {"LAMPLIGHTER_INTERVAL": "7h"})
     quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)

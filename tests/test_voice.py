@@ -114,7 +114,7 @@ def _banned_names(modules: Modules) -> list[str]:
     return found
 
 
-def test_names_in_the_code_are_words_of_the_trade(modules: Modules) -> None:
+def test_names_in_the_code_are_not_banned(modules: Modules) -> None:
     assert _banned_names(modules) == _left("names_left.txt")
 
 
@@ -129,7 +129,7 @@ def _local_names(tree: ast.Module) -> Iterator[str]:
                     yield node.id
 
 
-def test_parameters_and_variables_are_words_of_the_trade(modules: Modules) -> None:
+def test_parameters_and_variables_have_no_banned_names(modules: Modules) -> None:
     banned = frozenset((PHRASES / "locals.txt").read_text(encoding="utf-8").split())
     found = [
         f"{place} {name}"
@@ -173,7 +173,7 @@ def test_vague_names_are_used_within_five_lines(modules: Modules) -> None:
     assert found == _left("short_names_left.txt")
 
 
-def test_test_names_are_words_of_the_trade() -> None:
+def test_test_names_contain_no_banned_words() -> None:
     banned = "|".join((PHRASES / "test_names.txt").read_text(encoding="utf-8").split())
     pattern = re.compile(rf"def (test_(?:\w+_)?(?:{banned})(?:_\w+)?)\(")
     found = [
@@ -186,7 +186,7 @@ def test_test_names_are_words_of_the_trade() -> None:
     assert found == []
 
 
-def test_a_class_name_exists_once(modules: Modules) -> None:
+def test_class_names_are_unique_in_the_package(modules: Modules) -> None:
     places: dict[str, list[str]] = {}
     for place, tree in modules.items():
         for node in ast.walk(tree):

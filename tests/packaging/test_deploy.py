@@ -40,7 +40,7 @@ def options(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", UNITS)
-def test_a_unit_runs_a_command_that_there_is_with_settings_that_there_are(name: str) -> None:
+def test_systemd_unit_runs_an_existing_command_with_existing_settings(name: str) -> None:
     given = options(units()[name])
     held = dict(given)
     variables = [value.partition("=")[0] for each, value in given if each == "Environment"]
@@ -62,14 +62,14 @@ def text_of(given: list[tuple[str, str]], variable: str) -> str:
     return found
 
 
-def test_both_units_share_what_the_processes_share() -> None:
+def test_both_units_share_user_state_and_runtime_directories() -> None:
     web, supervisor = (dict(options(units()[name])) for name in UNITS)
 
     for option in ("User", "StateDirectory", "RuntimeDirectory", "RuntimeDirectoryPreserve"):
         assert web[option] == supervisor[option]
 
 
-def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
+def test_systemd_analyze_accepts_the_units(tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not there")
     paths = []
@@ -101,7 +101,7 @@ def sandboxed(home: Path, run: Path) -> str:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a mount namespace of its own")
-def test_both_processes_work_where_only_their_own_directories_may_be_written_to(
+def test_both_processes_run_with_only_their_own_directories_writable(
     tmp_path: Path,
 ) -> None:
     if not all(map(shutil.which, ("unshare", "setpriv", "mount"))):
@@ -164,7 +164,7 @@ def until_ready(port: str, log: Path) -> None:
     until(ready, log)
 
 
-def test_a_procfile_runner_runs_both_and_ends_both(tmp_path: Path) -> None:
+def test_procfile_runner_starts_and_stops_both_processes(tmp_path: Path) -> None:
     home, port = Home(tmp_path / "home"), str(free_port())
     home.more |= {"LAMPLIGHTER_PORT": port, "PATH": f"{BIN}:{os.environ['PATH']}"}
     log = tmp_path / "honcho.log"

@@ -29,14 +29,14 @@ def program(path: Path, text: str) -> Path:
     return path
 
 
-def test_a_machine_that_has_everything_passes_with_one_line_each() -> None:
+def test_preflight_prints_one_ok_line_per_met_requirement() -> None:
     ran = preflight(sys.executable)
 
     assert (ran.returncode, ran.stderr) == (0, "")
     assert [line.split()[0] for line in ran.stdout.splitlines()] == ["ok"] * 5
 
 
-def test_a_missing_python_is_named_before_anything_is_built() -> None:
+def test_preflight_reports_missing_python_and_builds_nothing() -> None:
     ran = preflight("no-such-python")
 
     assert ran.returncode == 1
@@ -44,14 +44,14 @@ def test_a_missing_python_is_named_before_anything_is_built() -> None:
     assert ran.stderr.endswith("Nothing was built. Install what is missing, then run make again.\n")
 
 
-def test_an_old_python_is_named_with_its_version(tmp_path: Path) -> None:
+def test_preflight_reports_the_version_of_an_old_python(tmp_path: Path) -> None:
     ran = preflight(str(program(tmp_path / "python3", OLD_PYTHON)))
 
     assert ran.returncode == 1
     assert "python3 is 3.9.2. Name a newer one: make PYTHON=python3.12" in ran.stderr
 
 
-def test_a_machine_without_node_gets_it_as_a_python_package(tmp_path: Path) -> None:
+def test_preflight_announces_node_as_a_python_package_if_none_is_installed(tmp_path: Path) -> None:
     for name in ("df", "awk"):
         found = next(
             Path(folder, name)
@@ -67,7 +67,7 @@ def test_a_machine_without_node_gets_it_as_a_python_package(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_preflight_reports_missing_write_permission(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     ran = subprocess.run(
         ["/bin/sh", str(ROOT / "requirements/preflight.sh"), sys.executable],

@@ -98,7 +98,7 @@ def placed(name: str) -> str | None:
     return None
 
 
-def test_the_wheel_holds_what_is_tracked_and_the_built_app_and_nothing_else(wheel: Path) -> None:
+def test_wheel_contains_only_tracked_files_and_the_built_app(wheel: Path) -> None:
     code = [there for name in tracked() if (there := placed(name)) and (ROOT / name).is_file()]
     app = [f"lamplighter/_assets/web/{name}" for name in built()]
     described = ("METADATA", "WHEEL", "entry_points.txt", "licenses/LICENSE", "RECORD")
@@ -108,7 +108,7 @@ def test_the_wheel_holds_what_is_tracked_and_the_built_app_and_nothing_else(whee
     assert sorted(names_in(wheel)) == sorted([*code, *app, *(INFO + each for each in described)])
 
 
-def test_the_wheel_says_what_it_is(wheel: Path) -> None:
+def test_wheel_metadata_states_name_version_license_and_dependencies(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as opened:
         told = message_from_string(opened.read(INFO + "METADATA").decode())
         entries = opened.read(INFO + "entry_points.txt").decode()
@@ -142,7 +142,7 @@ def test_a_wheel_is_built_from_the_source_package_alone(
     assert sorted(names_in(again)) == sorted(names_in(wheel))
 
 
-def test_no_wheel_is_built_without_the_app(export: Path, tmp_path: Path) -> None:
+def test_wheel_build_fails_without_the_built_app(export: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     shutil.copytree(export, bare, ignore=shutil.ignore_patterns("dist"))
 
@@ -202,7 +202,7 @@ def run(installed: Path, env: dict[str, str], *words: str) -> subprocess.Complet
     )
 
 
-def test_the_installed_command_migrates_runs_and_is_sound(
+def test_installed_command_migrates_passes_doctor_and_runs_a_session(
     installed: Path, env: dict[str, str]
 ) -> None:
     assert shutil.which("node", path=env["PATH"]) is None
@@ -237,7 +237,7 @@ def up(installed: Path, env: dict[str, str], tmp_path: Path) -> Iterator[subproc
     process.wait()
 
 
-def test_the_installed_product_is_up_serves_the_app_and_leaves_nothing(
+def test_installed_up_serves_the_app_and_leaves_no_processes(
     up: subprocess.Popen[bytes], env: dict[str, str], tmp_path: Path
 ) -> None:
     url = f"http://127.0.0.1:{env['LAMPLIGHTER_PORT']}"

@@ -25,13 +25,13 @@ def rows(heading: str) -> list[list[str]]:
     return found[2:]
 
 
-def test_the_events_are_those_that_there_are() -> None:
+def test_docs_list_exactly_the_supported_hook_events() -> None:
     told = [row[0].strip("`") for row in rows("Events")]
     assert set(told) == set(hooks.EVENTS) == {*EVENTS.values(), hooks.TRANSCRIPT}
     assert all(f"`{each}`" in PAGE for each in EVENTS)
 
 
-def test_each_example_of_what_is_kept_is_kept_so() -> None:
+def test_docs_examples_of_captured_prompts_get_the_stated_category() -> None:
     examples = rows("Captured prompts")
     assert len(examples) == 6
     for prompt, category in examples:
@@ -39,7 +39,7 @@ def test_each_example_of_what_is_kept_is_kept_so() -> None:
     assert MAX_CORRECTIONS < captured.CAPTURES
 
 
-def test_the_figures_are_the_active_ones() -> None:
+def test_docs_figures_match_the_limits_in_the_code() -> None:
     told = ProfileLimits()
     for figure in (
         f"{TEXT_CHARS:,} characters",
@@ -53,7 +53,7 @@ def test_the_figures_are_the_active_ones() -> None:
         assert figure in " ".join(PAGE.split()), figure
 
 
-def test_the_commands_are_those_of_the_plugin(server: Server) -> None:
+def test_docs_commands_match_the_plugin_manifest(server: Server) -> None:
     shop = json.loads((PLUGIN.parent / ".claude-plugin" / "marketplace.json").read_text())
     plugin = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text())
     assert f"claude plugin install {plugin['name']}@{shop['name']} " in PAGE
@@ -66,7 +66,7 @@ def test_the_commands_are_those_of_the_plugin(server: Server) -> None:
     assert plugin["version"] == (version or "0.1.0")
 
 
-def test_the_example_without_the_plugin_is_one_that_the_cli_takes(desk: Desk) -> None:
+def test_docs_settings_example_without_the_plugin_is_valid_for_claude_code(desk: Desk) -> None:
     [example] = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
     given = json.loads(example)
     [start] = given["hooks"]["SessionStart"][0]["hooks"]

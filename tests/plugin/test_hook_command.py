@@ -40,7 +40,7 @@ def hook(desk: Desk, *words: str, python: tuple[str, ...] = (), **more: str) -> 
     return Done(ended.returncode, ended.stdout, ended.stderr, 0.0)
 
 
-def test_a_session_gets_its_context_and_is_followed(server: Server, desk: Desk) -> None:
+def test_hook_command_adds_context_and_records_the_session(server: Server, desk: Desk) -> None:
     server.home.write(
         "INSERT INTO memories (category, observation, confidence, tier, kind, trust, project,"
         " created_at, updated_at)"
@@ -71,7 +71,7 @@ def test_a_session_gets_its_context_and_is_followed(server: Server, desk: Desk) 
     ]
 
 
-def test_it_loads_nothing_heavy(desk: Desk) -> None:
+def test_hook_command_imports_no_heavy_modules(desk: Desk) -> None:
     done = hook(desk, "session-start", python=("-X", "importtime"))
 
     loaded = {line.rpartition("|")[2].strip() for line in done.err.splitlines()}
@@ -92,7 +92,7 @@ BAD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("how", sorted(BAD))
-def test_a_bad_server_is_silence(desk: Desk, how: str) -> None:
+def test_hook_command_prints_nothing_on_a_bad_response(desk: Desk, how: str) -> None:
     with bad(BAD[how]) as server:
         desk.url = server.url
         done = hook(desk, "session-start")
@@ -102,7 +102,7 @@ def test_a_bad_server_is_silence(desk: Desk, how: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "nonsense", "http://[", "http://x:99999"])
-def test_no_server_is_silence(desk: Desk, url: str) -> None:
+def test_hook_command_prints_nothing_without_a_server(desk: Desk, url: str) -> None:
     desk.url = url
 
     done = hook(desk, "session-start")
@@ -110,7 +110,7 @@ def test_no_server_is_silence(desk: Desk, url: str) -> None:
     assert (done.status, done.out, done.err) == (0, "", "")
 
 
-def test_switched_off_nothing_is_asked(desk: Desk) -> None:
+def test_disabled_hook_command_sends_no_request(desk: Desk) -> None:
     with bad(says(TOLD)) as server:
         desk.url = server.url
         off = [
@@ -134,7 +134,7 @@ def test_an_unknown_event_is_reported_to_the_hook_author(desk: Desk, tmp_path: P
     assert all(each in helped.out for each in EVENTS)
 
 
-def test_a_worktree_belongs_to_its_repository_and_a_submodule_is_its_own(tmp_path: Path) -> None:
+def test_root_of_a_worktree_is_its_repository_and_of_a_submodule_itself(tmp_path: Path) -> None:
     whole, tree, part = (tmp_path / name for name in ("whole", "tree", "whole/part"))
     for each in (whole, tree, part):
         each.mkdir()
@@ -145,7 +145,7 @@ def test_a_worktree_belongs_to_its_repository_and_a_submodule_is_its_own(tmp_pat
     assert [root(each) for each in (whole, tree, part, tmp_path)] == [whole, whole, part, tmp_path]
 
 
-def test_without_curl_the_script_uses_the_command(server: Server, desk: Desk) -> None:
+def test_hook_script_uses_the_command_without_curl(server: Server, desk: Desk) -> None:
     tools = desk.path / "bin"
     tools.mkdir()
     for each in ("sh", "cat", "find", "mkdir", "tr", "id"):

@@ -52,7 +52,7 @@ def told(asked: Asked, hook: str) -> list[str]:
     return [each for text in texts for each in re.findall(own, text, re.DOTALL)]
 
 
-def test_a_session_gets_its_context_and_its_knowledge_is_stored(
+def test_session_gets_context_and_its_knowledge_is_stored(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
     known(server, ready, "Rings point down only.", category="architecture")
@@ -84,7 +84,7 @@ def test_a_session_gets_its_context_and_its_knowledge_is_stored(
     assert kept[1][1:] == ("We use tabs, not spaces.", "learning", "unverified")
 
 
-def test_a_prompt_gets_related_memories_and_a_resumed_session_is_the_same(
+def test_resumed_session_keeps_its_row_and_its_prompt_gets_related_memories(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
     """The hook also sends the transcript: the texts of the user and the model, each once."""
@@ -111,7 +111,7 @@ def test_a_prompt_gets_related_memories_and_a_resumed_session_is_the_same(
     assert [each[0] for each in said] == ["user", "assistant"] * 2
 
 
-def test_new_memories_are_added_beside_the_prompt(
+def test_related_memory_is_added_to_the_prompt_if_not_included_at_the_start(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
     """An old decision is not included at the start, but with a prompt about it."""
@@ -127,7 +127,7 @@ def test_new_memories_are_added_beside_the_prompt(
 
 
 @pytest.mark.usefixtures("tools")
-def test_the_tools_of_the_plugin_are_listed_and_called(
+def test_plugin_tools_are_listed_and_can_be_called(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
     words = {"type": "decision", "title": "Queue", "content": "We queue in Postgres."}
@@ -151,9 +151,7 @@ def test_the_tools_of_the_plugin_are_listed_and_called(
     assert server.home.rows(query) == [("We queue in Postgres.", ready.name, "architecture/queue")]
 
 
-def test_a_later_session_and_its_subagent_receive_what_was_done(
-    ready: Desk, api: MessagesApi
-) -> None:
+def test_later_session_and_its_subagent_receive_the_digest(ready: Desk, api: MessagesApi) -> None:
     """A subagent receives the digests at its start, and ends after its first response."""
     notes = str(ready.project / "notes.md")
     api.scenarios["first"] = [
@@ -218,7 +216,9 @@ WORK = [uses("Bash", {"command": "echo hi"}), says("The answer: {{tool_result}}"
 
 
 @pytest.mark.parametrize("how", [*BAD, "down"])
-def test_a_server_that_is_not_well_changes_nothing(desk: Desk, api: MessagesApi, how: str) -> None:
+def test_unhealthy_server_does_not_affect_the_session(
+    desk: Desk, api: MessagesApi, how: str
+) -> None:
     api.scenarios["x"] = WORK
     with bad(BAD.get(how, hangs)) as server:
         desk.url = "http://127.0.0.1:9" if how == "down" else server.url
@@ -232,7 +232,7 @@ def test_a_server_that_is_not_well_changes_nothing(desk: Desk, api: MessagesApi,
     }
 
 
-def test_a_server_that_is_killed_meanwhile_changes_nothing(
+def test_server_killed_during_a_session_does_not_affect_the_session(
     tmp_path: Path, api: MessagesApi
 ) -> None:
     own = Server(Home(tmp_path / "home"))
@@ -253,7 +253,7 @@ def test_a_server_that_is_killed_meanwhile_changes_nothing(
 
 
 @pytest.mark.usefixtures("tools")
-def test_it_is_valid_and_is_installed_from_its_directory(desk: Desk, api: MessagesApi) -> None:
+def test_plugin_is_valid_and_installs_from_its_directory(desk: Desk, api: MessagesApi) -> None:
     for path in (PLUGIN, PLUGIN.parent):
         valid = desk.claude("plugin", "validate", str(path))
         assert (valid.status, "warning" in valid.out.partition("Plugin directory")[0]) == (0, False)

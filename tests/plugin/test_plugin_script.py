@@ -32,7 +32,7 @@ def keep(server: Server, desk: Desk, text: str, **more: Any) -> None:
     )
 
 
-def test_a_session_gets_the_context_of_its_project(server: Server, desk: Desk) -> None:
+def test_session_start_adds_the_context_of_the_project(server: Server, desk: Desk) -> None:
     keep(server, desk, "The pool holds 20 connections.")
 
     done = desk.hook("SessionStart", source="startup")
@@ -53,7 +53,9 @@ def test_a_prompt_gets_related_memories_or_nothing(server: Server, desk: Desk) -
     assert "holds 20 connections" in told.context
 
 
-def test_what_a_slow_prompt_did_not_get_is_offered_to_the_next(server: Server, desk: Desk) -> None:
+def test_prompt_without_response_leaves_its_memories_for_the_next_prompt(
+    server: Server, desk: Desk
+) -> None:
     keep(server, desk, "The Postgres pool holds 20 connections.")
     desk.state.mkdir()
     (desk.state / "slow").touch()
@@ -67,7 +69,9 @@ def test_what_a_slow_prompt_did_not_get_is_offered_to_the_next(server: Server, d
 
 
 @pytest.mark.parametrize("name", ["o'brien", 'a "b" \\c', "木 ö", "$(touch x)", "x;y|z&"])
-def test_a_project_may_have_any_name(server: Server, tmp_path: Path, token: str, name: str) -> None:
+def test_hook_script_accepts_any_project_name(
+    server: Server, tmp_path: Path, token: str, name: str
+) -> None:
     desk = Desk(tmp_path / "desk", server.url, token, name=name)
 
     done = desk.hook("SessionStart", session_id=name)
@@ -79,7 +83,7 @@ def test_a_project_may_have_any_name(server: Server, tmp_path: Path, token: str,
     assert not (desk.project / "x").exists()
 
 
-def test_the_project_is_that_of_git_and_of_a_worktree_the_one_it_belongs_to(
+def test_project_is_the_git_repository_also_in_subdirectories_and_worktrees(
     server: Server, desk: Desk
 ) -> None:
     deep = desk.project / "a" / "b"
@@ -94,7 +98,7 @@ def test_the_project_is_that_of_git_and_of_a_worktree_the_one_it_belongs_to(
     assert [row[0] for row in sessions(server, desk)] == ["deep", "tree"]
 
 
-def test_a_session_is_followed_to_its_end(server: Server, desk: Desk) -> None:
+def test_hook_events_record_a_session_until_its_end(server: Server, desk: Desk) -> None:
     desk.hook("UserPromptSubmit", prompt="No, use pnpm here.")
     desk.hook("Stop", last_assistant_message="Done.")
     desk.hook("PreCompact", trigger="auto")
@@ -114,7 +118,7 @@ def test_a_session_is_followed_to_its_end(server: Server, desk: Desk) -> None:
     assert server.home.rows(query, desk.name) == [("No, use pnpm here.", "episodic", "unverified")]
 
 
-def test_the_texts_of_a_transcript_leave_the_machine_only_where_the_user_allows_it(
+def test_transcript_is_sent_only_with_the_permission_of_the_user(
     server: Server, desk: Desk
 ) -> None:
     def line(key: str, role: str, content: Any, **more: Any) -> str:
@@ -164,9 +168,7 @@ def test_the_texts_of_a_transcript_leave_the_machine_only_where_the_user_allows_
     assert [*desk.state.glob("heads.*")] == []
 
 
-def test_an_answer_of_a_tool_leaves_the_machine_only_where_a_rule_wants_that_tool(
-    server: Server, desk: Desk
-) -> None:
+def test_tool_result_is_sent_only_if_a_rule_names_the_tool(server: Server, desk: Desk) -> None:
     def used(tool: str) -> None:
         answer = {"stdout": "", "stderr": f"fatal: {tool} found no route"}
         desk.hook("PostToolUse", tool_name=tool, tool_input={"a": 1}, tool_response=answer)
@@ -185,7 +187,7 @@ def test_an_answer_of_a_tool_leaves_the_machine_only_where_a_rule_wants_that_too
 
 
 @pytest.mark.parametrize("how", ["variable", "file", "file above", "no token"])
-def test_switched_off_nothing_leaves_the_machine(desk: Desk, how: str) -> None:
+def test_disabled_plugin_sends_no_request(desk: Desk, how: str) -> None:
     if how == "variable":
         desk.more["LAMPLIGHTER_PLUGIN_OFF"] = "1"
     elif how == "no token":
@@ -216,7 +218,7 @@ BAD = {
 
 @pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"])
 @pytest.mark.parametrize("how", sorted(BAD))
-def test_a_bad_answer_is_silence(desk: Desk, how: str, event: str) -> None:
+def test_hook_script_prints_nothing_on_a_bad_response(desk: Desk, how: str, event: str) -> None:
     with bad(BAD[how]) as server:
         desk.url = server.url
         done = desk.hook(event, **PROMPT)
@@ -225,14 +227,14 @@ def test_a_bad_answer_is_silence(desk: Desk, how: str, event: str) -> None:
     assert (done.status, done.out, done.err) == (0, "", "")
 
 
-def test_no_server_is_silence(desk: Desk) -> None:
+def test_hook_script_prints_nothing_without_a_server(desk: Desk) -> None:
     for url in ("http://127.0.0.1:9", "http://no.such.host.invalid", "nonsense", "", "file:///etc"):
         desk.url = url
         done = desk.hook("SessionStart")
         assert (done.status, done.out, done.err) == (0, "", "")
 
 
-def test_a_curlrc_changes_nothing_of_what_is_asked(desk: Desk) -> None:
+def test_hook_script_ignores_curlrc(desk: Desk) -> None:
     with bad(says(TOLD)) as server, bad(says(TOLD)) as other:
         lines = (f"proxy={other.url}", 'noproxy=""', f"url={other.url}", "location", "verbose")
         rest = (f"trace={desk.path}/trace", "include", "max-time=60")
@@ -245,7 +247,7 @@ def test_a_curlrc_changes_nothing_of_what_is_asked(desk: Desk) -> None:
     assert not (desk.path / "trace").exists()
 
 
-def test_a_server_on_this_machine_is_asked_through_no_proxy(desk: Desk) -> None:
+def test_hook_script_bypasses_proxies_for_a_local_server(desk: Desk) -> None:
     with bad(says(TOLD)) as server, bad(hangs) as proxy:
         names = ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
         desk.more |= dict.fromkeys(names, proxy.url)
@@ -256,7 +258,7 @@ def test_a_server_on_this_machine_is_asked_through_no_proxy(desk: Desk) -> None:
     assert proxy.asked == 0
 
 
-def test_a_server_that_hangs_is_waited_for_once(desk: Desk) -> None:
+def test_hook_script_waits_for_a_hanging_server_only_once(desk: Desk) -> None:
     with bad(hangs) as server:
         desk.url = server.url
         first = desk.hook("SessionStart")
@@ -266,7 +268,7 @@ def test_a_server_that_hangs_is_waited_for_once(desk: Desk) -> None:
     assert server.asked == 1
 
 
-def test_a_slow_server_delays_one_prompt_and_the_next_minute_waits_for_no_response(
+def test_slow_server_delays_one_prompt_and_later_prompts_do_not_wait(
     desk: Desk,
 ) -> None:
     with bad(slow(says(TOLD.replace(b"SessionStart", b"UserPromptSubmit")), 1.1)) as server:
@@ -295,7 +297,7 @@ def test_events_without_a_response_are_sent_in_the_background(desk: Desk) -> Non
     assert server.asked == 3
 
 
-def test_an_event_that_arrives_late_does_not_reopen_its_session(server: Server, desk: Desk) -> None:
+def test_late_event_does_not_reopen_a_completed_session(server: Server, desk: Desk) -> None:
     desk.hook("UserPromptSubmit", prompt="Hello there.")
     desk.hook("SessionEnd", reason="exit")
     desk.hook("Stop", last_assistant_message="Done.")
@@ -306,7 +308,7 @@ def test_an_event_that_arrives_late_does_not_reopen_its_session(server: Server, 
     assert server.home.rows(query, desk.session) == [("running", "Done.", 1)]
 
 
-def test_a_directory_of_another_user_is_not_written_into(desk: Desk) -> None:
+def test_hook_script_does_not_write_through_a_symlinked_state_directory(desk: Desk) -> None:
     """Outside of the plugin, its parent directory is writable by every user."""
     common, aim = desk.path / "tmp", desk.path / "aim"
     common.mkdir()
@@ -326,7 +328,7 @@ def test_a_directory_of_another_user_is_not_written_into(desk: Desk) -> None:
     assert own.stat().st_mode & 0o077 == 0
 
 
-def test_the_token_is_in_no_list_of_processes_and_no_file(desk: Desk) -> None:
+def test_token_appears_in_no_command_line_and_no_file(desk: Desk) -> None:
     """`ps` shows the command line of curl."""
     spy = desk.path / "bin" / "curl"
     spy.parent.mkdir()
@@ -341,7 +343,9 @@ def test_the_token_is_in_no_list_of_processes_and_no_file(desk: Desk) -> None:
     assert [path for path in files if desk.token.encode() in path.read_bytes()] == []
 
 
-def test_an_event_is_for_interactive_agents_by_name(server: Server, desk: Desk) -> None:
+def test_hooks_route_rejects_unknown_events_and_malformed_bodies(
+    server: Server, desk: Desk
+) -> None:
     headers = {"Authorization": f"Bearer {desk.token}"}
     url = f"{server.url}/api/v1/hooks"
     given = {"session_id": "x", "cwd": str(desk.project)}
@@ -359,9 +363,7 @@ def test_an_event_is_for_interactive_agents_by_name(server: Server, desk: Desk) 
         assert httpx2.post(f"{url}/{event}", headers=headers, json=odd).json() == {}
 
 
-def test_a_token_of_an_agent_has_the_agent_s_project_and_no_other(
-    server: Server, desk: Desk
-) -> None:
+def test_agent_token_is_limited_to_the_project_of_the_agent(server: Server, desk: Desk) -> None:
     person = Desk(desk.path / "person", server.url, desk.token, name=desk.name)
     keep(server, desk, "Of the directory's project.")
     keep(server, desk, "Of the agent's project.", project="reader")
@@ -379,7 +381,7 @@ def test_a_token_of_an_agent_has_the_agent_s_project_and_no_other(
     assert "Of the directory's project." not in theirs.context, "another's name is another session"
 
 
-def test_a_file_tool_sends_the_path_and_never_the_text_of_the_file(desk: Desk) -> None:
+def test_file_tool_event_sends_the_path_without_the_file_content(desk: Desk) -> None:
     bodies: list[bytes] = []
     reply = TOLD.replace(b"SessionStart", b"PostToolUse")
 
@@ -413,7 +415,9 @@ def test_a_file_tool_sends_the_path_and_never_the_text_of_the_file(desk: Desk) -
     assert task["tool_input"] == {"subject": "Test it"}
 
 
-def test_a_later_session_receives_the_digest_of_the_one_before(server: Server, desk: Desk) -> None:
+def test_later_session_receives_the_digest_of_the_previous_session(
+    server: Server, desk: Desk
+) -> None:
     desk.hook("SessionStart")
     desk.hook("UserPromptSubmit", prompt="Write the parser")
     desk.hook("PostToolUse", tool_name="Write", tool_input={"file_path": f"{desk.project}/p.py"})
@@ -438,7 +442,7 @@ def test_a_later_session_receives_the_digest_of_the_one_before(server: Server, d
     assert words not in other.hook("SessionStart").out
 
 
-def test_every_hook_is_given_five_seconds_at_most() -> None:
+def test_every_hook_has_a_timeout_of_at_most_five_seconds() -> None:
     hooks = json.loads((HOOK.parents[1] / "hooks" / "hooks.json").read_text())["hooks"]
     assert set(hooks) == {
         *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
@@ -450,7 +454,7 @@ def test_every_hook_is_given_five_seconds_at_most() -> None:
         assert 0 < hook["timeout"] <= 5
 
 
-def test_a_session_context_can_be_previewed(server: Server, desk: Desk) -> None:
+def test_context_route_previews_the_session_context(server: Server, desk: Desk) -> None:
     keep(server, desk, "The pool holds 20 connections.")
     headers = {"Authorization": f"Bearer {desk.token}"}
     wanted = {"profile": "project", "project": desk.name}

@@ -8,7 +8,7 @@ from living import Server
 TOLD = FACTS[:2]
 
 
-def test_facts_of_one_session_are_used_in_the_next_and_confirmed(
+def test_facts_of_one_session_are_included_used_and_confirmed_in_the_next(
     server: Server, desk: Desk
 ) -> None:
     found = measure(server, desk, TOLD, UNRELATED[:1])
@@ -24,7 +24,7 @@ def test_facts_of_one_session_are_used_in_the_next_and_confirmed(
     assert {name: found[name] for name in expected} == expected
 
 
-def test_a_session_that_fails_is_missing_data(server: Server, desk: Desk) -> None:
+def test_failed_session_is_reported_as_missing_data(server: Server, desk: Desk) -> None:
     desk.more |= {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
 
     found = measure(server, desk, TOLD[:1], [])

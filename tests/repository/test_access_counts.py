@@ -21,7 +21,7 @@ async def made(db: Database, much: int) -> list[Memory]:
         ]
 
 
-async def test_each_is_counted_once_a_reading_and_nothing_else_changes(db: Database) -> None:
+async def test_record_access_counts_each_memory_once_and_changes_nothing_else(db: Database) -> None:
     first, second, third = await made(db, 3)
     seq = await changes.last_seq(db)
 
@@ -38,7 +38,7 @@ async def test_each_is_counted_once_a_reading_and_nothing_else_changes(db: Datab
     assert await changes.last_seq(db) == seq
 
 
-async def test_many_are_counted_at_once(db: Database) -> None:
+async def test_record_access_counts_more_memories_than_one_batch(db: Database) -> None:
     made_ids = [each.id for each in await made(db, exposures.BATCH_SIZE + 20)]
 
     await exposures.record_access(db, made_ids, LATER)

@@ -28,7 +28,7 @@ async def plain(tmp_path: Path) -> AsyncIterator[Database]:
         yield db
 
 
-async def test_cancelled_readers_leave_the_pool_whole(plain: Database) -> None:
+async def test_cancelled_readers_are_returned_to_the_pool(plain: Database) -> None:
     slow = (
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
         " SELECT count(*) FROM n"
@@ -45,7 +45,7 @@ async def test_cancelled_readers_leave_the_pool_whole(plain: Database) -> None:
             await asyncio.sleep(0)
 
 
-async def test_a_write_outside_writing_fails(plain: Database) -> None:
+async def test_write_outside_of_writing_fails(plain: Database) -> None:
     with pytest.raises(driver.OperationalError, match="readonly"):
         await plain.execute(sa.update(COUNTER).values(n=7))
 
@@ -53,7 +53,7 @@ async def test_a_write_outside_writing_fails(plain: Database) -> None:
     assert whole(plain) == (1, READERS)
 
 
-async def test_a_write_within_reading_fails(plain: Database) -> None:
+async def test_write_within_reading_fails(plain: Database) -> None:
     with pytest.raises(driver.OperationalError, match="readonly"):
         async with reading(plain):
             await plain.execute(sa.update(COUNTER).values(n=7))
@@ -61,7 +61,7 @@ async def test_a_write_within_reading_fails(plain: Database) -> None:
     assert whole(plain) == (1, READERS)
 
 
-async def test_a_failing_statement_gives_its_connection_back(plain: Database) -> None:
+async def test_failing_statement_returns_its_connection_to_the_pool(plain: Database) -> None:
     for _ in range(READERS + 2):
         with pytest.raises(driver.OperationalError, match="no such table"):
             await plain.fetch_all("SELECT * FROM absent")
@@ -77,7 +77,9 @@ async def test_a_failing_statement_gives_its_connection_back(plain: Database) ->
     "text",
     ["100 %", "%s %(x)s %%", 'it\'s "quoted"', ":name ?1 @a $b", "back\\slash", "日本\x00語", ""],
 )
-async def test_signs_in_a_value_are_only_signs(plain: Database, text: str) -> None:
+async def test_special_characters_in_values_are_stored_and_matched_literally(
+    plain: Database, text: str
+) -> None:
     async with writing(plain):
         await plain.execute(sa.insert(THINGS).values(id=1, text=text))
 
@@ -87,7 +89,7 @@ async def test_signs_in_a_value_are_only_signs(plain: Database, text: str) -> No
 
 
 @pytest.mark.parametrize("name", ["with space.db", "100%.db", "a%20b.db", "ü?#&.db", "it's.db"])
-async def test_a_database_may_be_called_anything(tmp_path: Path, name: str) -> None:
+async def test_database_path_may_contain_any_characters(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a home %41" / name
     url = sqlite_url(path)
     assert file_of(url) == path
@@ -99,7 +101,7 @@ async def test_a_database_may_be_called_anything(tmp_path: Path, name: str) -> N
     assert path.read_bytes().startswith(b"SQLite format 3")
 
 
-async def test_a_row_comes_back_as_it_went_in(plain: Database) -> None:
+async def test_row_is_read_with_the_values_it_was_written_with(plain: Database) -> None:
     row = {
         "id": 5,
         "text": None,
@@ -133,7 +135,7 @@ async def test_a_row_comes_back_as_it_went_in(plain: Database) -> None:
         ("2026-01-01T13:00:00+01:00", datetime(2026, 1, 1, 12, tzinfo=UTC)),
     ],
 )
-async def test_a_moment_without_a_zone_is_read_as_utc(
+async def test_stored_time_without_zone_is_read_as_utc(
     plain: Database, text: str, at: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
@@ -148,7 +150,7 @@ async def test_a_moment_without_a_zone_is_read_as_utc(
         __import__("time").tzset()
 
 
-async def test_a_moment_without_a_zone_is_a_mistake(plain: Database) -> None:
+async def test_writing_a_time_without_zone_raises(plain: Database) -> None:
     with pytest.raises(ValueError, match="time zone"):
         async with writing(plain):
             await plain.execute(
@@ -156,7 +158,7 @@ async def test_a_moment_without_a_zone_is_a_mistake(plain: Database) -> None:
             )
 
 
-async def test_the_same_statement_with_other_values_is_compiled_once(plain: Database) -> None:
+async def test_statement_with_other_values_is_compiled_once(plain: Database) -> None:
     backend = plain._backend
     assert isinstance(backend, PooledBackend)
 
@@ -171,7 +173,7 @@ async def test_the_same_statement_with_other_values_is_compiled_once(plain: Data
     assert len(backend.compile.cache) == compiled
 
 
-async def test_each_commit_that_changed_something_is_announced_once(url: str) -> None:
+async def test_each_commit_with_changes_is_announced_once(url: str) -> None:
     from lamplighter.domain.change import ChangeOp
     from lamplighter.repository.store import changes
 
@@ -193,7 +195,7 @@ async def test_each_commit_that_changed_something_is_announced_once(url: str) ->
     assert told == [1]
 
 
-async def test_closing_while_a_task_still_works_is_no_error(tmp_path: Path) -> None:
+async def test_database_closes_while_a_task_still_writes(tmp_path: Path) -> None:
     db = Database(empty(tmp_path / "plain.db"))
     await db.connect()
     inside = asyncio.Event()
@@ -213,7 +215,7 @@ async def test_closing_while_a_task_still_works_is_no_error(tmp_path: Path) -> N
         await asyncio.wait_for(task, 10)
 
 
-async def test_a_wrong_path_fails_when_the_database_is_opened(tmp_path: Path) -> None:
+async def test_connect_fails_for_a_missing_directory(tmp_path: Path) -> None:
     db = Database(sqlite_url(tmp_path / "nowhere" / "x.db"))
     before = set(threading.enumerate())
 
@@ -227,7 +229,7 @@ async def test_a_wrong_path_fails_when_the_database_is_opened(tmp_path: Path) ->
     assert [each.name for each in begun if each.is_alive()] == []
 
 
-async def test_what_must_end_ends_before_its_cancellation_is_heard() -> None:
+async def test_run_to_completion_finishes_before_raising_the_cancellation() -> None:
     steps: list[str] = []
 
     async def work() -> None:
@@ -246,7 +248,7 @@ async def test_what_must_end_ends_before_its_cancellation_is_heard() -> None:
     assert steps == ["one", "two", "three"]
 
 
-async def test_a_required_cleanup_reports_its_failure() -> None:
+async def test_run_to_completion_raises_the_error_of_its_work() -> None:
     async def work() -> None:
         await asyncio.sleep(0)
         raise ZeroDivisionError
@@ -255,7 +257,7 @@ async def test_a_required_cleanup_reports_its_failure() -> None:
         await run_to_completion(work())
 
 
-def test_the_private_parts_of_sqlalchemy_are_as_we_use_them() -> None:
+def test_internals_of_sqlalchemy_are_unchanged() -> None:
     """Fails with a clear message if SQLAlchemy changes an internal that `backend.py` calls."""
     dialect = pysqlite.dialect(paramstyle="qmark")
     query = sa.select(THINGS).where(THINGS.c.id.in_([1, 2])).where(THINGS.c.at.is_not(None))
@@ -299,7 +301,7 @@ def test_the_private_parts_of_sqlalchemy_are_as_we_use_them() -> None:
     assert compiled.__dict__ is not None
 
 
-def test_the_private_parts_of_databases_are_as_we_use_them() -> None:
+def test_internals_of_databases_are_unchanged() -> None:
     """Fails with a clear message if `databases` changes an internal of the backend."""
     assert databases.__version__ == "0.9.0"
     assert "sqlite" in databases.Database.SUPPORTED_BACKENDS

@@ -23,7 +23,7 @@ async def plain(url: str) -> AsyncIterator[Database]:
         yield db
 
 
-async def test_two_processes_of_a_thousand_read_modify_writes_add_up(
+async def test_read_modify_writes_of_two_processes_lose_no_update(
     plain: Database,
     url: str,
     spawn,  # type: ignore[no-untyped-def]
@@ -42,7 +42,7 @@ async def test_two_processes_of_a_thousand_read_modify_writes_add_up(
     assert await count(plain) == 2 * TIMES
 
 
-async def test_an_error_that_is_overlooked_within_writing_is_not_called_a_success(
+async def test_ignored_statement_error_within_writing_never_stores_part_of_it(
     plain: Database, url: str
 ) -> None:
     """SQLite continues after a failed statement; PostgreSQL discards all and must report it."""
@@ -66,7 +66,7 @@ async def test_an_error_that_is_overlooked_within_writing_is_not_called_a_succes
     assert await count(plain) == int(kept) + 1
 
 
-async def test_tasks_of_one_process_that_read_and_then_write_lose_nothing(plain: Database) -> None:
+async def test_read_modify_writes_of_concurrent_tasks_lose_no_update(plain: Database) -> None:
     async def several() -> None:
         for _ in range(20):
             async with writing(plain):
@@ -77,7 +77,7 @@ async def test_tasks_of_one_process_that_read_and_then_write_lose_nothing(plain:
     assert await count(plain) == 200
 
 
-async def test_writing_within_writing_is_one_transaction(plain: Database) -> None:
+async def test_nested_writing_is_one_transaction(plain: Database) -> None:
     async def inner() -> None:
         async with writing(plain):
             await add(plain)
@@ -95,7 +95,7 @@ async def test_writing_within_writing_is_one_transaction(plain: Database) -> Non
     assert not plain.in_transaction
 
 
-async def test_a_failing_writing_leaves_nothing_behind(plain: Database) -> None:
+async def test_failed_writing_is_rolled_back(plain: Database) -> None:
     free = whole(plain)
 
     async def fail() -> None:
@@ -110,7 +110,7 @@ async def test_a_failing_writing_leaves_nothing_behind(plain: Database) -> None:
     assert whole(plain) == free
 
 
-async def test_a_savepoint_rolls_back_alone(plain: Database) -> None:
+async def test_savepoint_rolls_back_without_its_outer_transaction(plain: Database) -> None:
     async def fail() -> None:
         async with plain.transaction():
             await add(plain)
@@ -125,7 +125,7 @@ async def test_a_savepoint_rolls_back_alone(plain: Database) -> None:
     assert await count(plain) == 1
 
 
-async def test_reading_sees_one_moment(plain: Database) -> None:
+async def test_reading_sees_one_snapshot(plain: Database) -> None:
     async def other() -> None:
         async with writing(plain):
             await add(plain)
@@ -138,7 +138,7 @@ async def test_reading_sees_one_moment(plain: Database) -> None:
     assert await count(plain) == before + 1
 
 
-async def test_a_broken_rule_of_the_database_undoes_the_whole_transaction(plain: Database) -> None:
+async def test_constraint_violation_rolls_back_the_whole_transaction(plain: Database) -> None:
     async def fail() -> None:
         async with writing(plain):
             await add(plain)
@@ -160,7 +160,7 @@ async def test_execute_returns_the_number_of_rows(plain: Database) -> None:
 
 
 @pytest.mark.parametrize("ids", [[], [1], [1, 3], list(range(900))])
-async def test_a_list_of_values_is_expanded(plain: Database, ids: list[int]) -> None:
+async def test_list_of_values_is_expanded(plain: Database, ids: list[int]) -> None:
     async with writing(plain):
         await plain.execute_many(
             sa.insert(THINGS),
@@ -173,7 +173,7 @@ async def test_a_list_of_values_is_expanded(plain: Database, ids: list[int]) -> 
     assert found == [number for number in range(5) if number in ids]
 
 
-async def test_a_list_of_moments_is_expanded_in_their_stored_form(plain: Database) -> None:
+async def test_list_of_times_is_expanded_in_the_stored_format(plain: Database) -> None:
     moments = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2)]
     async with writing(plain):
         await plain.execute_many(sa.insert(THINGS), [{"id": at.day, "at": at} for at in moments])
@@ -182,7 +182,7 @@ async def test_a_list_of_moments_is_expanded_in_their_stored_form(plain: Databas
     assert [row["id"] for row in await plain.fetch_all(query)] == [2]
 
 
-async def test_a_cursor_held_open_is_refused(plain: Database) -> None:
+async def test_iterating_over_an_open_cursor_is_refused(plain: Database) -> None:
     free = whole(plain)
 
     with pytest.raises(TypeError, match="Fetch a page"):

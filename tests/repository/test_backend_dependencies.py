@@ -49,13 +49,13 @@ def compiled(query: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("package", PINNED)
-def test_the_version_is_the_one_that_is_pinned(package: str) -> None:
+def test_installed_version_matches_the_pinned_version(package: str) -> None:
     pins = dict(re.findall(r"^([a-z]+)(?:\[\w+\])?==([\d.]+)", REQUIREMENTS.read_text(), re.M))
 
     assert pins[package] == PINNED[package] == version(package)
 
 
-def test_compile_with_cache_takes_and_gives_what_it_did() -> None:
+def test_compile_with_cache_has_the_expected_parameters_and_result() -> None:
     assert parameters(sa.select()._compile_w_cache)[:3] == [
         "dialect",
         "compiled_cache",
@@ -79,7 +79,7 @@ def test_compile_with_cache_takes_and_gives_what_it_did() -> None:
     assert len(cache) == 1
 
 
-def test_a_compiled_statement_has_its_places_processors_and_columns() -> None:
+def test_compiled_statement_has_the_expected_placeholders_processors_and_columns() -> None:
     query = sa.select(THINGS.c.id, THINGS.c.at).where(THINGS.c.at == sa.bindparam("when"))
     found, _ = compiled(query)
 
@@ -94,7 +94,7 @@ def test_a_compiled_statement_has_its_places_processors_and_columns() -> None:
     assert isinstance(found.__dict__, dict), "what the columns are is kept there"
 
 
-def test_a_list_of_values_is_expanded_after_compiling() -> None:
+def test_list_of_values_is_expanded_after_compiling() -> None:
     found, extracted = compiled(sa.select(THINGS.c.id).where(THINGS.c.id.in_([4, 5, 6])))
     assert found.post_compile_params
 
@@ -107,12 +107,12 @@ def test_a_list_of_values_is_expanded_after_compiling() -> None:
     assert isinstance(dict(expanded.processors), dict)
 
 
-def test_an_insert_is_known_by_its_name() -> None:
+def test_insert_statement_has_is_insert() -> None:
     assert sa.insert(THINGS).is_insert is True
     assert sa.update(THINGS).is_insert is False
 
 
-def test_a_transaction_of_databases_is_built_as_ours_needs_it() -> None:
+def test_transaction_of_databases_has_the_expected_internals() -> None:
     assert parameters(Transaction.__init__) == [
         "self",
         "connection_callable",
@@ -126,7 +126,7 @@ def test_a_transaction_of_databases_is_built_as_ours_needs_it() -> None:
         assert name in source, f"Transaction no longer has {name}"
 
 
-async def test_a_connection_of_databases_has_its_stack_and_its_locks(db: Database) -> None:
+async def test_connection_of_databases_has_the_expected_stack_and_locks(db: Database) -> None:
     connection = db.connection()
 
     assert isinstance(connection, Connection)
@@ -144,7 +144,7 @@ async def test_a_connection_of_databases_has_its_stack_and_its_locks(db: Databas
     assert connection._transaction_stack == []
 
 
-def test_the_backends_of_databases_ask_for_what_ours_give() -> None:
+def test_backend_interface_of_databases_is_unchanged() -> None:
     assert EncodeDatabase.SUPPORTED_BACKENDS["sqlite"].endswith(":SQLiteBackend")
     assert parameters(DatabaseBackend.connection) == ["self"]
     assert parameters(TransactionBackend.start) == ["self", "is_root", "extra_options"]
@@ -165,7 +165,7 @@ def test_the_backends_of_databases_ask_for_what_ours_give() -> None:
     }
 
 
-async def test_a_connection_of_aiosqlite_has_its_thread_and_its_queue(tmp_path: Path) -> None:
+async def test_connection_of_aiosqlite_has_the_expected_thread_and_queue(tmp_path: Path) -> None:
     assert parameters(aiosqlite.Connection.__init__)[:3] == [
         "self",
         "connector",
@@ -182,7 +182,7 @@ async def test_a_connection_of_aiosqlite_has_its_thread_and_its_queue(tmp_path: 
     assert not connection._thread.is_alive()
 
 
-def test_the_thread_of_a_connection_may_still_be_made_a_daemon() -> None:
+def test_connection_thread_of_aiosqlite_can_be_made_a_daemon() -> None:
     connection = aiosqlite.Connection(lambda: None, 64)  # type: ignore[arg-type,return-value]
 
     assert not connection._thread.is_alive(), "it starts with the first await"

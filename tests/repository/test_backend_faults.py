@@ -163,7 +163,9 @@ def cancelled_at(work: Awaitable[None], at: int) -> Generator[Any, None, bool]:
             go_on = partial(steps.throw, error)
 
 
-async def test_cancelled_while_another_process_writes_all_is_whole(counting: Database) -> None:
+async def test_cancelled_write_waiting_for_another_process_leaves_data_consistent(
+    counting: Database,
+) -> None:
     other = driver.connect(str(file_of(str(counting.url))))
     other.execute("BEGIN IMMEDIATE")
     waiting = asyncio.create_task(add_two(counting))
@@ -180,7 +182,7 @@ async def test_cancelled_while_another_process_writes_all_is_whole(counting: Dat
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.__name__)
-async def test_cancelled_at_every_await_in_turn_all_is_whole(
+async def test_cancellation_at_any_await_leaves_transactions_complete_or_rolled_back(
     counting: Database, work: Work
 ) -> None:
     at, before = 0, await count(counting)
@@ -200,7 +202,7 @@ async def test_cancelled_at_every_await_in_turn_all_is_whole(
     assert await count(counting) == before + 2
 
 
-async def test_six_hundred_random_cancels_leave_the_counter_and_the_pool_whole(
+async def test_random_cancellations_leave_data_and_pool_consistent(
     counting: Database,
 ) -> None:
     chance = random.Random(600)
@@ -230,7 +232,7 @@ async def test_six_hundred_random_cancels_leave_the_counter_and_the_pool_whole(
     assert await count(counting) == expected + 2
 
 
-async def test_cancels_of_many_at_once_leave_all_whole(counting: Database) -> None:
+async def test_concurrent_cancellations_leave_data_and_pool_consistent(counting: Database) -> None:
     chance = random.Random(60)
     for _ in range(20):
         tasks = [asyncio.ensure_future(chance.choice(WORKS)(counting)) for _ in range(20)]
@@ -258,7 +260,7 @@ async def note(db: Database, times: int, size: int = 100) -> int:
     return max(largest, log_size(db))
 
 
-async def test_the_log_stays_small_under_many_writes_beside_readers(
+async def test_wal_size_is_bounded_under_many_writes_with_readers(
     counting: Database,
 ) -> None:
     done = asyncio.Event()
@@ -281,7 +283,7 @@ async def test_the_log_stays_small_under_many_writes_beside_readers(
     assert largest < WAL_BYTES, f"{largest:,} bytes, {looks} looks beside the writes"
 
 
-async def test_the_log_is_cut_back_after_a_view_that_was_held_long(counting: Database) -> None:
+async def test_wal_is_truncated_after_a_long_reading_transaction(counting: Database) -> None:
     async with reading(counting):
         before = await count(counting)
         grown = await asyncio.create_task(note(counting, 300, size=100_000))
@@ -293,7 +295,7 @@ async def test_the_log_is_cut_back_after_a_view_that_was_held_long(counting: Dat
     assert log_size(counting) <= WAL_BYTES, f"{log_size(counting):,} of {grown:,} bytes are left"
 
 
-async def test_slow_readers_hold_up_readers_and_no_writer(counting: Database) -> None:
+async def test_slow_readers_delay_other_readers_but_no_writer(counting: Database) -> None:
     slow = [asyncio.create_task(counting.fetch_val(SLOW)) for _ in range(READERS)]
     await asyncio.sleep(0.01)
     late = asyncio.create_task(count(counting))
@@ -309,7 +311,7 @@ async def test_slow_readers_hold_up_readers_and_no_writer(counting: Database) ->
 
 
 @pytest.mark.parametrize("after", [0, 0.05], ids=["at once", "while it runs"])
-async def test_an_abandoned_slow_statement_is_ended(counting: Database, after: float) -> None:
+async def test_abandoned_slow_statement_is_ended(counting: Database, after: float) -> None:
     slow = [asyncio.create_task(counting.fetch_val(HOURS)) for _ in range(READERS)]
     await asyncio.sleep(after)
     for task in slow:
@@ -322,7 +324,7 @@ async def test_an_abandoned_slow_statement_is_ended(counting: Database, after: f
 
 
 @pytest.mark.parametrize("how", [reading, writing])
-async def test_a_slow_transaction_that_is_cut_off_holds_up_nothing(
+async def test_cancelled_slow_transaction_does_not_block_writers(
     counting: Database, how: Callable[[Database], AbstractAsyncContextManager[None]]
 ) -> None:
     async def work() -> None:
@@ -344,7 +346,7 @@ async def test_a_slow_transaction_that_is_cut_off_holds_up_nothing(
 @pytest.mark.parametrize(
     ("ends", "status"), [("return", 0), ("error", 1), ("exit", 3), ("interrupt", -2)]
 )
-async def test_a_process_ends_with_transactions_left_open(
+async def test_process_exits_with_open_transactions(
     counting: Database,
     spawn,  # type: ignore[no-untyped-def]
     ends: str,
@@ -360,7 +362,7 @@ async def test_a_process_ends_with_transactions_left_open(
     await add_two(counting)
 
 
-async def test_a_database_is_closed_with_transactions_left_open(counting: Database) -> None:
+async def test_database_closes_with_open_transactions(counting: Database) -> None:
     async with Database(str(counting.url)) as other:
         held = [asyncio.create_task(stays(way, other)) for way in (reading, writing)]
         held.append(asyncio.create_task(other.fetch_val(HOURS)))
@@ -380,7 +382,7 @@ async def stays(way: Any, db: Database) -> None:
         await asyncio.sleep(3_600)
 
 
-async def test_a_writer_that_cannot_begin_leaves_nothing_taken(counting: Database) -> None:
+async def test_writer_that_cannot_begin_returns_its_connection(counting: Database) -> None:
     other = driver.connect(str(file_of(str(counting.url))))
     other.execute("BEGIN IMMEDIATE")
     for connection in counting._backend.writers._all:  # type: ignore[attr-defined]

@@ -40,7 +40,7 @@ def overwrite(directory: Path) -> None:
     largest.write_bytes(held[:half] + b"\0" * min(8192, half) + held[half + min(8192, half) :])
 
 
-def test_a_damaged_copy_fails_its_restore_test(url: str, tmp_path: Path) -> None:
+def test_damaged_copy_fails_its_restore_test(url: str, tmp_path: Path) -> None:
     direct_writes.run(url, *(EVENT.format(number) for number in range(50)))
     whole = tmp_path / "copy"
     whole.mkdir()

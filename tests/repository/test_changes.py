@@ -24,7 +24,7 @@ async def append(db: Database, count: int = 1, *, now: datetime = NOON) -> None:
             )
 
 
-async def test_a_change_reads_back_as_published(db: Database) -> None:
+async def test_change_is_read_as_published(db: Database) -> None:
     await append(db)
 
     assert await changes.list_after(db, 0) == [
@@ -32,7 +32,7 @@ async def test_a_change_reads_back_as_published(db: Database) -> None:
     ]
 
 
-async def test_changes_come_in_order_from_a_number_on(db: Database) -> None:
+async def test_list_after_returns_changes_in_order_after_a_sequence_number(db: Database) -> None:
     await append(db, 5)
 
     assert [each.seq for each in await changes.list_after(db, 2)] == [3, 4, 5]
@@ -42,12 +42,12 @@ async def test_changes_come_in_order_from_a_number_on(db: Database) -> None:
     assert not await changes.has_missed(db, 0)
 
 
-async def test_an_empty_feed_begins_at_nought(db: Database) -> None:
+async def test_empty_feed_starts_at_zero(db: Database) -> None:
     assert await changes.last_seq(db) == 0
     assert not await changes.has_missed(db, 0)
 
 
-async def test_old_changes_go_but_the_newest_always_stays(db: Database) -> None:
+async def test_prune_removes_old_changes_but_keeps_the_newest(db: Database) -> None:
     await append(db, 3)
 
     async with writing(db):
@@ -59,7 +59,7 @@ async def test_old_changes_go_but_the_newest_always_stays(db: Database) -> None:
     assert await changes.last_seq(db) == 4
 
 
-async def test_what_is_not_older_stays(db: Database) -> None:
+async def test_prune_keeps_changes_at_or_after_the_limit(db: Database) -> None:
     await append(db)
     await append(db, 2, now=NOON + timedelta(seconds=1))
 
@@ -72,7 +72,7 @@ async def test_what_is_not_older_stays(db: Database) -> None:
 @pytest.mark.parametrize(
     ("seen", "missed"), [(0, True), (1, True), (2, False), (3, False), (5, False), (6, True)]
 )
-async def test_a_reader_behind_the_retention_is_notified(
+async def test_has_missed_reports_a_reader_behind_the_retention(
     db: Database, seen: int, missed: bool
 ) -> None:
     await append(db, 2)
@@ -83,7 +83,7 @@ async def test_a_reader_behind_the_retention_is_notified(
     assert await changes.has_missed(db, seen) is missed
 
 
-async def test_the_payloads_of_one_row_can_be_blanked(db: Database) -> None:
+async def test_blank_row_removes_the_payloads_of_one_row(db: Database) -> None:
     await append(db, 2)
     async with writing(db):
         await changes.blank_row(db, "event", 1)
@@ -96,7 +96,7 @@ MOMENTS = st.datetimes(timezones=st.just(UTC))
 
 
 @given(MOMENTS, MOMENTS)
-def test_moments_as_text_read_back_and_sort_as_time(one: datetime, two: datetime) -> None:
+def test_timestamps_as_text_are_read_exactly_and_sort_by_time(one: datetime, two: datetime) -> None:
     assert moment(stamp(one)) == one
     assert (stamp(one) < stamp(two)) == (one < two)
     assert len(stamp(one)) == len("2026-01-01T12:00:00.000000Z")
@@ -110,7 +110,7 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.booleans(), st.booleans())
-def test_after_any_row_come_exactly_its_followers(
+def test_after_condition_selects_exactly_the_following_rows(
     rows: list[tuple[int, int, int]], first_down: bool, second_down: bool
 ) -> None:
     table = sa.Table("t", sa.MetaData(), *(sa.Column(name, sa.Integer) for name in "abc"))

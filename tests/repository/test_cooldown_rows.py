@@ -38,7 +38,7 @@ async def kept(
         return await cooldowns.insert(db, service, action, outcome, now=at, **more)
 
 
-async def test_a_use_comes_back_as_it_was_kept(db: Database) -> None:
+async def test_use_is_read_as_stored(db: Database) -> None:
     by = await opened(db)
 
     use = await kept(db, session_id=by.id, name="pause", text="done", attempts=1)
@@ -59,7 +59,7 @@ async def test_a_use_comes_back_as_it_was_kept(db: Database) -> None:
     assert await cooldowns.uses_since(db, NOON) == [expected]
 
 
-async def test_each_change_of_a_use_is_in_the_feed(db: Database) -> None:
+async def test_each_change_of_a_use_is_recorded_in_the_feed(db: Database) -> None:
     use = await kept(db, outcome=UseOutcome.RESERVED)
     async with writing(db):
         await cooldowns.change(db, use.id, outcome=UseOutcome.FAILURE, settled_at=NOON, now=NOON)
@@ -74,13 +74,13 @@ async def test_each_change_of_a_use_is_in_the_feed(db: Database) -> None:
     ]
 
 
-async def test_uses_since_a_moment_come_oldest_first(db: Database) -> None:
+async def test_uses_since_lists_uses_oldest_first(db: Database) -> None:
     made = [await kept(db, at=NOON + hours * HOUR) for hours in (0, 2, 1)]
 
     assert await cooldowns.uses_since(db, NOON + HOUR) == [made[1], made[2]]
 
 
-async def test_recent_uses_are_those_that_ran_newest_first(db: Database) -> None:
+async def test_recent_lists_only_uses_that_ran_newest_first(db: Database) -> None:
     made = [await kept(db, outcome=outcome) for outcome in UseOutcome]
     await kept(db, "other")
 
@@ -90,7 +90,7 @@ async def test_recent_uses_are_those_that_ran_newest_first(db: Database) -> None
     assert found == ran[::-1][:3]
 
 
-async def test_the_uses_of_some_sessions(db: Database) -> None:
+async def test_of_sessions_returns_the_uses_of_the_given_sessions(db: Database) -> None:
     one, two, three = [await opened(db) for _ in range(3)]
     made = [
         await kept(db, session_id=each.id, outcome=UseOutcome.REFUSED) for each in (one, two, three)
@@ -100,7 +100,7 @@ async def test_the_uses_of_some_sessions(db: Database) -> None:
     assert await cooldowns.of_sessions(db, []) == []
 
 
-async def test_only_what_counts_and_runs_no_more_is_cleared_and_only_once(db: Database) -> None:
+async def test_clear_clears_only_counted_finished_uses_and_only_once(db: Database) -> None:
     made = [await kept(db, outcome=outcome) for outcome in UseOutcome]
     await kept(db, action=REDEPLOYMENT)
     await kept(db, "other")
@@ -115,7 +115,7 @@ async def test_only_what_counts_and_runs_no_more_is_cleared_and_only_once(db: Da
     assert again == []
 
 
-async def test_clearing_holds_for_a_service_however_it_was_spelled(db: Database) -> None:
+async def test_clear_matches_every_spelling_of_a_service(db: Database) -> None:
     for name in ("Media Box", "media-box", "MEDIA_BOX", "media"):
         await kept(db, name)
 
@@ -125,7 +125,7 @@ async def test_clearing_holds_for_a_service_however_it_was_spelled(db: Database)
     assert [use.service for use in cleared] == ["Media Box", "media-box", "MEDIA_BOX"]
 
 
-async def test_what_a_session_left_reserved_is_abandoned(db: Database) -> None:
+async def test_abandon_settles_only_the_reserved_uses_of_a_session(db: Database) -> None:
     one, two = await opened(db), await opened(db)
     for by in (one, two):
         await kept(db, outcome=UseOutcome.RESERVED, session_id=by.id)
@@ -139,7 +139,7 @@ async def test_what_a_session_left_reserved_is_abandoned(db: Database) -> None:
     assert [use.outcome for use in found] == ["abandoned", "success", "reserved", "success"]
 
 
-async def test_the_newest_use_without_a_marker(db: Database) -> None:
+async def test_unmarked_returns_the_newest_use_without_a_marker(db: Database) -> None:
     one, two = await opened(db), await opened(db)
     told = {"session_id": one.id}
     await kept(db, **told)
@@ -156,7 +156,7 @@ async def test_the_newest_use_without_a_marker(db: Database) -> None:
 
 
 @pytest.mark.parametrize(("theirs", "seconds"), [(True, 12.5), (False, None)])
-async def test_how_long_it_took_is_kept_of_the_sessions_own_use_only(
+async def test_record_recovery_changes_only_a_use_of_the_same_session(
     db: Database, theirs: bool, seconds: float | None
 ) -> None:
     one, two = await opened(db), await opened(db)
@@ -174,7 +174,7 @@ async def test_how_long_it_took_is_kept_of_the_sessions_own_use_only(
     ("asked", "found"),
     [("WEB", "Web"), ("web", "Web"), ("media_box", "Media-Box"), ("plex", None), ("", None)],
 )
-async def test_how_a_service_is_spelled_in_what_was_done(
+async def test_spelling_returns_the_stored_name_of_a_service(
     db: Database, asked: str, found: str | None
 ) -> None:
     await kept(db, "Web")
@@ -183,7 +183,7 @@ async def test_how_a_service_is_spelled_in_what_was_done(
     assert await cooldowns.spelling(db, asked) == found
 
 
-async def test_pages_of_uses_come_newest_first_and_miss_none(db: Database) -> None:
+async def test_pages_list_every_use_newest_first(db: Database) -> None:
     for number in range(5):
         await kept(db, action=REDEPLOYMENT if number % 2 else RESTART)
     await kept(db, "other")

@@ -12,7 +12,7 @@ ENDLESS = (
 )
 
 
-async def test_a_statement_that_takes_too_long_is_late_and_the_next_is_answered(
+async def test_statement_after_the_deadline_is_cancelled_and_the_next_one_runs(
     db: Database,
 ) -> None:
     with pytest.raises(DeadlineExceeded):
@@ -24,7 +24,7 @@ async def test_a_statement_that_takes_too_long_is_late_and_the_next_is_answered(
     assert found["one"] == 1
 
 
-async def test_what_is_wrong_otherwise_is_no_lateness(db: Database) -> None:
+async def test_other_database_errors_are_not_reported_as_deadline_exceeded(db: Database) -> None:
     with pytest.raises(OperationalError):
         async with time_limit(db, Deadline(5.0)):
             await db.fetch_one("SELECT no_such_column FROM memories")

@@ -61,19 +61,19 @@ async def ids(db: Database, wanted: EventSelection) -> list[int]:
     return [each.id for each in (await events.page(db, wanted, limit=50)).items]
 
 
-async def test_a_range_holds_its_first_moment_and_not_its_last(filled: Database) -> None:
+async def test_time_range_includes_its_start_and_excludes_its_end(filled: Database) -> None:
     wanted = EventSelection(since=NOON + MINUTE, until=NOON + 4 * MINUTE)
 
     assert await ids(filled, wanted) == [4, 3, 2]
 
 
-async def test_the_same_is_of_one_level_one_service_and_one_text(filled: Database) -> None:
+async def test_same_filter_matches_level_service_and_text(filled: Database) -> None:
     assert await ids(filled, EventSelection(same=3)) == [5, 3, 1]
     assert await ids(filled, EventSelection(same=6)) == [6]
     assert await ids(filled, EventSelection(same=99)) == []
 
 
-async def test_what_says_the_same_is_one_group(filled: Database) -> None:
+async def test_events_with_the_same_text_form_one_group(filled: Database) -> None:
     found = (await events.page_groups(filled, EventSelection(), limit=50)).items
 
     assert [(each.count, each.service, each.level, each.last_id) for each in found] == [
@@ -87,7 +87,7 @@ async def test_what_says_the_same_is_one_group(filled: Database) -> None:
     assert (many.sessions, many.session_id, many.text) == (2, 2, REFUSED)
 
 
-async def test_groups_continue_where_a_page_ended(filled: Database) -> None:
+async def test_groups_continue_after_the_previous_page(filled: Database) -> None:
     first = await events.page_groups(filled, EventSelection(), limit=2)
     rest = await events.page_groups(filled, EventSelection(), limit=2, position=first.position)
 
@@ -95,7 +95,7 @@ async def test_groups_continue_where_a_page_ended(filled: Database) -> None:
     assert (first.position, rest.position) == ([5], None)
 
 
-async def test_events_are_counted_along_time_under_the_same_filters(filled: Database) -> None:
+async def test_density_counts_events_by_time_with_the_same_filters(filled: Database) -> None:
     now = NOON + 6 * MINUTE
 
     found = (await density(filled, EventSelection(), most=10, now=now)).as_json()
@@ -117,7 +117,7 @@ async def test_events_are_counted_along_time_under_the_same_filters(filled: Data
 
 
 @pytest.mark.parametrize("seconds", [1, 10, 60, 600, 3_600, 86_400])
-async def test_each_unit_is_read_back_as_the_moment_it_begins(db: Database, seconds: int) -> None:
+async def test_count_by_time_returns_the_start_of_each_unit(db: Database, seconds: int) -> None:
     at = datetime(2026, 1, 1, 12, 34, 56, 789_000, tzinfo=UTC)
     await happened(db, at=at)
 
@@ -127,13 +127,15 @@ async def test_each_unit_is_read_back_as_the_moment_it_begins(db: Database, seco
     assert found.at.timestamp() % seconds == 0
 
 
-async def test_where_nothing_happened_there_is_nothing_to_count(db: Database) -> None:
+async def test_density_of_no_events_is_empty(db: Database) -> None:
     found = await density(db, EventSelection(), most=10, now=NOON)
 
     assert found.as_json() == {"seconds": 0, "total": 0, "stretches": []}
 
 
-async def test_words_are_found_in_any_case_and_as_they_are(db: Database) -> None:
+async def test_text_filter_ignores_case_and_matches_special_characters_literally(
+    db: Database,
+) -> None:
     ids = [await happened(db, text) for text in ("100 % of /srv", "100 of /srv", "A_B", "AxB")]
 
     async def matches(q: str) -> list[int]:
@@ -145,9 +147,7 @@ async def test_words_are_found_in_any_case_and_as_they_are(db: Database) -> None
     assert await matches("a_b") == ids[2:3]
 
 
-async def test_the_names_of_services_are_read_from_an_index_once_each(
-    db: Database, url: str
-) -> None:
+async def test_service_names_are_distinct_and_read_from_an_index(db: Database, url: str) -> None:
     for service in ("plex", None, "AdGuard-Home", "plex", "caddy"):
         await happened(db, service=service)
 

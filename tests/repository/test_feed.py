@@ -59,7 +59,7 @@ def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-async def test_a_commit_of_another_process_wakes_by_its_datagram(
+async def test_commit_of_another_process_wakes_the_listener_by_datagram(
     sqlite: str,
     migrated: Path,
     sockets: Path,
@@ -72,7 +72,7 @@ async def test_a_commit_of_another_process_wakes_by_its_datagram(
         assert await listener.wait(30)
 
 
-async def test_a_commit_whose_datagram_is_lost_is_noticed_all_the_same(
+async def test_commit_with_a_lost_datagram_wakes_the_listener_once(
     sqlite: str,
     sockets: Path,
     spawn,  # type: ignore[no-untyped-def]
@@ -86,7 +86,7 @@ async def test_a_commit_whose_datagram_is_lost_is_noticed_all_the_same(
         assert not await listener.wait(0.6)
 
 
-async def test_a_writer_without_a_signal_is_still_noticed(
+async def test_commit_without_a_datagram_wakes_the_listener(
     sqlite: str,
     sockets: Path,
     spawn,  # type: ignore[no-untyped-def]
@@ -97,7 +97,7 @@ async def test_a_writer_without_a_signal_is_still_noticed(
         assert await listener.wait(30)
 
 
-async def test_a_listener_that_is_cancelled_while_it_is_woken_ends(
+async def test_wait_ends_if_cancelled_while_the_listener_is_woken(
     sqlite: str, sockets: Path
 ) -> None:
     async with Listener(sqlite, sockets) as listener:
@@ -113,7 +113,7 @@ async def test_a_listener_that_is_cancelled_while_it_is_woken_ends(
             assert task.cancelled() is cancelled, steps
 
 
-async def test_without_changes_no_listener_wakes(sqlite: str, sockets: Path) -> None:
+async def test_listener_does_not_wake_without_changes(sqlite: str, sockets: Path) -> None:
     async with Listener(sqlite, sockets) as listener:
         assert not await listener.wait(0.6)
 
@@ -132,7 +132,7 @@ def commit(connection: driver.Connection) -> None:
     connection.execute("COMMIT")
 
 
-async def test_a_quiet_listener_reads_nothing_and_yet_hears_of_each_commit(
+async def test_idle_listener_reads_nothing_and_wakes_for_each_commit(
     sqlite: str, sockets: Path, other: driver.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads = []
@@ -148,7 +148,7 @@ async def test_a_quiet_listener_reads_nothing_and_yet_hears_of_each_commit(
             assert await listener.wait(60)
 
 
-async def test_a_write_is_looked_at_for_a_second_for_its_commit_comes_later(tmp_path: Path) -> None:
+async def test_file_write_is_polled_for_a_later_commit(tmp_path: Path) -> None:
     (tmp_path / "a.db").touch()
     log = tmp_path / "a.db-wal"
     log.touch()
@@ -167,7 +167,7 @@ async def test_a_write_is_looked_at_for_a_second_for_its_commit_comes_later(tmp_
         writes.close()
 
 
-async def test_without_inotify_a_listener_polls(
+async def test_listener_polls_without_inotify(
     sqlite: str, sockets: Path, other: driver.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none_left(*_: object) -> None:
@@ -181,7 +181,7 @@ async def test_without_inotify_a_listener_polls(
         assert await listener.wait(60)
 
 
-async def test_a_commit_of_this_process_wakes_too(sqlite: str, sockets: Path) -> None:
+async def test_commit_of_the_same_process_wakes_the_listener(sqlite: str, sockets: Path) -> None:
     async with Listener(sqlite, sockets) as listener, Database(sqlite) as db:
         async with writing(db):
             await db.execute("INSERT INTO links VALUES (1, 1, 1, 'x', NULL, 'x', NULL)")
@@ -189,14 +189,14 @@ async def test_a_commit_of_this_process_wakes_too(sqlite: str, sockets: Path) ->
         assert await listener.wait(30)
 
 
-async def test_a_wake_that_came_before_the_wait_is_not_lost(sqlite: str, sockets: Path) -> None:
+async def test_wake_before_wait_is_not_lost(sqlite: str, sockets: Path) -> None:
     async with Listener(sqlite, sockets) as listener:
         listener.wake()
         assert await listener.wait(0.5)
         assert not await listener.wait(0.1)
 
 
-async def test_every_listener_of_a_home_is_woken(sqlite: str, sockets: Path) -> None:
+async def test_notifier_wakes_every_listener_of_a_home(sqlite: str, sockets: Path) -> None:
     async with Listener(sqlite, sockets) as one, Listener(sqlite, sockets) as two:
         announcer = ChangeNotifier(sockets)
         announcer()
@@ -205,14 +205,14 @@ async def test_every_listener_of_a_home_is_woken(sqlite: str, sockets: Path) -> 
         assert await asyncio.gather(one.wait(10), two.wait(10)) == [True, True]
 
 
-async def test_a_listener_takes_its_socket_away(sqlite: str, sockets: Path) -> None:
+async def test_listener_removes_its_socket_on_close(sqlite: str, sockets: Path) -> None:
     async with Listener(sqlite, sockets):
         assert len(os.listdir(sockets)) == 1
 
     assert os.listdir(sockets) == []
 
 
-def test_the_socket_of_a_dead_listener_is_removed(sockets: Path) -> None:
+def test_notifier_removes_the_socket_of_a_dead_listener(sockets: Path) -> None:
     dead = sockets / "feed-1-dead.sock"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(dead))
@@ -224,7 +224,7 @@ def test_the_socket_of_a_dead_listener_is_removed(sockets: Path) -> None:
     announcer.close()
 
 
-def test_a_listener_that_never_reads_does_not_hold_a_writer_up(sockets: Path) -> None:
+def test_listener_that_never_reads_does_not_block_the_notifier(sockets: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as deaf:
         deaf.bind(str(sockets / "feed-1-deaf.sock"))
         announcer = ChangeNotifier(sockets)
@@ -236,7 +236,7 @@ def test_a_listener_that_never_reads_does_not_hold_a_writer_up(sockets: Path) ->
 
 
 @pytest.mark.parametrize("spoiled", ["missing", "a file"])
-def test_a_commit_is_not_failed_by_a_directory_that_is_gone(tmp_path: Path, spoiled: str) -> None:
+def test_notifier_ignores_a_missing_run_directory(tmp_path: Path, spoiled: str) -> None:
     directory = tmp_path / "run"
     if spoiled == "a file":
         directory.write_text("")
@@ -247,7 +247,7 @@ def test_a_commit_is_not_failed_by_a_directory_that_is_gone(tmp_path: Path, spoi
     announcer.close()
 
 
-def test_the_run_directory_is_private_and_its_own(tmp_path: Path, base: Path) -> None:
+def test_run_directory_is_private_and_unique_per_home(tmp_path: Path, base: Path) -> None:
     directory = run_directory(tmp_path / "home")
     again = run_directory(tmp_path / "other" / ".." / "home")
     other = run_directory(tmp_path / "other")
@@ -260,7 +260,7 @@ def test_the_run_directory_is_private_and_its_own(tmp_path: Path, base: Path) ->
 
 
 @pytest.mark.parametrize("length", [20, 32, 33, 60, 90])
-async def test_a_listener_opens_however_long_the_runtime_directory_is(
+async def test_listener_opens_with_a_runtime_directory_of_any_length(
     sqlite: str, tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch, length: int
 ) -> None:
     long = str(base / "x").ljust(length, "x")
@@ -277,7 +277,7 @@ async def test_a_listener_opens_however_long_the_runtime_directory_is(
 
 
 @pytest.mark.usefixtures("base")
-def test_a_run_directory_of_another_user_is_refused(tmp_path: Path) -> None:
+def test_symlinked_run_directory_is_refused(tmp_path: Path) -> None:
     directory = run_directory(tmp_path)
     directory.rmdir()
     (tmp_path / "elsewhere").mkdir()

@@ -51,7 +51,7 @@ def damage(watch: FileWatch, *, at: int = 4, unseen: bool = False) -> None:
         os.utime(watch.path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def test_a_change_that_sqlite_did_not_write_is_checked_at_once(watched: FileWatch) -> None:
+def test_change_outside_of_sqlite_is_checked_immediately(watched: FileWatch) -> None:
     write(watched, "INSERT INTO words VALUES ('in the log only')")
     watched.look()
     damage(watched)
@@ -63,7 +63,7 @@ def test_a_change_that_sqlite_did_not_write_is_checked_at_once(watched: FileWatc
 
 
 @pytest.mark.parametrize("mode", ["PASSIVE", "TRUNCATE"])
-def test_a_checkpoint_of_sqlite_waits_for_its_turn(watched: FileWatch, mode: str) -> None:
+def test_checkpoint_of_sqlite_is_not_checked_immediately(watched: FileWatch, mode: str) -> None:
     checked = watched._checked
     for number in range(2):
         write(watched, f"INSERT INTO words VALUES ({number})", f"PRAGMA wal_checkpoint({mode})")
@@ -75,7 +75,7 @@ def test_a_checkpoint_of_sqlite_waits_for_its_turn(watched: FileWatch, mode: str
     assert "is damaged" in watched.problem
 
 
-def test_a_log_that_was_truncated_is_noticed(watched: FileWatch) -> None:
+def test_truncated_wal_is_reported(watched: FileWatch) -> None:
     write(watched, *(f"INSERT INTO words VALUES ('{'x' * 4_000}{number}')" for number in range(9)))
     watched.look()
     assert watched.problem == ""
@@ -85,7 +85,7 @@ def test_a_log_that_was_truncated_is_noticed(watched: FileWatch) -> None:
     assert "its write-ahead log was truncated" in watched.problem
 
 
-def test_a_log_that_grows_while_its_state_is_read_is_not_truncated(
+def test_wal_that_grows_during_the_check_is_not_reported_as_truncated(
     watched: FileWatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stat = watched._written
@@ -102,7 +102,7 @@ def test_a_log_that_grows_while_its_state_is_read_is_not_truncated(
     watched.guard()
 
 
-def test_a_log_that_began_again_and_is_longer_now_was_copied(watched: FileWatch) -> None:
+def test_longer_wal_after_a_reset_counts_as_a_checkpoint(watched: FileWatch) -> None:
     write(watched, "INSERT INTO words VALUES (zeroblob(20000))")
     watched.look()
     checked = watched._checked
@@ -113,7 +113,7 @@ def test_a_log_that_began_again_and_is_longer_now_was_copied(watched: FileWatch)
     assert watched._checked == checked
 
 
-def test_where_checkpoints_take_long_a_change_may_wait_longer_for_its_log(
+def test_file_watch_doubles_its_patience_after_a_check_without_damage(
     watched: FileWatch,
 ) -> None:
     checked, patience = watched._checked, watched._patience
@@ -127,7 +127,7 @@ def test_where_checkpoints_take_long_a_change_may_wait_longer_for_its_log(
     assert "is damaged" in watched.problem
 
 
-def test_a_statement_that_met_damage_has_the_pages_checked_at_once_by_every_process(
+def test_doubt_makes_every_process_check_the_pages_once(
     watched: FileWatch,
 ) -> None:
     other = FileWatch(watched.path)
@@ -150,7 +150,7 @@ def test_a_statement_that_met_damage_has_the_pages_checked_at_once_by_every_proc
     assert watched._checked == checked
 
 
-def test_a_damaged_search_index_has_the_pages_checked_once(watched: FileWatch) -> None:
+def test_repeated_doubt_checks_the_pages_once(watched: FileWatch) -> None:
     watched.doubt()
     watched.look()
     checked = watched._checked
@@ -161,7 +161,7 @@ def test_a_damaged_search_index_has_the_pages_checked_once(watched: FileWatch) -
     assert watched._checked == checked
 
 
-def test_another_process_that_ends_while_the_file_is_opened_takes_nothing_away(
+def test_process_that_ends_during_open_does_not_affect_the_watch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "lamplighter.db"
@@ -190,7 +190,7 @@ def test_another_process_that_ends_while_the_file_is_opened_takes_nothing_away(
     watch.close()
 
 
-async def test_a_check_that_ends_at_the_same_moment_ends_quietly(migrated: Path) -> None:
+async def test_watch_closes_without_error_while_a_check_ends(migrated: Path) -> None:
     watch = FileWatch(migrated)
     ended = driver.connect(str(migrated))
     ended.close()

@@ -39,7 +39,7 @@ async def several(db: Database) -> None:
 
 
 @pytest.mark.parametrize("sort", Sort)
-async def test_it_is_the_json_of_the_values(db: Database, sort: Sort) -> None:
+async def test_json_rows_equal_the_serialized_memories(db: Database, sort: Sort) -> None:
     await several(db)
 
     for wanted in FILTERS:
@@ -70,7 +70,7 @@ async def test_it_is_the_json_of_the_values(db: Database, sort: Sort) -> None:
         "20260101T120000Z",
     ],
 )
-async def test_a_moment_that_a_person_wrote_has_the_form_of_all_others(
+async def test_json_rows_normalize_times_written_outside_the_app(
     url: str, db: Database, moment: str
 ) -> None:
     await several(db)
@@ -81,7 +81,7 @@ async def test_a_moment_that_a_person_wrote_has_the_form_of_all_others(
     assert rows.items[0]["updated_at"] == "2026-01-01T12:00:00.000000Z"
 
 
-async def test_what_is_written_is_seen_by_a_list_that_was_asked_for_before(db: Database) -> None:
+async def test_repeated_page_includes_memories_written_in_between(db: Database) -> None:
     await several(db)
     wanted, order = MemoryFilter(service="caddy"), Order(Sort.CREATED)
     before = [each["id"] for each in (await json_rows.page(db, wanted, order, limit=9)).items]
@@ -112,7 +112,7 @@ WRONG = (
 
 
 @pytest.mark.parametrize(("column", "value"), WRONG)
-async def test_a_page_leaves_out_the_row_that_cannot_be_read_and_no_other(
+async def test_page_omits_only_the_unreadable_row(
     url: str, db: Database, column: str, value: str
 ) -> None:
     await several(db)

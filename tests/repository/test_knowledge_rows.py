@@ -50,7 +50,7 @@ async def opened(db: Database, name: str, project: str = "shop") -> Session:
         )
 
 
-async def test_around_a_memory_are_those_before_and_after_by_number_130(db: Database) -> None:
+async def test_timeline_lists_neighbors_by_id_130(db: Database) -> None:
     one, two, focus, four, five = [await insert(db) for _ in range(5)]
 
     found = await knowledge.timeline(db, focus.id, before=2, after=2)
@@ -62,7 +62,7 @@ async def test_around_a_memory_are_those_before_and_after_by_number_130(db: Data
     assert first == MemoryTimeline((), one, (two,))
 
 
-async def test_around_a_memory_of_a_session_is_what_that_session_kept(db: Database) -> None:
+async def test_timeline_of_a_session_memory_lists_memories_of_that_session(db: Database) -> None:
     mine, other = await opened(db, "mine"), await opened(db, "other")
     first = await insert(db, session_id=mine.id)
     await insert(db, session_id=other.id)
@@ -79,7 +79,7 @@ async def test_around_a_memory_of_a_session_is_what_that_session_kept(db: Databa
         await knowledge.timeline(db, gone.id, before=1, after=1)
 
 
-async def test_without_a_session_it_is_its_project(db: Database) -> None:
+async def test_timeline_without_session_lists_memories_of_the_project(db: Database) -> None:
     first = await insert(db)
     await insert(db, project="another")
     mine = await insert(db, session_id=(await opened(db, "mine")).id)
@@ -87,7 +87,7 @@ async def test_without_a_session_it_is_its_project(db: Database) -> None:
     assert (await knowledge.timeline(db, first.id, before=9, after=9)).after == (mine,)
 
 
-async def test_what_agents_know_is_counted_128(db: Database) -> None:
+async def test_stats_count_sessions_and_knowledge_by_project_and_category_128(db: Database) -> None:
     assert await projects.stats(db) == KnowledgeStats(
         sessions=0, observations=0, by_category={}, by_project={}, projects=()
     )
@@ -102,7 +102,7 @@ async def test_what_agents_know_is_counted_128(db: Database) -> None:
     assert found.by_category == {"config": 2}
 
 
-async def test_neither_inactive_nor_operational_memories_count(db: Database) -> None:
+async def test_stats_exclude_inactive_and_operational_memories(db: Database) -> None:
     await insert(db, by=SLOW)
     gone = await insert(db)
     await knowledge.withdraw_memory(db, gone.id, now=NOON)
@@ -113,7 +113,7 @@ async def test_neither_inactive_nor_operational_memories_count(db: Database) -> 
     assert (found.sessions, found.observations, found.projects) == (1, 0, ("empty",))
 
 
-async def test_the_newest_of_a_project_and_of_all(db: Database) -> None:
+async def test_newest_in_project_lists_project_and_global_memories(db: Database) -> None:
     old = await insert(db, scope="global", project="desk")
     new = await insert(db, at=NOON + timedelta(hours=2))
     middle = await insert(db, at=NOON + timedelta(hours=1), scope="global")
@@ -130,7 +130,7 @@ async def test_the_newest_of_a_project_and_of_all(db: Database) -> None:
     assert await recency.newest_in_project(db, "shop", limit=0, now=NOON) == []
 
 
-async def test_the_newest_of_what_is_asked_for(db: Database) -> None:
+async def test_recent_lists_the_newest_memories_that_match_the_filters(db: Database) -> None:
     wide = await insert(db, scope="global")
     fix = await insert(db, category=Category.BUGFIX)
     other = await insert(db, project="desk")
@@ -155,7 +155,7 @@ async def test_the_newest_of_what_is_asked_for(db: Database) -> None:
         ("sessions", "trigger = 'client' AND project = 'shop'", "idx_sessions_client_project"),
     ],
 )
-async def test_the_last_rows_come_by_an_index(
+async def test_newest_rows_by_id_are_read_from_an_index(
     db: Database, url: str, table: str, where: str, index: str
 ) -> None:
     """Also on PostgreSQL, once it knows the sizes of its tables: this test switches sorting off."""
@@ -174,7 +174,7 @@ async def test_the_last_rows_come_by_an_index(
     assert "TEMP B-TREE" not in plan
 
 
-async def test_the_newest_come_by_an_index(db: Database, url: str) -> None:
+async def test_newest_in_project_is_read_from_indexes(db: Database, url: str) -> None:
     if is_postgres(url):
         pytest.skip("PostgreSQL asks its statistics, which an empty table does not have")
     await recency.newest_in_project(db, "shop", limit=9, now=NOON)

@@ -29,7 +29,7 @@ ALWAYS = EventSelection(since=NOON - timedelta(days=1))
 """A range that includes everything: its groups are counted."""
 
 
-async def test_groups_of_events_are_maintained(db: Database) -> None:
+async def test_triggers_maintain_the_counts_of_event_groups(db: Database) -> None:
     dice = random.Random(3)
     async with writing(db):
         by = [(await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=NOON)).id] * 2
@@ -112,7 +112,7 @@ def older(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         server.drop(name)
 
 
-async def test_an_upgrade_counts_what_is_stored_and_loses_no_row(older: str) -> None:
+async def test_upgrade_counts_stored_rows_and_loses_none(older: str) -> None:
     counted = ("sessions", "events", "memories", "exposures", "history")
     before = [direct_writes.run(older, f"SELECT count(*) FROM {name}") for name in counted]
 

@@ -84,7 +84,7 @@ async def listed(
         position = page.position
 
 
-async def test_a_candidate_is_kept_as_it_is(db: Database) -> None:
+async def test_candidate_is_stored_with_all_its_fields(db: Database) -> None:
     async with writing(db):
         session = await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=NOON)
     candidate = replace(
@@ -126,14 +126,14 @@ async def test_a_candidate_is_kept_as_it_is(db: Database) -> None:
     assert await memories.get(db, kept.id + 1) is None
 
 
-async def test_a_doubtful_candidate_is_kept_inactive(db: Database) -> None:
+async def test_candidate_below_the_limit_is_stored_inactive(db: Database) -> None:
     kept = await keep(db, replace(SLOW, confidence=0.29))
 
     assert (kept.active, kept.inactive_reason) == (False, InactiveReason.LOW)
     assert (await keep(db, replace(SLOW, confidence=0.3))).active
 
 
-async def test_an_updated_memory_reads_back_as_it_now_is(db: Database) -> None:
+async def test_updated_memory_is_read_with_its_new_values(db: Database) -> None:
     kept = await keep(db)
     change = Edit(
         observation="Takes 90s",
@@ -151,7 +151,7 @@ async def test_an_updated_memory_reads_back_as_it_now_is(db: Database) -> None:
     assert await memories.get(db, kept.id) == expected
 
 
-async def test_every_change_of_a_memory_is_in_the_feed_in_order(db: Database) -> None:
+async def test_every_change_of_a_memory_is_recorded_in_the_feed_in_order(db: Database) -> None:
     kept = await keep(db)
     raised = replace(kept, confidence=0.8, version=2)
     async with writing(db):
@@ -163,7 +163,7 @@ async def test_every_change_of_a_memory_is_in_the_feed_in_order(db: Database) ->
     ]
 
 
-async def test_a_deleted_memory_leaves_its_number_and_no_words(db: Database) -> None:
+async def test_deleted_memory_is_blanked_in_the_feed_and_its_id_not_reused(db: Database) -> None:
     kept = await keep(db)
     other = await keep(db, replace(SLOW, observation="other"))
 
@@ -179,7 +179,7 @@ async def test_a_deleted_memory_leaves_its_number_and_no_words(db: Database) -> 
     assert (await keep(db)).id == other.id + 1
 
 
-async def test_rolled_back_changes_are_not_in_the_feed(db: Database) -> None:
+async def test_rolled_back_changes_are_not_recorded_in_the_feed(db: Database) -> None:
     async def fail() -> None:
         async with writing(db):
             await memories.insert(db, SLOW, now=NOON)
@@ -197,7 +197,7 @@ async def twins(db: Database, candidate: Candidate) -> list[Memory]:
     ]
 
 
-async def test_twins_say_the_same_of_the_same_whether_active_or_not(db: Database) -> None:
+async def test_twins_match_service_category_and_text_active_or_inactive(db: Database) -> None:
     await keep(db, replace(SLOW, observation="other", confidence=0.9))
     active = await keep(db)
     twin = await keep(db, replace(SLOW, observation="TAKES  60s to start", confidence=0.1))
@@ -210,7 +210,7 @@ async def test_twins_say_the_same_of_the_same_whether_active_or_not(db: Database
     assert await twins(db, replace(SLOW, service=None)) == [general]
 
 
-async def test_a_service_keeps_its_first_spelling(db: Database) -> None:
+async def test_service_name_returns_the_first_stored_spelling(db: Database) -> None:
     await keep(db, replace(SLOW, service="AdGuard-Home"))
 
     assert await memories.service_name(db, "adguard_home", ()) == "AdGuard-Home"
@@ -239,7 +239,7 @@ async def test_a_service_keeps_its_first_spelling(db: Database) -> None:
         (Order(Sort.UPDATED, backward=True, grouped=True), [6, 4, 5, 1, 2, 3]),
     ],
 )
-async def test_pages_of_every_order_show_each_memory_once(
+async def test_pages_in_every_order_list_each_memory_once(
     db: Database, sort: Sort | Order, order: list[int]
 ) -> None:
     await several(db)
@@ -252,7 +252,7 @@ async def test_pages_of_every_order_show_each_memory_once(
         assert found == [order[at : at + limit] for at in range(0, 6, limit)], limit
 
 
-async def test_a_page_continues_where_it_stopped_despite_changes(db: Database) -> None:
+async def test_page_continues_after_its_position_despite_changes(db: Database) -> None:
     kept = await several(db)
     first = await memories.page(db, MemoryFilter(), sort=Sort.CONFIDENCE, limit=3)
     assert [each.id for each in first.items] == [2, 5, 3]
@@ -288,7 +288,7 @@ async def test_a_page_continues_where_it_stopped_despite_changes(db: Database) -
         (MemoryFilter(service="caddy", category=Category.DEPENDENCY, q="wire", active=True), [4]),
     ],
 )
-async def test_a_filter_takes_exactly_what_it_names(
+async def test_memory_filter_selects_exactly_the_matching_memories(
     db: Database, wanted: MemoryFilter, ids: list[int]
 ) -> None:
     await several(db)
@@ -297,7 +297,7 @@ async def test_a_filter_takes_exactly_what_it_names(
     assert await memories.count(db, wanted) == len(ids)
 
 
-async def test_counts_leave_out_their_own_filter(db: Database) -> None:
+async def test_facet_counts_ignore_their_own_filter(db: Database) -> None:
     await several(db)
 
     assert (await facets.facets(db, MemoryFilter(service="caddy"))).services == [
@@ -315,7 +315,7 @@ async def test_counts_leave_out_their_own_filter(db: Database) -> None:
     assert (await facets.facets(db, other)).projects == [("ops", 2)]
 
 
-async def test_what_a_session_saved_is_found_by_its_number(db: Database) -> None:
+async def test_session_id_filter_selects_the_memories_of_a_session(db: Database) -> None:
     async with writing(db):
         session = await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=NOON)
     await keep(db)
@@ -327,7 +327,7 @@ async def test_what_a_session_saved_is_found_by_its_number(db: Database) -> None
     assert await memories.count(db, wanted) == 1
 
 
-async def test_a_title_is_looked_through_like_the_text(db: Database) -> None:
+async def test_text_filter_also_matches_the_title(db: Database) -> None:
     said = replace(SLOW, category=Category.DECISION, title="The pool of connections")
     memory = await keep(db, said)
 
@@ -362,7 +362,7 @@ async def test_prompts_include_active_operational_memories_by_confidence(
 @pytest.mark.parametrize(
     ("confidence", "active", "is_told"), [(0.3, 1, True), (0.2, 1, False), (0.9, 0, False)]
 )
-async def test_a_row_written_outside_the_app_is_included_only_when_active_and_confident(
+async def test_prompt_includes_externally_written_rows_only_if_active_and_confident(
     db: Database, confidence: float, active: int, is_told: bool
 ) -> None:
     async with writing(db):
@@ -376,7 +376,7 @@ async def test_a_row_written_outside_the_app_is_included_only_when_active_and_co
     assert (await told(db, None) == [1]) is is_told
 
 
-async def test_the_history_has_each_change_with_previous_values(db: Database) -> None:
+async def test_history_stores_each_change_with_previous_values(db: Database) -> None:
     kept = await keep(db)
     raised = replace(kept, confidence=0.8, version=2)
     state = {
@@ -459,7 +459,7 @@ async def test_the_history_has_each_change_with_previous_values(db: Database) ->
     assert forgotten == [replace(entry, before=None, after=None, reason="") for entry in page.items]
 
 
-async def test_the_history_comes_in_pages_newest_first(db: Database) -> None:
+async def test_history_pages_list_the_newest_first(db: Database) -> None:
     kept = await keep(db)
     async with writing(db):
         for number in range(5):
@@ -476,7 +476,7 @@ async def test_the_history_comes_in_pages_newest_first(db: Database) -> None:
     assert second.position is None
 
 
-async def test_links_come_in_the_order_they_were_made(db: Database) -> None:
+async def test_links_are_listed_in_order_of_creation(db: Database) -> None:
     async with writing(db):
         for target, what in ((5, REVIVES), (3, "contradicts")):
             await links.insert(db, MemoryLink(MemoryId(9), MemoryId(target), what), now=NOON)

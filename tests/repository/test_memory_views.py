@@ -53,7 +53,7 @@ async def listed(db: Database, wanted: MemoryFilter) -> list[int]:
     return [each.id for each in page.items][::-1]
 
 
-async def test_some_are_asked_for_by_their_numbers(db: Database) -> None:
+async def test_ids_filter_selects_the_given_memories(db: Database) -> None:
     first, second, third = [await kept(db, service=name) for name in ("caddy", "dns", "caddy")]
 
     found = await listed(db, MemoryFilter(ids=(first.id, second.id, 10**9)))
@@ -64,7 +64,7 @@ async def test_some_are_asked_for_by_their_numbers(db: Database) -> None:
 
 
 @pytest.mark.parametrize("days", [0, 30, 36, 37, 44, 51, 65, 80])
-async def test_those_that_fade_soon_are_those_that_the_rule_says(db: Database, days: int) -> None:
+async def test_fading_view_agrees_with_the_fade_rule(db: Database, days: int) -> None:
     await kept(db, category=Category.DECISION)
     async with writing(db):
         await memories.update(db, replace(await kept_pinned(db), pinned=True), now=NOON)
@@ -91,7 +91,7 @@ async def kept_pinned(db: Database) -> Memory:
     return await memories.insert(db, SLOW, now=NOON)
 
 
-async def test_memories_in_no_prompt_are_unused(db: Database) -> None:
+async def test_unused_view_lists_memories_in_no_prompt(db: Database) -> None:
     told, left_out, unheard = [(await kept(db)).id for _ in range(3)]
     number = await session(db)
     row = {"session_id": number, "version": 1, "why": "", "line": ""}
@@ -102,7 +102,7 @@ async def test_memories_in_no_prompt_are_unused(db: Database) -> None:
     assert await listed(db, MemoryFilter(view=View.UNUSED)) == [left_out, unheard]
 
 
-async def test_those_that_one_session_alone_has_said_have_one_source(db: Database) -> None:
+async def test_single_source_view_lists_memories_of_only_one_session(db: Database) -> None:
     one, other = await session(db), await session(db)
     alone, twice_by_one, by_two = [await kept(db, session_id=one) for _ in range(3)]
     await happened(db, twice_by_one, "reinforced", "session", one)
@@ -114,7 +114,7 @@ async def test_those_that_one_session_alone_has_said_have_one_source(db: Databas
     assert await listed(db, MemoryFilter(view=View.SINGLE)) == [alone.id, twice_by_one.id]
 
 
-async def test_those_that_a_person_changed_are_edited(db: Database) -> None:
+async def test_edited_view_lists_memories_that_an_operator_edited(db: Database) -> None:
     changed, created, said_again = [await kept(db) for _ in range(3)]
     await happened(db, changed, "edited", "operator", None)
     await happened(db, created, "created", "operator", None)
@@ -123,7 +123,7 @@ async def test_those_that_a_person_changed_are_edited(db: Database) -> None:
     assert await listed(db, MemoryFilter(view=View.EDITED)) == [changed.id]
 
 
-async def test_both_sides_of_an_open_review_are_in_review(db: Database) -> None:
+async def test_in_review_filter_lists_both_memories_of_an_open_review(db: Database) -> None:
     old, new, settled, beside = [(await kept(db)).id for _ in range(4)]
     case = {"kind": "conflict", "category": "timing", "reason": "", "said": "", "created_at": NOON}
     async with writing(db):
@@ -136,7 +136,7 @@ async def test_both_sides_of_an_open_review_are_in_review(db: Database) -> None:
     assert (await facets.facets(db, asked)).states == {"active": 4, "inactive": 0, "review": 2}
 
 
-async def test_each_view_is_counted_under_the_other_filters(db: Database) -> None:
+async def test_view_counts_apply_the_other_filters(db: Database) -> None:
     await kept(db)
     await happened(db, await kept(db, service="caddy"), "edited", "operator", None)
     wanted = MemoryFilter(service="caddy", view=View.FADING, by=NOON + 65 * DAY)
@@ -153,7 +153,7 @@ async def test_each_view_is_counted_under_the_other_filters(db: Database) -> Non
 
 
 @pytest.mark.parametrize("few", [0, 1, 2_000])
-async def test_a_word_is_counted_alike_by_the_list_of_those_with_it_and_of_those_without(
+async def test_facet_and_view_counts_of_a_text_agree_for_few_and_many_matches(
     db: Database, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     monkeypatch.setattr(listing, "FEW", few)
@@ -174,7 +174,7 @@ async def test_a_word_is_counted_alike_by_the_list_of_those_with_it_and_of_those
 
 
 @pytest.mark.parametrize("few", [0, 2_000])
-async def test_a_word_in_a_title_is_counted_under_the_other_filters(
+async def test_title_matches_are_counted_with_the_other_filters(
     db: Database, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     monkeypatch.setattr(listing, "FEW", few)
@@ -188,7 +188,7 @@ async def test_a_word_in_a_title_is_counted_under_the_other_filters(
 
 
 @pytest.mark.parametrize("seed", range(examples(6)))
-async def test_lists_and_counts_of_a_text_are_those_of_a_plain_search(
+async def test_lists_and_counts_of_a_text_equal_a_linear_search(
     db: Database, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice = random.Random(seed)

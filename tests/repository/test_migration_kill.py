@@ -99,7 +99,9 @@ def swept(address: str, target: str, read: Callable[[str], Any], each: int = 1) 
 
 
 @pytest.mark.parametrize("target", STEPS)
-def test_a_step_killed_before_any_statement_changes_nothing(tmp_path: Path, target: str) -> None:
+def test_migration_step_killed_before_any_statement_changes_nothing(
+    tmp_path: Path, target: str
+) -> None:
     address = sqlite_url(tmp_path / "x.db")
     older = [each for each in REVISIONS if each < target]
     if older:
@@ -117,7 +119,7 @@ def test_a_step_killed_before_any_statement_changes_nothing(tmp_path: Path, targ
     assert content(address)["sound"] == [("ok",)]
 
 
-def test_all_steps_at_once_killed_before_any_statement_change_nothing(
+def test_full_migration_killed_before_any_statement_changes_nothing(
     tmp_path: Path, migrated: Path
 ) -> None:
     address = sqlite_url(tmp_path / "x.db")

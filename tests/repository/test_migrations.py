@@ -86,7 +86,7 @@ def at_0005(path: Path) -> Path:
     return path
 
 
-def test_the_second_run_has_nothing_to_do(tmp_path: Path) -> None:
+def test_second_upgrade_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
 
     assert migrate.upgrade(sqlite_url(path)) is True
@@ -97,12 +97,12 @@ def test_the_second_run_has_nothing_to_do(tmp_path: Path) -> None:
     assert migrate.revision(path) == migrate.newest_revision()
 
 
-def test_a_database_that_is_not_there_has_no_revision(tmp_path: Path) -> None:
+def test_missing_database_has_no_revision(tmp_path: Path) -> None:
     assert migrate.revision(tmp_path / "x.db") is None
     assert not (tmp_path / "x.db").exists()
 
 
-def test_a_missing_directory_is_made_for_our_eyes_only(tmp_path: Path) -> None:
+def test_upgrade_creates_a_missing_directory_as_private(tmp_path: Path) -> None:
     path = tmp_path / "new" / "x.db"
 
     migrate.upgrade(sqlite_url(path))
@@ -110,7 +110,7 @@ def test_a_missing_directory_is_made_for_our_eyes_only(tmp_path: Path) -> None:
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_of_four_processes_at_once_exactly_one_migrates(tmp_path: Path, spawn) -> None:  # type: ignore[no-untyped-def]
+def test_one_of_four_concurrent_processes_migrates(tmp_path: Path, spawn) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "x.db"
 
     started = [spawn(UPGRADE, sqlite_url(path)) for _ in range(4)]
@@ -132,7 +132,7 @@ def test_of_four_processes_at_once_exactly_one_migrates(tmp_path: Path, spawn) -
         "COMMIT",
     ],
 )
-def test_a_migration_killed_half_way_is_completed_by_the_next_start(
+def test_killed_migration_is_completed_by_the_next_upgrade(
     tmp_path: Path,
     migrated: Path,
     spawn,  # type: ignore[no-untyped-def]
@@ -151,7 +151,7 @@ def test_a_migration_killed_half_way_is_completed_by_the_next_start(
     assert ask(path, "PRAGMA integrity_check") == [("ok",)]
 
 
-def test_an_old_database_that_is_killed_half_way_stays_as_it_was(tmp_path: Path, spawn) -> None:  # type: ignore[no-untyped-def]
+def test_killed_migration_leaves_an_old_database_unchanged(tmp_path: Path, spawn) -> None:  # type: ignore[no-untyped-def]
     path = at_0005(tmp_path / "x.db")
     before = schema(path)
     process = spawn(STOPPED, sqlite_url(path), "CREATE TABLE history")
@@ -164,7 +164,7 @@ def test_an_old_database_that_is_killed_half_way_stays_as_it_was(tmp_path: Path,
     assert schema(path) == before
 
 
-def test_the_memories_table_is_the_one_of_the_specification(tmp_path: Path) -> None:
+def test_memories_table_matches_the_specification(tmp_path: Path) -> None:
     path = at_0005(tmp_path / "x.db")
 
     columns = ask(
@@ -190,7 +190,7 @@ def test_the_memories_table_is_the_one_of_the_specification(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("target", ["0005", None])
-def test_the_three_indexes_of_the_specification_are_there(
+def test_memories_table_has_the_three_indexes_of_the_specification(
     tmp_path: Path, target: str | None
 ) -> None:
     path = tmp_path / "x.db"
@@ -210,7 +210,7 @@ def test_the_three_indexes_of_the_specification_are_there(
     assert {name for (name,) in owned} >= set(names)
 
 
-def test_the_number_of_a_deleted_memory_is_never_used_again(tmp_path: Path) -> None:
+def test_id_of_a_deleted_memory_is_never_reused(tmp_path: Path) -> None:
     path = at_0005(tmp_path / "x.db")
     with closing(driver.connect(str(path))) as connection:
         connection.execute(TEN)
@@ -223,7 +223,7 @@ def test_the_number_of_a_deleted_memory_is_never_used_again(tmp_path: Path) -> N
     assert ask(path, "SELECT id, confidence, active, tier FROM memories") == [(42, 0.7, 1, 1)]
 
 
-async def test_a_row_of_the_ten_columns_written_before_the_rest_reads_back(tmp_path: Path) -> None:
+async def test_row_with_ten_columns_from_before_the_upgrade_is_readable(tmp_path: Path) -> None:
     path = at_0005(tmp_path / "x.db")
     with closing(driver.connect(str(path))) as connection:
         connection.execute(TEN)
@@ -234,7 +234,7 @@ async def test_a_row_of_the_ten_columns_written_before_the_rest_reads_back(tmp_p
         assert await memories.get(db, 41) == HAND
 
 
-async def test_a_row_of_the_ten_columns_written_at_the_newest_revision_reads_back(
+async def test_row_with_ten_columns_at_the_newest_revision_is_readable(
     url: str,
 ) -> None:
     direct_writes.run(url, TEN)
@@ -247,7 +247,7 @@ async def test_a_row_of_the_ten_columns_written_at_the_newest_revision_reads_bac
     assert page.items == [HAND]
 
 
-def test_existing_rows_are_indexed_again(tmp_path: Path) -> None:
+def test_upgrade_queues_existing_rows_for_indexing(tmp_path: Path) -> None:
     address = sqlite_url(tmp_path / "x.db")
     migrate.upgrade(address, target="0025")
 
@@ -257,9 +257,7 @@ def test_existing_rows_are_indexed_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "value"), [("kind", "permanent"), ("trust", "sworn"), ("scope", "world")]
 )
-def test_the_database_itself_refuses_what_no_memory_can_be(
-    url: str, column: str, value: str
-) -> None:
+def test_check_constraints_reject_invalid_memory_values(url: str, column: str, value: str) -> None:
     direct_writes.run(url, TEN)
     with pytest.raises((driver.IntegrityError, asyncpg.CheckViolationError)):
         direct_writes.run(url, f"UPDATE memories SET {column} = '{value}'")
@@ -272,7 +270,7 @@ def kind_of_column(kind: sa.types.TypeEngine[Any]) -> str:
     )
 
 
-def test_the_tables_in_code_are_the_tables_in_the_database(migrated: Path) -> None:
+def test_tables_in_code_match_the_tables_in_the_database(migrated: Path) -> None:
     engine = sa.create_engine(
         "sqlite://", creator=lambda: driver.connect(str(migrated)), poolclass=sa.NullPool
     )
@@ -295,7 +293,7 @@ def test_the_tables_in_code_are_the_tables_in_the_database(migrated: Path) -> No
             assert made == [(column.name,) for column in index.columns], index.name
 
 
-def test_every_later_column_of_memories_has_a_default(migrated: Path) -> None:
+def test_every_later_memories_column_has_a_default(migrated: Path) -> None:
     without = ask(
         migrated,
         "SELECT name FROM pragma_table_info('memories')"
@@ -304,7 +302,7 @@ def test_every_later_column_of_memories_has_a_default(migrated: Path) -> None:
     assert [name for (name,) in without] == ["category", "observation", "created_at", "updated_at"]
 
 
-def test_a_database_of_a_newer_program_is_refused_and_left_as_it_is(
+def test_database_of_a_newer_version_is_refused_and_unchanged(
     tmp_path: Path, migrated: Path
 ) -> None:
     path = tmp_path / "x.db"
@@ -319,7 +317,7 @@ def test_a_database_of_a_newer_program_is_refused_and_left_as_it_is(
     assert path.read_bytes() == before
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_file_that_is_no_database_is_refused_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_text("this is a shopping list\n" * 100)
 
@@ -329,12 +327,12 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path)
     assert path.read_text() == "this is a shopping list\n" * 100
 
 
-def test_a_directory_in_place_of_the_database_is_refused_in_words(tmp_path: Path) -> None:
+def test_directory_in_place_of_the_database_is_refused_with_an_explanation(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="cannot be used"):
         migrate.upgrade(sqlite_url(tmp_path))
 
 
-def test_a_file_in_place_of_the_directory_is_refused_in_words(tmp_path: Path) -> None:
+def test_file_in_place_of_the_directory_is_refused_with_an_explanation(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("")
 
     with pytest.raises(Unavailable, match=r"cannot be used: .*LAMPLIGHTER_HOME"):
@@ -357,7 +355,7 @@ except Unavailable as error:
 """
 
 
-def test_a_directory_that_we_may_not_write_to_is_refused_in_words() -> None:
+def test_read_only_directory_is_refused_with_an_explanation() -> None:
     home = (
         Path(tempfile.gettempdir()) / f"lamplighter-read-only-{os.getpid()}-{time.monotonic_ns()}"
     )
@@ -378,7 +376,7 @@ def test_a_directory_that_we_may_not_write_to_is_refused_in_words() -> None:
     assert "Set LAMPLIGHTER_HOME to another directory" in ended.stdout
 
 
-async def test_a_migration_waits_for_a_writer_rather_than_failing(
+async def test_migration_waits_for_a_writer(
     tmp_path: Path,
     spawn,  # type: ignore[no-untyped-def]
 ) -> None:

@@ -61,7 +61,7 @@ async def plain(postgres_url: str) -> AsyncIterator[Database]:
         yield db
 
 
-async def test_six_hundred_cancelled_tasks_leave_the_counter_and_the_pools_whole(
+async def test_random_cancellations_leave_data_and_pools_consistent(
     plain: Database,
 ) -> None:
     chance = random.Random(15)
@@ -102,7 +102,7 @@ async def test_six_hundred_cancelled_tasks_leave_the_counter_and_the_pools_whole
     assert whole(plain) == (1, READERS)
 
 
-async def test_a_write_outside_writing_fails(plain: Database) -> None:
+async def test_write_outside_of_writing_fails(plain: Database) -> None:
     with pytest.raises(driver.OperationalError, match="read-only"):
         await plain.execute(sa.update(COUNTER).values(n=7))
     with pytest.raises(driver.OperationalError, match="read-only"):
@@ -113,7 +113,7 @@ async def test_a_write_outside_writing_fails(plain: Database) -> None:
     assert whole(plain) == (1, READERS)
 
 
-async def test_a_row_comes_back_as_it_went_in(plain: Database) -> None:
+async def test_row_is_read_with_the_values_it_was_written_with(plain: Database) -> None:
     row = {
         "id": 2**62,
         "text": "ü %s :x $1 日本",
@@ -138,7 +138,7 @@ async def test_a_row_comes_back_as_it_went_in(plain: Database) -> None:
     ]
 
 
-async def test_text_with_a_nul_is_kept_with_a_sign_in_its_place(plain: Database) -> None:
+async def test_nul_in_text_is_replaced_with_the_replacement_character(plain: Database) -> None:
     async with writing(plain):
         await plain.execute_many(
             sa.insert(THINGS), [{"id": 1, "text": "a\0b"}, {"id": 2, "text": "plain"}]
@@ -149,7 +149,7 @@ async def test_text_with_a_nul_is_kept_with_a_sign_in_its_place(plain: Database)
     assert await plain.execute(sa.text("SELECT 1")) == 1
 
 
-async def test_a_writer_waits_for_one_of_another_process_and_then_says_so(
+async def test_writer_waits_for_another_writer_until_the_lock_timeout(
     plain: Database, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(
@@ -170,7 +170,7 @@ async def test_a_writer_waits_for_one_of_another_process_and_then_says_so(
     assert await count(plain) == 2
 
 
-async def test_the_numbers_of_changes_are_in_the_order_of_their_commits(db_pair) -> None:  # type: ignore[no-untyped-def]
+async def test_sequence_numbers_of_changes_are_in_commit_order(db_pair) -> None:  # type: ignore[no-untyped-def]
     one, two = db_pair
     seen: list[int] = []
     inside, go_on = asyncio.Event(), asyncio.Event()
@@ -200,7 +200,7 @@ async def test_the_numbers_of_changes_are_in_the_order_of_their_commits(db_pair)
     assert [each.seq for each in found] == sorted(each.seq for each in found)
 
 
-async def test_who_follows_the_changes_of_eight_writers_misses_none(
+async def test_reader_misses_no_change_of_eight_concurrent_writers(
     postgres_url: str,
 ) -> None:
     seen: list[int] = []
@@ -227,7 +227,7 @@ async def test_who_follows_the_changes_of_eight_writers_misses_none(
     assert len(held) == 800
 
 
-async def test_a_process_that_leaves_with_open_transactions_ends(
+async def test_process_exits_with_open_transactions(
     plain: Database,
     spawn,  # type: ignore[no-untyped-def]
 ) -> None:
@@ -241,7 +241,7 @@ async def test_a_process_that_leaves_with_open_transactions_ends(
     assert await count(plain) == 1
 
 
-async def test_a_server_that_was_away_is_used_again_when_it_is_back() -> None:
+async def test_database_reconnects_after_a_server_restart() -> None:
     server = PostgresServer()
     try:
         url = server.create("away")
@@ -267,7 +267,7 @@ async def test_a_server_that_was_away_is_used_again_when_it_is_back() -> None:
 
 
 @pytest.mark.parametrize("how", [writing, reading], ids=["writing", "reading"])
-async def test_a_connection_cut_within_a_transaction_is_reported_as_such(
+async def test_connection_lost_within_a_transaction_raises_and_is_replaced(
     plain: Database,
     how: Callable[[Database], AbstractAsyncContextManager[None]],
 ) -> None:
@@ -290,7 +290,7 @@ async def test_a_connection_cut_within_a_transaction_is_reported_as_such(
     assert await count(plain) == 1
 
 
-async def test_it_recovers_from_a_disconnect_at_any_moment(
+async def test_database_recovers_from_a_disconnect_at_any_moment(
     plain: Database, postgres_url: str
 ) -> None:
     chance = random.Random(7)
@@ -326,7 +326,7 @@ async def test_it_recovers_from_a_disconnect_at_any_moment(
     assert whole(plain) == (1, READERS)
 
 
-async def test_a_wrong_address_fails_when_the_database_is_opened(postgres: PostgresServer) -> None:
+async def test_connect_fails_for_a_missing_database(postgres: PostgresServer) -> None:
     db = Database(postgres.url("absent"))
 
     with pytest.raises(driver.OperationalError, match='database "absent" does not exist'):
@@ -335,7 +335,7 @@ async def test_a_wrong_address_fails_when_the_database_is_opened(postgres: Postg
     assert not db.is_connected
 
 
-async def test_a_value_of_the_wrong_kind_is_a_mistake_of_ours(plain: Database) -> None:
+async def test_value_out_of_range_raises_a_data_error(plain: Database) -> None:
     with pytest.raises(asyncpg.DataError):
         await plain.fetch_all(sa.select(THINGS).where(THINGS.c.id == 2**70))
 
@@ -351,16 +351,14 @@ async def test_a_value_of_the_wrong_kind_is_a_mistake_of_ours(plain: Database) -
         ("sqlite:////var/lib/lamp%20lighter/x.db", "/var/lib/lamp lighter/x.db", None),
     ],
 )
-def test_an_address_is_shown_without_its_password(
-    url: str, to_read: str, password: str | None
-) -> None:
+def test_display_address_omits_the_password(url: str, to_read: str, password: str | None) -> None:
     assert display_address(url) == to_read
     assert password_of(url) == password
     assert address(url).partition(":")[0] in ("postgresql", "sqlite")
 
 
 @pytest.mark.parametrize("where", ["between messages", "before it reads a result", "idle"])
-async def test_a_suspended_writer_does_not_block_others(
+async def test_suspended_writer_does_not_block_others(
     plain: Database, postgres_url: str, where: str
 ) -> None:
     stopped = await asyncpg.connect(address(postgres_url), server_settings=SETTINGS)
@@ -394,7 +392,9 @@ async def test_a_suspended_writer_does_not_block_others(
 
 
 @pytest.mark.parametrize("name", ["100%", 'it\'s "odd" ü'])
-async def test_a_database_may_be_called_anything(postgres: PostgresServer, name: str) -> None:
+async def test_database_name_may_contain_any_characters(
+    postgres: PostgresServer, name: str
+) -> None:
     from urllib.parse import quote
 
     postgres.ask('CREATE DATABASE "' + name.replace('"', '""') + '"')
@@ -426,7 +426,7 @@ class _other_task_writes:  # noqa: N801 - it reads as a step of the test
         return None
 
 
-def test_the_server_of_the_tests_leaves_nothing_when_it_is_killed(
+def test_server_is_removed_after_its_process_is_killed(
     spawn,  # type: ignore[no-untyped-def]
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

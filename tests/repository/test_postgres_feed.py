@@ -73,19 +73,19 @@ async def until(true: Callable[[], bool | Awaitable[bool]]) -> None:
             await asyncio.sleep(0.01)  # nobody tells of it
 
 
-def test_each_database_has_its_own_listener(tmp_path: Path) -> None:
+def test_create_listener_returns_the_listener_of_the_database_kind(tmp_path: Path) -> None:
     assert isinstance(create_listener("postgresql://a@b/c", tmp_path), PostgresListener)
     assert isinstance(create_listener("sqlite:////x.db", tmp_path), Listener)
 
 
-async def test_a_commit_of_another_process_wakes(postgres_url: str, spawn) -> None:  # type: ignore[no-untyped-def]
+async def test_commit_of_another_process_wakes_the_listener(postgres_url: str, spawn) -> None:  # type: ignore[no-untyped-def]
     async with PostgresListener(postgres_url) as listener:
         spawn(COMMIT, postgres_url)
         assert await listener.wait(30)
         assert not await listener.wait(0.3)
 
 
-async def test_unchanged_or_rolled_back_writes_wake_no_listener(postgres_url: str) -> None:
+async def test_unchanged_or_rolled_back_writes_do_not_wake_the_listener(postgres_url: str) -> None:
     async with PostgresListener(postgres_url) as listener, Database(postgres_url) as db:
         async with writing(db):
             pass
@@ -96,14 +96,14 @@ async def test_unchanged_or_rolled_back_writes_wake_no_listener(postgres_url: st
         assert await listener.wait(30)
 
 
-async def test_a_wake_that_came_before_the_wait_is_not_lost(postgres_url: str) -> None:
+async def test_wake_before_wait_is_not_lost(postgres_url: str) -> None:
     async with PostgresListener(postgres_url) as listener:
         listener.wake()
         assert await listener.wait(0.5)
         assert not await listener.wait(0.1)
 
 
-async def test_a_listener_whose_server_was_away_hears_again_and_looks(
+async def test_listener_reconnects_and_wakes_after_a_server_restart(
     server: PostgresServer,
 ) -> None:
     async with PostgresListener(server.url("own")) as listener:
@@ -118,7 +118,9 @@ async def test_a_listener_whose_server_was_away_hears_again_and_looks(
             assert await listener.wait(30)
 
 
-async def test_a_cut_connection_is_reopened(postgres: PostgresServer, postgres_url: str) -> None:
+async def test_listener_reopens_a_lost_connection(
+    postgres: PostgresServer, postgres_url: str
+) -> None:
     async with PostgresListener(postgres_url) as listener, Database(postgres_url) as db:
         held = listener._connection
         postgres.ask(
@@ -132,7 +134,7 @@ async def test_a_cut_connection_is_reopened(postgres: PostgresServer, postgres_u
         assert await listener.wait(30)
 
 
-async def test_one_holds_the_lock_until_its_connection_ends(
+async def test_lock_is_owned_by_one_supervisor_until_its_connection_ends(
     postgres: PostgresServer, postgres_url: str
 ) -> None:
     one, two = PostgresLock(postgres_url), PostgresLock(postgres_url)
@@ -153,7 +155,7 @@ async def test_one_holds_the_lock_until_its_connection_ends(
     await one.release()
 
 
-async def test_two_who_take_the_lock_of_one_supervisor_at_once_do_not_lose_it(
+async def test_concurrent_takes_of_one_lock_keep_it_owned(
     postgres_url: str,
 ) -> None:
     lock, other = PostgresLock(postgres_url), PostgresLock(postgres_url)
@@ -167,7 +169,7 @@ async def test_two_who_take_the_lock_of_one_supervisor_at_once_do_not_lose_it(
     await other.release()
 
 
-async def test_a_leader_that_sent_a_heartbeat_meanwhile_keeps_its_lock(postgres_url: str) -> None:
+async def test_lock_is_not_freed_from_a_leader_with_a_newer_heartbeat(postgres_url: str) -> None:
     lock, other = PostgresLock(postgres_url), PostgresLock(postgres_url)
     async with Database(postgres_url) as db:
         assert await lock.take()
@@ -188,7 +190,9 @@ async def test_a_leader_that_sent_a_heartbeat_meanwhile_keeps_its_lock(postgres_
         await other.release()
 
 
-async def test_a_lock_is_freed_together_with_the_right_to_write(postgres_url: str) -> None:
+async def test_freeing_the_lock_ends_the_write_transactions_of_the_leader(
+    postgres_url: str,
+) -> None:
     """For a leader that hangs during a write, in any state that the server reports."""
     lock, other = PostgresLock(postgres_url), PostgresLock(postgres_url)
     async with Database(postgres_url) as db:
@@ -218,7 +222,7 @@ async def test_a_lock_is_freed_together_with_the_right_to_write(postgres_url: st
         await other.release()
 
 
-async def test_a_lock_is_freed_without_the_writer_of_another_process(postgres_url: str) -> None:
+async def test_freeing_the_lock_keeps_the_writers_of_other_processes(postgres_url: str) -> None:
     lock, other = PostgresLock(postgres_url), PostgresLock(postgres_url)
     async with Database(postgres_url) as db:
         assert await lock.take()
@@ -236,7 +240,7 @@ async def test_a_lock_is_freed_without_the_writer_of_another_process(postgres_ur
     await until(lambda: not lock.owned)
 
 
-async def test_the_heartbeat_of_a_former_epoch_is_refused(postgres_url: str) -> None:
+async def test_heartbeat_of_an_earlier_epoch_is_refused(postgres_url: str) -> None:
     lock = PostgresLock(postgres_url)
     async with Database(postgres_url) as db:
         assert await lock.take()
@@ -252,7 +256,7 @@ async def test_the_heartbeat_of_a_former_epoch_is_refused(postgres_url: str) -> 
     await lock.release()
 
 
-async def test_a_supervisor_of_a_former_epoch_may_write_nothing(db: Database, url: str) -> None:
+async def test_write_of_a_supervisor_of_an_earlier_epoch_is_refused(db: Database, url: str) -> None:
     async with Database(url) as former:
         epochs = []
         for each in (former, db):

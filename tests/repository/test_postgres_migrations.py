@@ -39,20 +39,20 @@ def empty(postgres: PostgresServer) -> Iterator[str]:
     postgres.drop(name)
 
 
-def test_the_second_run_has_nothing_to_do(empty: str) -> None:
+def test_second_upgrade_changes_nothing(empty: str) -> None:
     assert migrate.revision_of(empty) is None
     assert migrate.upgrade(empty) is True
     assert migrate.upgrade(empty) is False
     assert migrate.revision_of(empty) == migrate.newest_revision()
 
 
-def test_existing_rows_are_indexed_again(empty: str) -> None:
+def test_upgrade_queues_existing_rows_for_indexing(empty: str) -> None:
     migrate.upgrade(empty, target="0025")
 
     assert direct_writes.noted(empty) == [(41,), (42,)]
 
 
-def test_of_four_processes_at_once_exactly_one_migrates(empty: str, spawn) -> None:  # type: ignore[no-untyped-def]
+def test_one_of_four_concurrent_processes_migrates(empty: str, spawn) -> None:  # type: ignore[no-untyped-def]
     started = [spawn(UPGRADE, empty) for _ in range(4)]
     ended = [process.communicate(timeout=60) for process in started]
 
@@ -63,7 +63,7 @@ def test_of_four_processes_at_once_exactly_one_migrates(empty: str, spawn) -> No
     ]
 
 
-def test_killed_at_any_statement_it_leaves_nothing_and_the_next_start_completes(
+def test_migration_killed_at_any_statement_changes_nothing_and_can_be_repeated(
     empty: str, postgres_url: str
 ) -> None:
     start = random.randrange(STEP)  # every statement is met in some run; all of them in soak
@@ -73,7 +73,7 @@ def test_killed_at_any_statement_it_leaves_nothing_and_the_next_start_completes(
     assert kills > 50 / STEP, f"only {kills} statements were interrupted"
 
 
-def test_the_tables_in_code_are_the_tables_in_the_database(postgres_url: str) -> None:
+def test_tables_in_code_match_the_tables_in_the_database(postgres_url: str) -> None:
     held: dict[str, list[tuple[str, str, bool]]] = {}
     for table, column, kind, nullable, _, _ in direct_writes.run(postgres_url, COLUMNS):
         held.setdefault(table, []).append((column, kind, nullable == "YES"))
@@ -93,17 +93,17 @@ def test_the_tables_in_code_are_the_tables_in_the_database(postgres_url: str) ->
     }
 
 
-def test_each_reference_has_an_index(postgres_url: str) -> None:
+def test_each_foreign_key_has_an_index(postgres_url: str) -> None:
     assert direct_writes.run(postgres_url, WITHOUT_INDEX) == []
 
 
-def test_text_is_compared_by_its_code_points_as_on_sqlite(postgres_url: str) -> None:
+def test_text_columns_are_compared_by_code_point(postgres_url: str) -> None:
     texts = [row for row in direct_writes.run(postgres_url, COLUMNS) if row[2] == "text"]
 
     assert {row[5] for row in texts} == {"C"}
 
 
-def test_a_database_of_a_newer_program_is_refused_and_left_as_it_is(postgres_url: str) -> None:
+def test_database_of_a_newer_version_is_refused_and_unchanged(postgres_url: str) -> None:
     direct_writes.run(postgres_url, "UPDATE alembic_version SET version_num = '9999'")
 
     with pytest.raises(Unavailable, match=r"newer Lamplighter.*9999.*Nothing was changed"):
@@ -112,7 +112,7 @@ def test_a_database_of_a_newer_program_is_refused_and_left_as_it_is(postgres_url
     assert migrate.revision_of(postgres_url) == "9999"
 
 
-def test_a_missing_server_is_explained(tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
+def test_missing_server_is_refused_with_an_explanation(tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
     nowhere = f"postgresql://lamp:secret@/lamp?host={tmp_path_factory.getbasetemp()}"
 
     with pytest.raises(
@@ -121,7 +121,7 @@ def test_a_missing_server_is_explained(tmp_path_factory) -> None:  # type: ignor
         migrate.upgrade(nowhere)
 
 
-def test_a_server_that_is_only_starting_is_waited_for() -> None:
+def test_upgrade_waits_for_a_starting_server() -> None:
     server = PostgresServer()
     try:
         url = server.create("later")
@@ -136,7 +136,7 @@ def test_a_server_that_is_only_starting_is_waited_for() -> None:
         server.remove()
 
 
-def test_a_rejected_database_operation_is_named(postgres_url: str) -> None:
+def test_check_constraint_violation_is_raised_by_its_name(postgres_url: str) -> None:
     with pytest.raises(asyncpg.CheckViolationError):
         direct_writes.run(
             postgres_url,

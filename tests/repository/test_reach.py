@@ -20,7 +20,9 @@ CHOICE = Candidate(
 
 
 @pytest.mark.parametrize(("project", "found"), [("ops", 4), ("shop", 4), ("nowhere", 3)])
-async def test_a_row_is_within_reach_in_both_forms(db: Database, project: str, found: int) -> None:
+async def test_reach_gives_the_same_result_for_a_row_and_in_a_query(
+    db: Database, project: str, found: int
+) -> None:
     async with writing(db):
         rows = [
             await memories.insert(

@@ -71,7 +71,7 @@ async def answers(url: str, queries: list[str]) -> list[list[tuple[int, float]]]
     return [[(each.row.id, round(each.score, 9)) for each in every.results] for every in found]
 
 
-def test_every_trigger_is_there(url: str) -> None:
+def test_every_trigger_exists(url: str) -> None:
     held = (
         "SELECT name FROM sqlite_master WHERE type = 'trigger'"
         if url.startswith("sqlite")
@@ -82,7 +82,7 @@ def test_every_trigger_is_there(url: str) -> None:
     )
 
 
-def test_both_databases_answer_alike(sqlite: str, postgres_url: str) -> None:
+def test_both_databases_return_the_same_results(sqlite: str, postgres_url: str) -> None:
     several = texts(150)
     chance = random.Random(4)
     queries = [" ".join(chance.sample(THINGS + WHAT + HOW, 3)) for _ in range(20)]
@@ -94,7 +94,7 @@ def test_both_databases_answer_alike(sqlite: str, postgres_url: str) -> None:
     assert asyncio.run(answers(sqlite, queries)) == asyncio.run(answers(postgres_url, queries))
 
 
-def test_what_a_bulk_statement_wrote_waits_and_is_taken_in(url: str) -> None:
+def test_bulk_updates_are_queued_and_indexed_by_catch_up(url: str) -> None:
     asyncio.run(filled(url, texts(120)))
     direct_writes.run(url, "UPDATE memories SET observation = 'zebra ' || id")
 
@@ -108,7 +108,7 @@ def test_what_a_bulk_statement_wrote_waits_and_is_taken_in(url: str) -> None:
     assert len(asyncio.run(answers(url, ["zebra"]))[0]) == 50
 
 
-async def test_events_that_wait_are_not_waited_for_by_a_search_of_memories_and_pages(
+async def test_pending_events_do_not_count_for_a_search_of_memories_and_pages(
     db: Database,
 ) -> None:
     async with writing(db):
@@ -120,21 +120,21 @@ async def test_events_that_wait_are_not_waited_for_by_a_search_of_memories_and_p
     assert await index.has_pending(db, [SearchLayer.PAGE, SearchLayer.EVENT])
 
 
-def test_what_was_held_before_is_taken_in(url: str) -> None:
+def test_unindexed_existing_rows_are_indexed(url: str) -> None:
     asyncio.run(filled(url, ["The zebra is striped"]))
     direct_writes.run(url, "DELETE FROM terms", "INSERT INTO unindexed (id) VALUES (1)")
 
     assert [number for number, _ in asyncio.run(answers(url, ["zebra"]))[0]] == [1]
 
 
-def test_counting_writes_nothing_into_the_index(url: str) -> None:
+def test_changing_counters_does_not_queue_a_memory_for_indexing(url: str) -> None:
     asyncio.run(filled(url, ["The zebra is striped"]))
     direct_writes.run(url, "UPDATE memories SET access_count = 5, confidence = 0.5, version = 2")
 
     assert direct_writes.run(url, "SELECT count(*) FROM unindexed") == [(0,)]
 
 
-def test_a_damaged_index_is_reported_and_repaired(sqlite: str) -> None:
+def test_damaged_index_is_reported_and_repaired(sqlite: str) -> None:
     asyncio.run(filled(sqlite, texts(60)))
     path: Path = file_of(sqlite)
     assert inspect_file(path).index == ""
@@ -152,7 +152,7 @@ def test_a_damaged_index_is_reported_and_repaired(sqlite: str) -> None:
     assert asyncio.run(answers(sqlite, ["disk fails"]))[0]
 
 
-def test_lost_triggers_are_named_and_what_was_written_meanwhile_is_found(url: str) -> None:
+def test_repair_restores_missing_triggers_and_indexes_missed_writes(url: str) -> None:
     asyncio.run(filled(url, ["The zebra is striped"]))
     on = "" if url.startswith("sqlite") else " ON memories"
     direct_writes.run(

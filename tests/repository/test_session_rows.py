@@ -44,7 +44,7 @@ async def file_one(db: Database, plan: SessionPlan = PLAN) -> SessionRequest:
         return await requests.insert(db, plan, engine="exec", now=NOON)
 
 
-async def test_a_session_is_kept_as_it_was_planned(db: Database) -> None:
+async def test_session_is_stored_as_planned(db: Database) -> None:
     opened = await open_one(db)
 
     assert opened == Session(
@@ -64,12 +64,12 @@ async def test_a_session_is_kept_as_it_was_planned(db: Database) -> None:
     assert await sessions.get(db, 2) is None
 
 
-async def test_a_session_of_all_services_names_none(db: Database) -> None:
+async def test_session_plan_for_all_services_stores_no_list(db: Database) -> None:
     assert (await open_one(db, SessionPlan())).services is None
     assert (await open_one(db, SessionPlan(services=()))).services == ()
 
 
-async def test_progress_adds_up_and_moves_the_offset(db: Database) -> None:
+async def test_progress_adds_counts_and_sets_the_offset(db: Database) -> None:
     opened = await open_one(db)
     async with writing(db):
         await sessions.progress(db, 1, log_offset=10, learned=1, events=2, now=LATER)
@@ -82,7 +82,7 @@ async def test_progress_adds_up_and_moves_the_offset(db: Database) -> None:
     )
 
 
-async def test_a_session_ends_once(db: Database) -> None:
+async def test_session_ends_once(db: Database) -> None:
     opened = await open_one(db)
     async with writing(db):
         ended = await sessions.end(
@@ -104,7 +104,7 @@ async def test_a_session_ends_once(db: Database) -> None:
     assert await sessions.get(db, 1) == ended
 
 
-async def test_a_running_session_can_be_asked_to_stop(db: Database) -> None:
+async def test_request_stop_marks_a_running_session(db: Database) -> None:
     opened = await open_one(db)
     async with writing(db):
         asked = await sessions.request_stop(db, 1, now=LATER)
@@ -113,7 +113,7 @@ async def test_a_running_session_can_be_asked_to_stop(db: Database) -> None:
     assert await sessions.running(db) == [asked]
 
 
-async def test_the_running_sessions_come_oldest_first(db: Database) -> None:
+async def test_running_lists_sessions_oldest_first(db: Database) -> None:
     one, two, three = [await open_one(db) for _ in range(3)]
     async with writing(db):
         await sessions.end(db, two.id, Status.STOPPED, now=LATER)
@@ -154,7 +154,7 @@ async def test_sessions_are_listed_newest_first(
     assert found == ids
 
 
-async def test_every_change_of_a_session_is_in_the_feed(db: Database) -> None:
+async def test_every_change_of_a_session_is_recorded_in_the_feed(db: Database) -> None:
     opened = await open_one(db)
     async with writing(db):
         moved = await sessions.progress(db, 1, log_offset=5, now=NOON)
@@ -168,7 +168,7 @@ async def test_every_change_of_a_session_is_in_the_feed(db: Database) -> None:
     ]
 
 
-async def test_requests_wait_in_a_queue_and_know_their_place(db: Database) -> None:
+async def test_queued_requests_have_a_position(db: Database) -> None:
     one, two, three = [await file_one(db) for _ in range(3)]
 
     assert one == SessionRequest(
@@ -194,7 +194,7 @@ async def test_requests_wait_in_a_queue_and_know_their_place(db: Database) -> No
     assert await requests.next_queued(db) == replace(two, position=None)
 
 
-async def test_a_request_is_claimed_once(url: str, db: Database) -> None:
+async def test_request_is_claimed_once(url: str, db: Database) -> None:
     filed = await file_one(db)
     session = await open_one(db)
 
@@ -213,7 +213,7 @@ async def test_a_request_is_claimed_once(url: str, db: Database) -> None:
     assert await requests.next_queued(db) is None
 
 
-async def test_a_request_is_done_when_its_session_is(db: Database) -> None:
+async def test_request_is_done_when_its_session_ends(db: Database) -> None:
     filed = await file_one(db)
     session = await open_one(db)
     async with writing(db):
@@ -258,7 +258,7 @@ async def take(db: Database, pid: int = 100) -> Leader:
         )
 
 
-async def test_each_supervisor_leads_in_an_epoch_of_its_own(db: Database) -> None:
+async def test_acquire_starts_a_new_epoch(db: Database) -> None:
     assert await leases.get(db) is None
 
     first = await take(db)
@@ -279,7 +279,7 @@ async def test_each_supervisor_leads_in_an_epoch_of_its_own(db: Database) -> Non
     assert await leases.get(db) == second
 
 
-async def test_only_the_leader_s_own_heartbeat_counts(db: Database) -> None:
+async def test_heartbeat_of_another_epoch_is_ignored(db: Database) -> None:
     leader = await take(db)
     before = await changes.last_seq(db)
     async with writing(db):
@@ -293,7 +293,7 @@ async def test_only_the_leader_s_own_heartbeat_counts(db: Database) -> None:
     assert await changes.last_seq(db) == before
 
 
-async def test_supervisor_acts_are_in_the_feed(db: Database) -> None:
+async def test_status_updates_of_the_leader_are_recorded_in_the_feed(db: Database) -> None:
     leader = await take(db)
     async with writing(db):
         told = await leases.update_status(db, now=LATER, session_id=None, next_round_at=LATER)
@@ -314,7 +314,7 @@ async def test_supervisor_acts_are_in_the_feed(db: Database) -> None:
         ({"pid": 0}, timedelta(0), "away"),
     ],
 )
-def test_a_supervisor_without_a_heartbeat_is_away(
+def test_leader_without_a_recent_heartbeat_is_away(
     change: dict[str, int], after: timedelta, state: str
 ) -> None:
     leader = Leader(

@@ -16,7 +16,7 @@ async def thread_of(db: Database, statement: Statement) -> int:
     return int(await db.fetch_val(statement()))
 
 
-async def test_only_what_cannot_wait_and_is_short_runs_in_the_loop(sqlite: str) -> None:
+async def test_only_short_reads_after_the_snapshot_run_in_the_event_loop(sqlite: str) -> None:
     async with Database(sqlite) as db:
         for connection in db._backend.readers._all:  # type: ignore[attr-defined]
             connection._conn.create_function("running_thread", 0, threading.get_ident)
@@ -34,7 +34,7 @@ async def test_only_what_cannot_wait_and_is_short_runs_in_the_loop(sqlite: str) 
             assert await thread_of(db, SHORT) == ours
 
 
-async def test_all_that_one_reader_reads_is_of_one_moment(sqlite: str) -> None:
+async def test_reads_of_one_transaction_see_one_snapshot(sqlite: str) -> None:
     count = Statement(sa.select(sa.func.count()).select_from(links))
     async with Database(sqlite) as db, Database(sqlite) as other:
         async with reading(db):

@@ -35,7 +35,7 @@ async def cost(
         (0.0, 1.0, 0.0),
     ],
 )
-async def test_a_cost_that_is_not_known_counts_as_its_budget(
+async def test_unknown_cost_is_charged_as_the_budget(
     db: Database, dollars: float | None, budget: float | None, counted: float
 ) -> None:
     one = await cost(db, dollars, budget=budget)
@@ -45,7 +45,7 @@ async def test_a_cost_that_is_not_known_counts_as_its_budget(
     assert since == ([Charge(NOON, counted)] if counted else [])
 
 
-async def test_spending_is_returned_from_a_moment_on_oldest_first(db: Database) -> None:
+async def test_charges_since_lists_charges_oldest_first(db: Database) -> None:
     for hours, dollars in ((0, 0.5), (-3, 0.25), (-1, 2.0), (-2, None)):
         await cost(db, dollars, at=NOON + hours * HOUR)
 
@@ -56,7 +56,7 @@ async def test_spending_is_returned_from_a_moment_on_oldest_first(db: Database) 
     assert await sessions.total_charged(db, []) == 0.0
 
 
-async def test_spending_of_a_running_session_is_stored_as_reported(db: Database) -> None:
+async def test_set_spent_stores_the_reported_usage_of_a_running_session(db: Database) -> None:
     async with writing(db):
         opened: Session = await sessions.insert(
             db, SessionPlan(budget_usd=1.0), model=None, epoch=1, now=NOON

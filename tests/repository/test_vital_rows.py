@@ -22,7 +22,7 @@ async def kept(db: Database, text: str) -> None:
         await memories.insert(db, candidate, now=NOON)
 
 
-async def test_the_database_reports_its_state(db: Database) -> None:
+async def test_vitals_report_size_revision_queue_and_last_change(db: Database) -> None:
     assert await vitals.size(db) > 100_000
     assert await revision_of(db) == migrate.newest_revision()
     assert await vitals.last_change_at(db) is None

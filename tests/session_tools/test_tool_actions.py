@@ -17,7 +17,7 @@ from lamplighter.usecases.ingest import session_lines
 RESTART = {"service": "web", "action": "restart", "reason": "Refuses connections"}
 
 
-async def test_a_declared_action_runs_and_its_use_is_reported(db: Database) -> None:
+async def test_run_action_runs_a_declared_action_and_reports_its_use(db: Database) -> None:
     answer = await used(box(db, await opened(db)), "run_action", **RESTART)
 
     assert (
@@ -34,7 +34,9 @@ async def test_a_declared_action_runs_and_its_use_is_reported(db: Database) -> N
     assert [use.outcome for use in await uses(db)] == [UseOutcome.UNCONFIRMED]
 
 
-async def test_an_action_that_fails_says_how(db: Database) -> None:
+async def test_run_action_returns_exit_code_and_masked_output_of_a_failed_action(
+    db: Database,
+) -> None:
     services = with_action("/bin/sh", "-c", "printf 'no \\033[31mhunter2-hunter2' >&2; exit 3")
 
     words = await refused(box(db, await opened(db), services=services), "run_action", **RESTART)
@@ -59,7 +61,7 @@ async def test_an_action_that_fails_says_how(db: Database) -> None:
     ],
     ids=str,
 )
-async def test_what_the_gate_refuses_is_said_and_does_not_run(
+async def test_run_action_returns_the_refusal_of_the_gate_and_runs_nothing(
     db: Database, given: dict[str, object], words: str
 ) -> None:
     tools = box(db, await opened(db, services=("Web",)))
@@ -68,7 +70,7 @@ async def test_what_the_gate_refuses_is_said_and_does_not_run(
     assert [use for use in await uses(db) if use.spent] == []
 
 
-async def test_a_dry_run_says_what_would_be_done(db: Database) -> None:
+async def test_dry_run_reports_action_and_escalation_without_running_them(db: Database) -> None:
     tools = box(db, await opened(db, dry_run=True))
 
     answer = await used(tools, "run_action", **RESTART)
@@ -97,7 +99,7 @@ async def by_marker(db: Database, tier: int, max_tier: int) -> object:
         (3, "Web will be escalated to a person at once.", EscalationState.PERSON),
     ],
 )
-async def test_a_handoff_is_the_row_that_a_marker_makes(
+async def test_handoff_tool_and_escalation_marker_store_the_same_row(
     db: Database, tier: int, words: str, state: EscalationState
 ) -> None:
     session = await opened(db, tier=tier)
@@ -117,7 +119,7 @@ async def test_a_handoff_is_the_row_that_a_marker_makes(
     assert await told(db) == [*events, *events]
 
 
-async def test_undeclared_services_are_not_escalated_but_general_is(db: Database) -> None:
+async def test_handoff_rejects_undeclared_services_and_accepts_general(db: Database) -> None:
     tools = box(db, await opened(db, tier=1))
 
     words = await refused(tools, "handoff", service="plex", reason="x")
@@ -128,7 +130,7 @@ async def test_undeclared_services_are_not_escalated_but_general_is(db: Database
     assert len(SERVICES) == 2
 
 
-async def test_a_tier_that_acts_not_is_offered_no_action(db: Database) -> None:
+async def test_run_action_is_not_offered_below_tier_3(db: Database) -> None:
     for tier in (1, 2):
         tools = box(db, await opened(db, tier=tier))
         assert "run_action" not in [each.name for each in tools.tools]

@@ -88,7 +88,7 @@ async def ask(
         return await http.request(method, door.url, content=content, headers=shown)
 
 
-async def test_each_session_is_offered_and_uses_its_own_tools(doors: SessionServer) -> None:
+async def test_each_session_lists_and_calls_its_own_tools(doors: SessionServer) -> None:
     async with doors.open(Box("one")) as first, doors.open(Box("two")) as second:
         assert (first.url, first.token == second.token) == (second.url, False)
         for door, word in ((first, "one"), (second, "two")):
@@ -106,7 +106,7 @@ async def test_each_session_is_offered_and_uses_its_own_tools(doors: SessionServ
             assert good.content[0].text == f'{word}: {{"text": "h\\u00e9llo"}}'
 
 
-async def test_without_the_token_of_a_session_that_runs_nothing_is_answered(
+async def test_request_without_the_token_of_a_running_session_is_rejected(
     doors: SessionServer,
 ) -> None:
     box = Box("one")
@@ -121,7 +121,7 @@ async def test_without_the_token_of_a_session_that_runs_nothing_is_answered(
         assert (await ask(door)).status_code == 401
 
 
-async def test_a_page_in_a_browser_does_not_reach_it(doors: SessionServer) -> None:
+async def test_request_with_foreign_host_or_origin_is_rejected(doors: SessionServer) -> None:
     hosts = [None, "localhost", "evil.example", "127.0.0.1", "127.0.0.1:1", "127.0.0.1:evil"]
     origins = [None, "null", "https://evil.example", "http://127.0.0.1", "own"]
     async with doors.open(Box("one")) as door:
@@ -143,7 +143,7 @@ async def test_a_page_in_a_browser_does_not_reach_it(doors: SessionServer) -> No
         ("POST", b'{"jsonrpc": "2.0", "id": 1, "method": "nothing/such", "params": {}}', 200),
     ],
 )
-async def test_what_is_no_question_is_no_fault(
+async def test_malformed_request_is_rejected_without_traceback(
     doors: SessionServer, method: str, body: bytes, status: int
 ) -> None:
     async with doors.open(Box("one")) as door:
@@ -154,7 +154,7 @@ async def test_what_is_no_question_is_no_fault(
     assert "Traceback" not in answer.text
 
 
-async def test_a_question_of_any_size_is_not_read(doors: SessionServer) -> None:
+async def test_oversized_request_is_rejected_before_it_is_read(doors: SessionServer) -> None:
     async with doors.open(Box("one")) as door:
         place = httpx2.URL(door.url)
         reader, writer = await asyncio.open_connection(place.host, place.port)
@@ -168,14 +168,14 @@ async def test_a_question_of_any_size_is_not_read(doors: SessionServer) -> None:
     assert status.startswith(b"HTTP/1.1 413 ")
 
 
-async def test_other_paths_hold_nothing(doors: SessionServer) -> None:
+async def test_other_paths_return_404(doors: SessionServer) -> None:
     async with doors.open(Box("one")) as door:
         answer = await ask(ToolEndpoint(door.url.replace("/mcp", "/other"), door.token))
 
     assert answer.status_code == 404
 
 
-async def test_what_a_session_still_uses_ends_with_it(doors: SessionServer) -> None:
+async def test_running_tool_call_is_cancelled_when_its_session_ends(doors: SessionServer) -> None:
     box = Box("one")
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
     async with doors.open(box) as door:
@@ -188,7 +188,7 @@ async def test_what_a_session_still_uses_ends_with_it(doors: SessionServer) -> N
     assert (answer["isError"], answer["content"][0]["text"]) == (True, "The session has ended.")
 
 
-async def test_the_server_ends_with_the_supervisor_and_is_not_there_before(
+async def test_server_refuses_connections_after_the_supervisor_ends(
     doors: SessionServer,
 ) -> None:
     async with SessionServer() as own, own.open(Box("one")) as door:
@@ -197,7 +197,7 @@ async def test_the_server_ends_with_the_supervisor_and_is_not_there_before(
         await ask(door)
 
 
-def test_a_process_without_mcp_does_not_import_it() -> None:
+def test_supervisor_does_not_import_mcp_before_use() -> None:
     code = "import sys, lamplighter.serve.supervisor; print('mcp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

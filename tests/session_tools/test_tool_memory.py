@@ -45,7 +45,7 @@ async def all_held(db: Database) -> list[object]:
     return list((await memories.page(db, MemoryFilter(), sort=Sort.CREATED, limit=100)).items)
 
 
-async def test_what_is_saved_is_what_a_marker_would_have_said(db: Database) -> None:
+async def test_mem_save_stores_the_same_memory_as_a_marker(db: Database) -> None:
     by_marker, by_tool = await opened(db, tier=2), await opened(db, tier=2)
     text = b'{"type":"text","text":"[MEMORY:timing:web] Takes 60s to start"}'
     line = b'{"type":"assistant","message":{"content":[' + text + b"]}}"
@@ -74,7 +74,7 @@ async def test_what_is_saved_is_what_a_marker_would_have_said(db: Database) -> N
     assert (session.learned, session.reinforced, session.log_offset) == (1, 0, 0)
 
 
-async def test_saying_it_again_reinforces(db: Database) -> None:
+async def test_mem_save_of_the_same_observation_reinforces_it(db: Database) -> None:
     await used(box(db, await opened(db)), "mem_save", **START)
 
     answer = await used(box(db, await opened(db)), "mem_save", **START)
@@ -97,14 +97,16 @@ async def test_saying_it_again_reinforces(db: Database) -> None:
     ],
     ids=str,
 )
-async def test_what_may_not_enter_does_not(db: Database, given: dict[str, str], words: str) -> None:
+async def test_mem_save_rejects_invalid_memories(
+    db: Database, given: dict[str, str], words: str
+) -> None:
     answer = await box(db, await opened(db)).use("mem_save", given)
 
     assert answer.text.startswith(words)
     assert [each for each in await all_held(db) if "REDACTED" not in str(each)] == []
 
 
-async def test_secrets_are_masked_before_anything_is_kept_or_shown(db: Database) -> None:
+async def test_secrets_are_masked_before_storing_and_in_results(db: Database) -> None:
     tools = box(db, await opened(db))
     await used(tools, "mem_save", **(START | {"observation": "Wants hunter2-hunter2 at start"}))
 
@@ -113,7 +115,7 @@ async def test_secrets_are_masked_before_anything_is_kept_or_shown(db: Database)
     assert "hunter2" not in f"{answer} {await all_held(db)} {await searches.of_session(db, 1)}"
 
 
-async def test_poison_is_only_a_memory(db: Database) -> None:
+async def test_prompt_injection_is_stored_as_text_and_triggers_nothing(db: Database) -> None:
     tools = box(db, await opened(db, tier=1))
     saved = await used(tools, "mem_save", **(START | {"observation": POISON}))
     assert saved.structured is not None
@@ -128,7 +130,7 @@ async def test_poison_is_only_a_memory(db: Database) -> None:
     assert words.startswith("Tool 'run_action' not found. Available tools: look, mem_search, ")
 
 
-async def test_a_session_says_no_more_than_it_may(db: Database) -> None:
+async def test_mem_save_stops_at_the_limit_of_memories_per_session(db: Database) -> None:
     tools = box(db, await opened(db), most=2)
     for word in ("hours", "apples"):
         await used(tools, "mem_save", **(START | {"observation": f"Counts {word} every day"}))
@@ -138,7 +140,7 @@ async def test_a_session_says_no_more_than_it_may(db: Database) -> None:
     assert words == "Not done. This session has reached its limit of memories and markers: 2."
 
 
-async def test_more_words_that_fit_come_first_and_every_search_is_kept(db: Database) -> None:
+async def test_mem_search_ranks_by_matching_terms_and_records_each_search(db: Database) -> None:
     one = await kept(db, "Restart fails the first time", service="Web", trust=Trust.TRUSTED)
     other = await kept(db, "The first backup of a month takes long")
     await kept(db, "Nothing of that kind is known here")
@@ -164,7 +166,7 @@ async def test_more_words_that_fit_come_first_and_every_search_is_kept(db: Datab
     assert elsewhere
 
 
-async def test_inactive_memories_are_read_but_not_found(db: Database) -> None:
+async def test_inactive_memories_can_be_read_but_are_not_in_search_results(db: Database) -> None:
     gone = await kept(db, "Fails on Mondays", confidence=0.2)
     tools = box(db, await opened(db))
 
@@ -176,7 +178,7 @@ async def test_inactive_memories_are_read_but_not_found(db: Database) -> None:
     assert await refused(tools, "read_memory", id=99) == "Not done. Memory 99 not found."
 
 
-async def test_a_long_memory_is_cut_in_a_list_and_whole_when_read(db: Database) -> None:
+async def test_long_memory_is_shortened_in_results_and_complete_when_read(db: Database) -> None:
     held = await kept(db, f"Begins here {'and goes on ' * 100} to the end")
     tools = box(db, await opened(db))
 
@@ -187,7 +189,7 @@ async def test_a_long_memory_is_cut_in_a_list_and_whole_when_read(db: Database) 
     assert "to the end (confidence" in read.text
 
 
-async def test_any_words_may_be_searched_for(db: Database) -> None:
+async def test_mem_search_accepts_any_characters(db: Database) -> None:
     await kept(db, "100% of it_is 'here' \\ and \"there\"", service="Web")
     tools = box(db, await opened(db))
     odd = ["%", "_", "'", '"', "\\", "*", "NEAR(", "xx OR yy", ");--", "{}", "日本", "🎉"]
@@ -201,7 +203,7 @@ async def test_any_words_may_be_searched_for(db: Database) -> None:
         assert [each["id"] for each in answer.structured["hits"]] == [1], query
 
 
-async def test_no_text_is_a_fault(sqlite: str) -> None:
+async def test_mem_search_reports_no_internal_error_for_any_text(sqlite: str) -> None:
     async with Database(sqlite) as db:
         session = await opened(db)
         loop_of = asyncio.get_running_loop()
@@ -216,7 +218,7 @@ async def test_no_text_is_a_fault(sqlite: str) -> None:
         await asyncio.to_thread(asked)
 
 
-async def test_who_was_shown_a_memory_repeats_it_and_has_not_seen_it(db: Database) -> None:
+async def test_repeating_a_memory_from_a_search_does_not_reinforce_it(db: Database) -> None:
     held = await kept(db, "Takes 60s to start", service="Web", category=Category.TIMING)
     session = await opened(db)
     tools = box(db, session)
@@ -240,7 +242,7 @@ async def test_who_was_shown_a_memory_repeats_it_and_has_not_seen_it(db: Databas
 @pytest.mark.parametrize(
     ("name", "looks"), [("look", True), ("mcp__lamplighter__mem_search", False)]
 )
-async def test_to_search_for_a_service_is_not_to_look_at_it(
+async def test_searching_memories_of_a_service_does_not_count_as_checking_it(
     db: Database, name: str, looks: bool
 ) -> None:
     taking = ingesting(db, await opened(db), OPEN, ["Web"])
@@ -252,7 +254,7 @@ async def test_to_search_for_a_service_is_not_to_look_at_it(
     assert (taking.looked == {"Web"}) == looks
 
 
-async def test_a_session_that_searches_without_end_is_stopped(
+async def test_searches_and_reads_stop_at_the_limit_per_session(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lamplighter.usecases.search.session_search.MAX_SEARCHES", 2)
@@ -265,7 +267,7 @@ async def test_a_session_that_searches_without_end_is_stopped(
     assert words == "Not done. This session reached its limit of 2 searches."
 
 
-async def test_what_other_projects_keep_is_neither_found_nor_read(db: Database) -> None:
+async def test_memories_of_other_projects_are_neither_found_nor_read(db: Database) -> None:
     theirs = await elsewhere(db, "Canary of another project")
     everybody = await elsewhere(db, "Canary for everybody", scope="global")
     tools = box(db, await opened(db))

@@ -28,7 +28,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
         process.wait()
 
 
-def test_hundreds_of_killed_backups_under_write_load(home: Home) -> None:
+def test_hundreds_of_backups_killed_under_write_load(home: Home) -> None:
     home.engine("numbered", "1000000", "0.002")
     home.start("supervisor")
     home.until(lambda: home.value("SELECT count(*) > 100 FROM markers"))

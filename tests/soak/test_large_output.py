@@ -92,7 +92,7 @@ def is_completed(home: Home, session: int) -> bool:
 
 
 @pytest.mark.parametrize(("megabytes", "reason"), SIZES.items())
-def test_a_flood_of_standard_error_delays_nothing(
+def test_large_standard_error_delays_no_session_and_is_masked(
     home: Home, tmp_path: Path, megabytes: int, reason: str
 ) -> None:
     supervisor = home.start("supervisor")

@@ -10,7 +10,7 @@ KILLS, SEED = 500, 20_261_125
 
 
 @pytest.mark.parametrize("database", [SQLITE, POSTGRES])
-def test_five_hundred_killed_runs(tmp_path: Path, database: str) -> None:
+def test_edits_survive_five_hundred_killed_notebook_runs(tmp_path: Path, database: str) -> None:
     printed = run_kills(KILLS, SEED, str(tmp_path), database)
 
     assert printed.startswith(f"{KILLS} kills and {KILLS} saves at ")

@@ -11,7 +11,9 @@ EPISODES, KILLS, SEED = 620, 200, 20_261_125
 
 
 @pytest.mark.parametrize("longest", [0.05, 0.3, 1.0])
-def test_hundreds_of_killed_runs(url: str, sqlite: str, tmp_path: Path, longest: float) -> None:
+def test_killed_organizer_runs_reach_the_state_of_an_uninterrupted_run(
+    url: str, sqlite: str, tmp_path: Path, longest: float
+) -> None:
     whole = sqlite_url(tmp_path / "whole.db")
     (tmp_path / "whole.db").write_bytes(Path(sqlite.removeprefix("sqlite:///")).read_bytes())
     for each in (url, whole):

@@ -15,7 +15,9 @@ DRILLS, SEED, LONGEST_SECONDS = 20, 20_261_126, 10
 
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_twenty_lost_homes(kind: str, tmp_path: Path, postgres: PostgresServer) -> None:
+def test_twenty_lost_homes_are_restored(
+    kind: str, tmp_path: Path, postgres: PostgresServer
+) -> None:
     chance = random.Random(SEED)
     for number in range(DRILLS):
         homes = []

@@ -58,7 +58,7 @@ async def loaded(server: Server) -> tuple[Counter[str], Counter[int]]:
     return opened, answered
 
 
-def test_load_is_shed_and_the_server_recovers(tmp_path: Path) -> None:
+def test_server_refuses_excess_writes_and_recovers(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     server = Server(home)
     try:

@@ -11,7 +11,7 @@ MEMORIES, KILLS, SEED = 400, 200, 20_261_126
 
 
 @pytest.mark.parametrize("longest", [0.05, 0.3, 1.0])
-def test_hundreds_of_killed_verifications(
+def test_killed_verifications_reach_the_state_of_an_uninterrupted_run(
     url: str, sqlite: str, tmp_path: Path, longest: float
 ) -> None:
     whole = sqlite_url(tmp_path / "whole.db")

@@ -109,7 +109,7 @@ def doors(there: Server) -> Iterator[dict[str, Door]]:
         door.client.close()
 
 
-def test_137_without_auto_save_there_is_no_mem_save(doors: dict[str, Door]) -> None:
+def test_137_agent_without_auto_save_has_no_mem_save(doors: dict[str, Door]) -> None:
     silent, other = doors["silent"], doors["open"]
 
     assert "mem_save" in other.tools()
@@ -119,7 +119,7 @@ def test_137_without_auto_save_there_is_no_mem_save(doors: dict[str, Door]) -> N
     assert silent.client.get("/agentops/search", params={"q": "wal"}).status_code == 200
 
 
-def test_137_without_auto_search_there_is_no_mem_search(doors: dict[str, Door]) -> None:
+def test_137_agent_without_auto_search_has_no_mem_search(doors: dict[str, Door]) -> None:
     blind = doors["blind"]
 
     assert "mem_search" in doors["open"].tools()
@@ -130,7 +130,7 @@ def test_137_without_auto_search_there_is_no_mem_search(doors: dict[str, Door]) 
 
 
 @pytest.mark.parametrize(("name", "kept"), [("brief", False), ("open", True)])
-def test_137_without_auto_summarize_a_session_leaves_no_summary(
+def test_137_agent_without_auto_summarize_stores_no_summary(
     doors: dict[str, Door], name: str, kept: bool
 ) -> None:
     door = doors[name]
@@ -163,7 +163,7 @@ def test_137_with_context_limit_0_no_observation_is_included(doors: dict[str, Do
     assert ["Use WAL mode" in each for each in texts] == [False, True]
 
 
-def test_136_the_rules_of_an_agent_keep_what_its_tools_answer(
+def test_136_save_rules_of_an_agent_store_its_tool_results(
     there: Server, doors: dict[str, Door]
 ) -> None:
     given = {
@@ -196,7 +196,7 @@ INJECTED = [
 
 
 @pytest.mark.parametrize(("name", "command", "told"), INJECTED)
-def test_the_rules_of_an_agent_add_memories_beside_its_tools(
+def test_inject_rules_of_an_agent_add_memories_to_tool_results(
     doors: dict[str, Door], name: str, command: str, told: str
 ) -> None:
     client, given = doors[name].client, {"session_id": f"kube-{name}", "cwd": "/srv/shelf"}
@@ -211,7 +211,7 @@ def test_the_rules_of_an_agent_add_memories_beside_its_tools(
     assert (told in words) if told else words == ""
 
 
-def test_a_rule_with_a_query_adds_memories_whatever_the_tool_is_given(
+def test_inject_rule_with_a_query_ignores_the_tool_input(
     doors: dict[str, Door],
 ) -> None:
     client, given = doors["open"].client, {"session_id": "deploys", "cwd": "/srv/shelf"}

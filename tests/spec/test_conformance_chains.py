@@ -16,7 +16,7 @@ STATES = "SELECT tier, parent_id, status FROM sessions ORDER BY id"
 TOUCHES = "import sys; open(sys.argv[1], 'a').write('ran\\n')"
 
 
-def test_a_session_escalates_to_the_next_tier_and_never_in_a_loop_81(home: Home) -> None:
+def test_session_escalates_up_to_tier_3_and_then_to_a_person_81(home: Home) -> None:
     home.says(ASKS)  # the engine of each tier says the same
 
     assert home.rows(STATES) == [(1, None, "escalated"), (2, 1, "escalated"), (3, 2, "completed")]
@@ -29,7 +29,7 @@ def test_a_session_escalates_to_the_next_tier_and_never_in_a_loop_81(home: Home)
     assert home.rows(last) == [("critical", "Needs a person: Refuses connections")]
 
 
-def test_a_dry_run_starts_no_next_tier_and_says_so_82(home: Home) -> None:
+def test_dry_run_reports_the_escalation_and_starts_no_next_tier_82(home: Home) -> None:
     home.run(text(ASKS), result(), words=("--dry-run",))
 
     assert home.rows(STATES) == [(1, None, "completed")]
@@ -42,7 +42,7 @@ def test_a_dry_run_starts_no_next_tier_and_says_so_82(home: Home) -> None:
 @pytest.mark.parametrize(
     "ending", [result(is_error=True, subtype="error_during_execution"), text("no result")]
 )
-def test_escalations_of_a_failed_session_are_ignored_83(
+def test_escalations_of_a_failed_session_are_dropped_83(
     home: Home, ending: dict[str, object]
 ) -> None:
     home.run(text(ASKS), ending)
@@ -52,7 +52,7 @@ def test_escalations_of_a_failed_session_are_ignored_83(
     assert home.rows("SELECT state FROM escalations") == [("dropped",)]
 
 
-def test_the_cost_of_a_chain_is_the_sum_of_its_sessions_87(home: Home) -> None:
+def test_each_session_of_a_chain_records_its_cost_87(home: Home) -> None:
     home.run(text(ASKS), result(total_cost_usd=0.25))
 
     assert home.rows("SELECT tier, cost_usd FROM sessions ORDER BY id") == [
@@ -62,7 +62,7 @@ def test_the_cost_of_a_chain_is_the_sum_of_its_sessions_87(home: Home) -> None:
     ]
 
 
-def test_two_restarts_in_four_hours_and_then_no_more_97(home: Home, tmp_path: Path) -> None:
+def test_third_restart_within_four_hours_is_refused_97(home: Home, tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     action = json.dumps([sys.executable, "-c", TOUCHES, str(ran)])
     home.services.write_text(

@@ -49,7 +49,7 @@ def test_drift_above_30_opens_a_review_cycle_150(drift: int, opens: bool) -> Non
     assert opens_cycle(drift, None, now=NOON) is opens
 
 
-async def test_an_audit_has_every_belief_on_a_topic_159(db: Database) -> None:
+async def test_audit_returns_every_memory_on_a_topic_159(db: Database) -> None:
     await fill(db, 3, Source.CAPTURED)
 
     found = await page_on_topic(db, "rack", limit=9)
@@ -60,7 +60,9 @@ async def test_an_audit_has_every_belief_on_a_topic_159(db: Database) -> None:
     assert all(each.contradicted.count == each.links.count == 0 for each in found.beliefs)
 
 
-async def test_it_is_measured_weekly_against_the_goals_of_the_schema_176(db: Database) -> None:
+async def test_memory_health_is_measured_weekly_against_the_goals_of_the_schema_176(
+    db: Database,
+) -> None:
     await fill(db, 2, Source.CAPTURED)
     assert await is_due(db, WEEK, now=NOON)
 

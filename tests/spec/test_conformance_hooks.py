@@ -37,7 +37,7 @@ def rules(home: Path, text: str) -> Hooks:
     return read_settings({"LAMPLIGHTER_HOME": str(home)}).hooks
 
 
-def test_what_matches_is_saved_as_a_bugfix_136(tmp_path: Path) -> None:
+def test_matching_output_is_saved_with_the_category_of_the_rule_136(tmp_path: Path) -> None:
     output = "PING db\nfatal: no route " + "x" * 5_000
 
     [hit] = match_rules(rules(tmp_path, RULE).save, USED, output)
@@ -53,11 +53,11 @@ def test_what_matches_is_saved_as_a_bugfix_136(tmp_path: Path) -> None:
     assert len(kept.observation) == 2_000
 
 
-def test_what_does_not_match_is_nothing_136(tmp_path: Path) -> None:
+def test_output_without_a_match_saves_nothing_136(tmp_path: Path) -> None:
     assert match_rules(rules(tmp_path, RULE).save, USED, "ok") == []
 
 
-def test_all_rules_that_match_run_136(tmp_path: Path) -> None:
+def test_every_matching_rule_runs_136(tmp_path: Path) -> None:
     second = RULE.replace("bugfix", "discovery").replace("error|panic|fatal", "route")
 
     found = match_rules(rules(tmp_path, RULE + second).save, USED, "fatal: no route")
@@ -66,8 +66,6 @@ def test_all_rules_that_match_run_136(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{2,1}", "(?=x)", "[z-a]", "\\\\1"])
-def test_a_bad_pattern_is_refused_at_the_start_with_its_place_136(
-    tmp_path: Path, pattern: str
-) -> None:
+def test_invalid_pattern_is_rejected_with_its_line_number_136(tmp_path: Path, pattern: str) -> None:
     with pytest.raises(Invalid, match=r"lamplighter\.toml:4: save_rules 1, match_output: "):
         rules(tmp_path, RULE.replace("error|panic|fatal", pattern))

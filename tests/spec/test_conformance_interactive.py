@@ -47,7 +47,9 @@ async def opened(db: Database, name: str = "one") -> Session:
     return await interactive.join(db, opening, now=NOON)
 
 
-async def test_twenty_procedural_fifteen_project_and_ten_decisions_145_146(db: Database) -> None:
+async def test_context_limits_procedures_project_memories_and_decisions_145_146(
+    db: Database,
+) -> None:
     for number in range(25):
         for category in (Category.PATTERN, Category.CONFIG, Category.DECISION):
             await known(db, category, number)
@@ -81,7 +83,7 @@ async def test_the_prompt_requires_verification_before_acting_175(db: Database) 
         assert "before you act on it" in text
 
 
-async def test_a_session_that_ends_leaves_a_summary_for_the_next_171(db: Database) -> None:
+async def test_ended_session_stores_a_summary_for_the_next_session_171(db: Database) -> None:
     session = await opened(db)
     await interactive.prompt_context(agent_context(db, NOON), session, "Deploy to staging")
     await interactive.record_response(agent_context(db, NOON), session, "Done.")
@@ -95,7 +97,9 @@ async def test_a_session_that_ends_leaves_a_summary_for_the_next_171(db: Databas
     ]
 
 
-async def test_decisions_corrections_and_preferences_are_raw_episodes_177(db: Database) -> None:
+async def test_decisions_corrections_and_preferences_are_stored_as_raw_episodes_177(
+    db: Database,
+) -> None:
     session = await opened(db)
     prompt = "No, use pnpm here. Always sign commits. We decided to drop Python 3.9."
 
@@ -110,7 +114,7 @@ async def test_decisions_corrections_and_preferences_are_raw_episodes_177(db: Da
     assert (await project_context(db, "o'brien", ProfileLimits(), now=NOON)).text.count("- [") == 0
 
 
-async def test_the_start_of_a_session_stays_within_its_bytes_178(db: Database) -> None:
+async def test_start_context_is_within_the_output_limit_178(db: Database) -> None:
     for number in range(25):
         for category in (Category.PATTERN, Category.CONFIG, Category.DECISION):
             words = f"{number} " + '木 "quoted" \\ ' * 200

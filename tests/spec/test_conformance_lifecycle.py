@@ -104,7 +104,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, str]:
 
 
 @pytest.mark.parametrize("number", TOLD)
-def test_what_a_session_says_of_what_is_held(told: tuple[Home, str], number: str) -> None:
+def test_session_observation_changes_existing_memories(told: tuple[Home, str], number: str) -> None:
     home, began = told
     case = TOLD[number]
 
@@ -122,7 +122,7 @@ def test_what_a_session_says_of_what_is_held(told: tuple[Home, str], number: str
 
 
 @pytest.mark.parametrize("number", ["42", "43", "44", "47-exactly", "47-below"])
-def test_who_is_contradicted_is_linked_and_a_person_is_asked_42_44(
+def test_contradicted_memory_is_linked_and_opens_a_review_42_44(
     told: tuple[Home, str], number: str
 ) -> None:
     home, service = told[0], NUMBERS[number]
@@ -142,7 +142,7 @@ def test_uncontradicted_memories_open_no_review_45(told: tuple[Home, str]) -> No
     assert asked == {NUMBERS[each] for each in ("42", "43", "44", "47-exactly", "47-below")}
 
 
-def test_a_contradiction_is_shown_and_decided_over_the_api_42(
+def test_contradiction_is_listed_and_resolved_over_the_api_42(
     server: Server, client: httpx2.Client
 ) -> None:
     old = created(client, service="decided", confidence=0.8)
@@ -159,7 +159,7 @@ def test_a_contradiction_is_shown_and_decided_over_the_api_42(
     assert ("Takes 60s" in told, "Takes 30s" in told) == (True, False)
 
 
-def test_contradicted_twice_it_stays_at_exactly_030_and_is_still_included_47(home: Home) -> None:
+def test_memory_with_confidence_exactly_030_remains_in_the_prompt_47(home: Home) -> None:
     knows(home, ("jellyfin", "timing", "Takes 60s to start", 0.7))
 
     for words in ("Takes 30s to start", "Takes 5s to start"):
@@ -193,7 +193,7 @@ def faded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, list[Row], st
 
 
 @pytest.mark.parametrize("number", DAYS)
-def test_each_whole_week_past_thirty_days_costs_a_tenth(
+def test_each_full_week_after_thirty_days_lowers_confidence_by_a_tenth(
     faded: tuple[Home, list[Row], str], number: str
 ) -> None:
     _, held, told = faded
@@ -205,7 +205,7 @@ def test_each_whole_week_past_thirty_days_costs_a_tenth(
     )
 
 
-def test_ten_sessions_on_one_day_cost_no_more_than_one_52(
+def test_ten_sessions_on_one_day_lower_confidence_once_52(
     faded: tuple[Home, list[Row], str],
 ) -> None:
     home, held, _ = faded
@@ -224,7 +224,7 @@ def pass_by(home: Home, days: int) -> None:
         home.write("UPDATE memories SET updated_at = ? WHERE id = ?", moment, id)
 
 
-def test_a_week_fades_once_and_a_confirmation_restarts_it_53_55(home: Home) -> None:
+def test_each_week_is_counted_once_and_a_confirmation_restarts_the_age_53_55(home: Home) -> None:
     knows(home, ("jellyfin", "timing", SAID, 0.9), days=36)
     held = []
     for days in (1, 7, 6):
@@ -242,7 +242,7 @@ def test_a_week_fades_once_and_a_confirmation_restarts_it_53_55(home: Home) -> N
     assert held == [(0.8, 1), (0.7, 1), (0.7, 1), (0.8, 1), (0.8, 1), (0.7, 1)]
 
 
-def test_a_faded_memory_is_raised_from_its_current_confidence_55(home: Home) -> None:
+def test_faded_memory_is_reinforced_from_its_current_confidence_55(home: Home) -> None:
     knows(home, ("jellyfin", "timing", SAID, 0.7), days=50)
 
     home.says(f"[MEMORY:timing:jellyfin] {AGAIN}")
@@ -251,13 +251,13 @@ def test_a_faded_memory_is_raised_from_its_current_confidence_55(home: Home) -> 
     assert home.rows(f"SELECT {columns} FROM memories") == [(0.6, 0, 1)]
 
 
-def test_bounds_are_kept_over_the_api_56(client: httpx2.Client) -> None:
+def test_api_clamps_confidence_to_its_range_56(client: httpx2.Client) -> None:
     assert created(client, confidence=1.5)["confidence"] == 1.0
     low = created(client, confidence=-1)
     assert (low["confidence"], low["active"]) == (0.0, False)
 
 
-def test_said_again_it_grows_but_not_by_its_own_session_40(home: Home) -> None:
+def test_repeated_memory_is_reinforced_but_not_by_its_own_session_40(home: Home) -> None:
     marker = f"[MEMORY:timing:jellyfin] {SAID}"
 
     heard = [home.says(*[marker] * 3) and home.value("SELECT confidence FROM memories")]
@@ -268,7 +268,9 @@ def test_said_again_it_grows_but_not_by_its_own_session_40(home: Home) -> None:
     assert heard == [0.7, 0.8, 0.9, 1.0]
 
 
-def test_an_inactive_twin_is_revived_46(server: Server, client: httpx2.Client) -> None:
+def test_inactive_duplicate_is_revived_as_a_new_memory_46(
+    server: Server, client: httpx2.Client
+) -> None:
     marker = f"[MEMORY:timing:twin] {SAID}"
     server.home.says(marker)
     (old,) = client.get(MEMORIES, params={"service": "twin"}).json()["items"]
@@ -298,7 +300,7 @@ def test_an_inactive_twin_is_revived_46(server: Server, client: httpx2.Client) -
     ],
     ids=["56", "56-below", "57", "58", "59", "60", "47", "89", "167"],
 )
-def test_what_an_operator_changes(
+def test_operator_edit_changes_only_the_edited_fields(
     client: httpx2.Client, given: dict[str, Any], change: dict[str, Any], kept: dict[str, Any]
 ) -> None:
     made = created(client, **given)
@@ -311,7 +313,7 @@ def test_what_an_operator_changes(
     assert {key: changed[key] for key in untouched} == {key: made[key] for key in untouched}
 
 
-def test_what_an_operator_adds_61(client: httpx2.Client) -> None:
+def test_operator_memory_has_no_session_and_tier_0_61(client: httpx2.Client) -> None:
     made = created(client, category="maintenance", service="postgres", confidence=0.9)
 
     assert (made["session_id"], made["active"], made["tier"], made["confidence"]) == (
@@ -322,7 +324,7 @@ def test_what_an_operator_adds_61(client: httpx2.Client) -> None:
     )
 
 
-def test_deletions_are_complete_and_reported_once_each_62(client: httpx2.Client) -> None:
+def test_deletions_are_complete_and_recorded_once_in_the_feed_62(client: httpx2.Client) -> None:
     ids = [created(client)["id"] for _ in range(6)]
     seq = client.get("/api/v1/changes").json()["seq"]
 
@@ -340,7 +342,7 @@ def test_deletions_are_complete_and_reported_once_each_62(client: httpx2.Client)
     [{"category": "misc"}, {"observation": " \n"}, {"observation": ""}],
     ids=["63-category", "63-blank", "63-empty"],
 )
-def test_what_is_wrong_is_not_stored(client: httpx2.Client, given: dict[str, Any]) -> None:
+def test_invalid_memory_is_rejected(client: httpx2.Client, given: dict[str, Any]) -> None:
     before = client.get(MEMORIES).json()["total"]
 
     answer = client.post(MEMORIES, json={"category": "timing", "observation": "x", **given})
@@ -358,7 +360,7 @@ def test_migrating_twice_changes_nothing_64(home: Home) -> None:
     assert {"idx_memories_service", "idx_memories_confidence", "idx_memories_category"} <= names
 
 
-def test_an_inactive_memory_can_be_edited_and_deleted_167(client: httpx2.Client) -> None:
+def test_inactive_memory_can_be_edited_and_deleted_167(client: httpx2.Client) -> None:
     made = created(client, confidence=0.1, service="inactive")
     address = f"{MEMORIES}/{made['id']}"
 

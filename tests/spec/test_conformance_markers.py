@@ -122,7 +122,7 @@ def test_event_and_cooldown_markers(printed: tuple[Home, dict[str, int]], number
     assert rows == EVENTS[number][1]
 
 
-def test_what_is_only_claimed_spends_nothing_21_23_28(
+def test_cooldown_marker_without_an_action_uses_no_slot_21_23_28(
     printed: tuple[Home, dict[str, int]],
 ) -> None:
     home, _ = printed
@@ -144,7 +144,7 @@ def test_what_is_only_claimed_spends_nothing_21_23_28(
         ("12-quotes", "quoted"),
     ],
 )
-def test_what_is_in_code_or_quoted_is_shown_and_may_be_taken_12(
+def test_marker_in_code_or_quotation_is_ignored_with_its_reason_12(
     printed: tuple[Home, dict[str, int]], number: str, reason: str
 ) -> None:
     home, starts = printed
@@ -158,7 +158,7 @@ def test_what_is_in_code_or_quoted_is_shown_and_may_be_taken_12(
     ("number", "words"),
     [("4-misc", "'misc'"), ("4-unknown", "'unknown'"), ("5-case", "'TIMING'"), ("8", "'my.svc'")],
 )
-def test_what_is_not_understood_is_warned_about_by_name(
+def test_invalid_marker_is_rejected_with_a_warning_that_quotes_it(
     printed: tuple[Home, dict[str, int]], number: str, words: str
 ) -> None:
     home, starts = printed
@@ -174,7 +174,7 @@ def test_what_is_not_understood_is_warned_about_by_name(
     ]
 
 
-def test_only_assistant_text_counts_and_counts_once_13_14_36(home: Home) -> None:
+def test_only_assistant_text_is_parsed_and_only_once_13_14_36(home: Home) -> None:
     marker = f"[MEMORY:timing:jellyfin] {SLOW}"
     found = {"type": "tool_result", "content": [{"type": "text", "text": marker}]}
 
@@ -192,7 +192,7 @@ def test_only_assistant_text_counts_and_counts_once_13_14_36(home: Home) -> None
 
 
 @pytest.mark.parametrize("tier", [1, 2, 3], ids=["16-tier1", "16-tier2", "16-tier3"])
-def test_each_tier_records_15_16(home: Home, tier: int) -> None:
+def test_each_tier_stores_memories_with_its_tier_15_16(home: Home, tier: int) -> None:
     ran = home.says(f"[MEMORY:timing:jellyfin] {SLOW}", tier=tier)
 
     assert home.rows("SELECT tier, session_id, created_at = updated_at FROM memories") == [
@@ -205,7 +205,7 @@ def test_each_tier_records_15_16(home: Home, tier: int) -> None:
     [(3, ["At its end", "Still heard"], []), (6, ["Still heard"], ["too long"])],
     ids=["34", "34-beyond"],
 )
-def test_a_huge_line_does_not_end_the_session(
+def test_huge_line_does_not_end_the_session(
     home: Home, megabytes: int, kept: list[str], warnings: list[str]
 ) -> None:
     ran = home.says(
@@ -219,7 +219,7 @@ def test_a_huge_line_does_not_end_the_session(
     assert [word in text for word, text in zip(warnings, told, strict=True)] == [True] * len(told)
 
 
-def test_a_child_that_keeps_the_output_open_does_not_hold_the_session_35(
+def test_child_process_with_open_output_does_not_delay_the_session_end_35(
     home: Home, tmp_path: Path
 ) -> None:
     engine = tmp_path / "engine.py"
@@ -241,7 +241,7 @@ def test_a_child_that_keeps_the_output_open_does_not_hold_the_session_35(
     [({"result": ""}, "Words"), ({"result": "Report"}, "Report"), ({"result": None}, "Words")],
     ids=["36-empty", "36-given", "36-null"],
 )
-def test_the_response_is_the_report_or_else_the_last_words_36(
+def test_response_is_the_report_or_else_the_last_assistant_text_36(
     home: Home, last: dict[str, Any], response: str
 ) -> None:
     ran: Ran = home.run(text("First"), text("Words"), result(**last))

@@ -82,7 +82,7 @@ def told(asking: httpx2.Client, **params: Any) -> dict[str, Any]:
     return found
 
 
-def test_what_is_new_is_created_104(strict: httpx2.Client, project: str) -> None:
+def test_new_observation_is_created_104(strict: httpx2.Client, project: str) -> None:
     first = saved(strict, project)
 
     assert (first["action"], first["status"]) == ("created", "saved")
@@ -90,7 +90,9 @@ def test_what_is_new_is_created_104(strict: httpx2.Client, project: str) -> None
     assert isinstance(first["id"], int)
 
 
-def test_a_topic_key_is_revised_in_place_105(strict: httpx2.Client, project: str) -> None:
+def test_observation_with_the_same_topic_key_updates_in_place_105(
+    strict: httpx2.Client, project: str
+) -> None:
     first = saved(strict, project, topic_key="config/db/pool", title="Pool", content="20 at most")
     again = saved(strict, project, topic_key="config/db/pool", title="The pool", content="40 now")
 
@@ -101,14 +103,18 @@ def test_a_topic_key_is_revised_in_place_105(strict: httpx2.Client, project: str
     assert row["topic_key"] == "config/db/pool"
 
 
-def test_the_same_again_is_counted_106(strict: httpx2.Client, project: str) -> None:
+def test_identical_observation_is_counted_as_duplicate_106(
+    strict: httpx2.Client, project: str
+) -> None:
     first, again = saved(strict, project), saved(strict, project)
 
     assert again["id"] == first["id"]
     assert (again["action"], again["duplicate_count"]) == ("deduplicated", 2)
 
 
-def test_case_and_white_space_make_no_difference_107(strict: httpx2.Client, project: str) -> None:
+def test_case_and_white_space_are_ignored_for_duplicates_107(
+    strict: httpx2.Client, project: str
+) -> None:
     first = saved(strict, project, content="Hello World")
     again = saved(strict, project, content="hello   world")
 
@@ -117,7 +123,7 @@ def test_case_and_white_space_make_no_difference_107(strict: httpx2.Client, proj
     assert row["normalized_hash"] == content_hash("hello world")
 
 
-def test_another_project_knows_by_itself_108(strict: httpx2.Client, project: str) -> None:
+def test_duplicates_are_counted_per_project_108(strict: httpx2.Client, project: str) -> None:
     first = saved(strict, project, content="The same words")
     other = saved(strict, f"{project}-b", content="The same words")
 
@@ -125,7 +131,9 @@ def test_another_project_knows_by_itself_108(strict: httpx2.Client, project: str
     assert other["id"] != first["id"]
 
 
-def test_after_the_window_it_is_new_109(strict: httpx2.Client, home: Home, project: str) -> None:
+def test_identical_observation_after_the_window_is_created_109(
+    strict: httpx2.Client, home: Home, project: str
+) -> None:
     first = saved(strict, project)
     home.write(
         "UPDATE memories SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-16 minutes')"
@@ -136,7 +144,7 @@ def test_after_the_window_it_is_new_109(strict: httpx2.Client, home: Home, proje
     assert saved(strict, project)["action"] == "created"
 
 
-def test_a_window_of_nothing_never_counts_110(home: Home, project: str) -> None:
+def test_window_of_zero_counts_no_duplicates_110(home: Home, project: str) -> None:
     service = MemoryService(Home(home.path, {"LAMPLIGHTER_DEDUP_WINDOW": "0"}))
     try:
         with httpx2.Client(base_url=service.url, timeout=20) as asking:
@@ -147,13 +155,13 @@ def test_a_window_of_nothing_never_counts_110(home: Home, project: str) -> None:
     assert outcomes == ["created", "created"]
 
 
-def test_another_title_makes_no_difference_111(strict: httpx2.Client, project: str) -> None:
+def test_title_is_ignored_for_duplicates_111(strict: httpx2.Client, project: str) -> None:
     first, again = saved(strict, project), saved(strict, project, title="Another title")
 
     assert (again["id"], again["action"]) == (first["id"], "deduplicated")
 
 
-def test_every_missing_field_is_named_112(strict: httpx2.Client) -> None:
+def test_every_missing_field_is_reported_112(strict: httpx2.Client) -> None:
     answer = strict.post("/observations", json={})
 
     assert answer.status_code == 400
@@ -167,7 +175,7 @@ def test_every_missing_field_is_named_112(strict: httpx2.Client) -> None:
     [{"title": "x" * 501}, {"tags": ["x"] * 21}, {"content": "x" * 2 * 2**20}],
     ids=["title", "tags", "body"],
 )
-def test_what_is_too_large_is_refused_113(
+def test_too_large_observation_is_rejected_113(
     strict: httpx2.Client, project: str, more: dict[str, Any]
 ) -> None:
     given = dict.fromkeys(REQUIRED, "x") | {"project": project} | more
@@ -179,7 +187,7 @@ def test_what_is_too_large_is_refused_113(
     assert strict.get("/observations/recent", params={"project": project}).json() == []
 
 
-def test_a_session_begun_twice_is_one_114(strict: httpx2.Client) -> None:
+def test_session_started_twice_is_stored_once_114(strict: httpx2.Client) -> None:
     given = {"id": "twice", "project": "MyProj"}
 
     first, again = (strict.post("/sessions", json=given) for _ in range(2))
@@ -192,7 +200,7 @@ def test_a_session_begun_twice_is_one_114(strict: httpx2.Client) -> None:
         assert row["id"] == "twice"
 
 
-def test_words_are_found_by_their_stem_115(strict: httpx2.Client, project: str) -> None:
+def test_search_matches_word_stems_115(strict: httpx2.Client, project: str) -> None:
     saved(strict, project, title="Database", content="We keep it in SQLite")
     saved(strict, project, title="Threads", content="running multiple goroutines")
 
@@ -200,7 +208,7 @@ def test_words_are_found_by_their_stem_115(strict: httpx2.Client, project: str) 
     assert found(strict, "run goroutine", project)[0]["title"] == "Threads"
 
 
-def test_a_topic_key_comes_first_116(strict: httpx2.Client, project: str) -> None:
+def test_search_ranks_an_exact_topic_key_first_116(strict: httpx2.Client, project: str) -> None:
     for each in range(3):
         saved(strict, project, title=f"config {each}", content=f"config db config db {each}")
     keyed = saved(strict, project, topic_key="config/db", title="Pool", content="Twenty at most")
@@ -208,14 +216,16 @@ def test_a_topic_key_comes_first_116(strict: httpx2.Client, project: str) -> Non
     assert found(strict, "config/db", project)[0]["id"] == keyed["id"]
 
 
-def test_one_word_of_many_is_enough_117(strict: httpx2.Client, project: str) -> None:
+def test_search_needs_only_one_matching_term_117(strict: httpx2.Client, project: str) -> None:
     saved(strict, project, title="Way in", content="The auth service signs its answers")
 
     assert len(found(strict, "auth database migration", project)) == 1
 
 
 @pytest.mark.parametrize("query", ['""', '"   "', '"fix" auth', "a   b"])
-def test_quotes_and_blanks_are_words_118(strict: httpx2.Client, project: str, query: str) -> None:
+def test_search_ignores_quotes_and_blanks_118(
+    strict: httpx2.Client, project: str, query: str
+) -> None:
     saved(strict, project, title="Way in", content="How to fix auth for a and b")
 
     rows = found(strict, query, project)
@@ -223,7 +233,7 @@ def test_quotes_and_blanks_are_words_118(strict: httpx2.Client, project: str, qu
     assert bool(rows) == any(sign.isalpha() for sign in query)
 
 
-def test_a_question_finds_what_it_is_about_119(strict: httpx2.Client, project: str) -> None:
+def test_search_with_a_question_finds_its_subject_119(strict: httpx2.Client, project: str) -> None:
     for title in ("Postgres", "Jellyfin", "Caddy", "WireGuard"):
         saved(strict, project, title=title, content=f"{title} is restarted by its own unit")
     asked = "Jellyfin is down again, can you restart it and check why it failed?"
@@ -232,7 +242,7 @@ def test_a_question_finds_what_it_is_about_119(strict: httpx2.Client, project: s
 
 
 @pytest.mark.parametrize("query", ["-- !!", 'a"b', "fix: (x)", "NEAR(", "*", "a\0b", "%", "AND OR"])
-def test_whatever_is_asked_is_no_syntax_error_120(
+def test_search_accepts_any_query_syntax_120(
     strict: httpx2.Client, lenient: httpx2.Client, project: str, query: str
 ) -> None:
     saved(strict, project, title="Known", content="Something stands here")
@@ -243,7 +253,9 @@ def test_whatever_is_asked_is_no_syntax_error_120(
 
 
 @pytest.mark.parametrize("query", ["DEC-0054", "2026.4.10", "no-route-to-host", "数据库"])
-def test_odd_words_are_found_121(strict: httpx2.Client, project: str, query: str) -> None:
+def test_search_finds_names_versions_and_cjk_text_121(
+    strict: httpx2.Client, project: str, query: str
+) -> None:
     saved(strict, project, title="Noise", content="Nothing of the kind stands here")
     part = saved(strict, project, title="Odd", content=f"See {query}连接 of yesterday")
     exact = saved(strict, project, title="Exact", content=f"It says {query} there")
@@ -252,7 +264,7 @@ def test_odd_words_are_found_121(strict: httpx2.Client, project: str, query: str
     assert {row["id"] for row in rows[:2]} == {part["id"], exact["id"]}
 
 
-def test_a_limit_is_a_limit_122(strict: httpx2.Client, project: str) -> None:
+def test_search_returns_at_most_the_limit_122(strict: httpx2.Client, project: str) -> None:
     saved(strict, project, topic_key="config/db", title="config db", content="config db")
     for each in range(5):
         saved(strict, project, title=f"db {each}", content=f"config db {each}")
@@ -260,7 +272,9 @@ def test_a_limit_is_a_limit_122(strict: httpx2.Client, project: str) -> None:
     assert len(found(strict, "config/db", project, limit=3)) == 3
 
 
-def test_the_context_is_ranked_and_filled_up_123(strict: httpx2.Client, project: str) -> None:
+def test_context_ranks_by_query_and_adds_the_newest_123(
+    strict: httpx2.Client, project: str
+) -> None:
     memory = saved(strict, project, title="Memory", content="memory of agents " + "x" * 400)
     for each in range(5):
         saved(strict, project, title=f"Other {each}", content=f"something else {each}")
@@ -279,7 +293,7 @@ def test_the_context_is_ranked_and_filled_up_123(strict: httpx2.Client, project:
     assert rows[-1]["method"] == "recent"
 
 
-def test_without_a_query_it_is_what_is_newest_124(strict: httpx2.Client, project: str) -> None:
+def test_context_without_query_returns_the_newest_124(strict: httpx2.Client, project: str) -> None:
     numbers = [saved(strict, project, content=f"content {each}")["id"] for each in range(2)]
 
     rows = told(strict, project=project, limit=2)["recent_observations"]
@@ -287,7 +301,9 @@ def test_without_a_query_it_is_what_is_newest_124(strict: httpx2.Client, project
     assert [row["id"] for row in rows] == numbers[::-1]
 
 
-def test_what_is_global_is_found_from_everywhere_125(strict: httpx2.Client, project: str) -> None:
+def test_global_observation_is_found_from_every_project_125(
+    strict: httpx2.Client, project: str
+) -> None:
     kept = saved(strict, project, scope="global", content=f"unheardof{project} is known")
 
     [row] = found(strict, f"unheardof{project}", f"{project}-b")
@@ -296,7 +312,7 @@ def test_what_is_global_is_found_from_everywhere_125(strict: httpx2.Client, proj
     assert (row["id"], row["scope"], row["project"]) == (kept["id"], "global", project)
 
 
-def test_a_session_ends_with_its_summary_126(strict: httpx2.Client, project: str) -> None:
+def test_session_end_returns_a_summary_126(strict: httpx2.Client, project: str) -> None:
     strict.post("/sessions", json={"id": project, "project": project})
     talk = [
         {"role": "user", "content": "a" * 250},
@@ -320,7 +336,7 @@ def test_a_session_ends_with_its_summary_126(strict: httpx2.Client, project: str
     assert again.json()["summary"] == summary
 
 
-def test_what_is_deleted_is_found_no_more_127(strict: httpx2.Client, home: Home) -> None:
+def test_deleted_observation_is_not_found_127(strict: httpx2.Client, home: Home) -> None:
     soft = saved(strict, "deleted", content="unheardof soft")["id"]
     hard = saved(strict, "deleted", content="unheardof hard")["id"]
 
@@ -336,7 +352,7 @@ def test_what_is_deleted_is_found_no_more_127(strict: httpx2.Client, home: Home)
     assert strict.delete("/observations/999999999").status_code == 404
 
 
-def test_stats_count_128(tmp_path: Any) -> None:
+def test_stats_count_sessions_observations_and_projects_128(tmp_path: Any) -> None:
     service = MemoryService(Home(tmp_path / "home"))
     try:
         with httpx2.Client(base_url=service.url, timeout=20) as asking:
@@ -356,7 +372,7 @@ def test_stats_count_128(tmp_path: Any) -> None:
     assert one.json()["total_observations"] == 1
 
 
-def test_the_timeline_goes_by_what_was_kept_when_130(
+def test_timeline_lists_neighboring_observations_by_time_130(
     strict: httpx2.Client, lenient: httpx2.Client, project: str
 ) -> None:
     numbers = [saved(strict, project, content=f"content {each}")["id"] for each in range(5)]
@@ -375,13 +391,13 @@ def test_the_timeline_goes_by_what_was_kept_when_130(
     assert strict.get("/timeline").status_code == 400
 
 
-def test_what_is_private_is_not_kept_131(strict: httpx2.Client, project: str) -> None:
+def test_private_text_is_not_stored_131(strict: httpx2.Client, project: str) -> None:
     kept = saved(strict, project, content="Set up API with <private>sk-abc123</private>")
 
     assert read(strict, kept["id"])["content"] == "Set up API with [REDACTED]"
 
 
-def test_learnings_of_a_report_are_kept_132(lenient: httpx2.Client, project: str) -> None:
+def test_learnings_of_a_report_are_stored_once_132(lenient: httpx2.Client, project: str) -> None:
     report = (
         "## Key Learnings:\n\n1. This one stands in a section that is not the last\n\n"
         "## Aprendizajes Clave:\n\n"
@@ -415,7 +431,7 @@ def test_learnings_of_a_report_are_kept_132(lenient: httpx2.Client, project: str
         (("bugfix", "bug-auth-panic", ""), "bug/auth-panic"),
     ],
 )
-def test_a_topic_key_is_suggested_133(
+def test_suggest_topic_key_returns_a_key_from_type_and_title_133(
     strict: httpx2.Client, given: tuple[str, str, str], key: str
 ) -> None:
     asked = dict(zip(("type", "title", "content"), given, strict=True))
@@ -438,7 +454,7 @@ def test_a_topic_key_is_suggested_133(
         "/prompts/search",
     ],
 )
-def test_nothing_is_an_empty_list_134(
+def test_list_routes_return_an_empty_list_without_matches_134(
     strict: httpx2.Client, lenient: httpx2.Client, path: str
 ) -> None:
     for asking in (strict, lenient):
@@ -446,7 +462,7 @@ def test_nothing_is_an_empty_list_134(
         assert (answer.status_code, answer.text) == (200, "[]")
 
 
-def test_the_context_is_a_text_too_135(lenient: httpx2.Client, project: str) -> None:
+def test_context_response_contains_a_text_block_135(lenient: httpx2.Client, project: str) -> None:
     assert told(lenient, project=project)["context"] == ""
     saved(lenient, project, title="Pool", content="Twenty at most")
 
@@ -455,7 +471,7 @@ def test_the_context_is_a_text_too_135(lenient: httpx2.Client, project: str) -> 
     )
 
 
-def test_an_export_comes_in_once_however_often_129(
+def test_repeated_import_of_an_export_adds_nothing_129(
     strict: httpx2.Client, project: str, tmp_path: Any
 ) -> None:
     strict.post("/sessions", json={"id": project, "project": project})

@@ -63,7 +63,7 @@ def believed(home: Kept, service: str) -> list[Row]:
 
 
 @pytest.mark.parametrize("number", TOLD)
-def test_what_a_session_says_of_what_is_held(shared: Kept, number: str) -> None:
+def test_session_observation_changes_existing_memories(shared: Kept, number: str) -> None:
     assert believed(shared, NUMBERS[number]) == TOLD[number].kept
 
 
@@ -72,14 +72,14 @@ def test_unconfirmed_memories_fade(shared: Kept, number: str) -> None:
     assert believed(shared, f"s{number}") == [DAYS[number][2]]
 
 
-def test_who_learned_it_is_kept_15_16(shared: Kept) -> None:
+def test_learned_memories_store_session_and_tier_15_16(shared: Kept) -> None:
     learned = shared.rows("SELECT DISTINCT session_id, tier FROM memories WHERE tier != 1")
 
     assert learned == [(1, 2)]
     assert shared.rows("SELECT status, learned, reinforced FROM sessions") == [("completed", 7, 3)]
 
 
-def test_a_person_is_asked_of_each_contradiction_once_42(shared: Kept) -> None:
+def test_each_contradiction_opens_one_review_42(shared: Kept) -> None:
     reviews = shared.rows("SELECT service, kind, state FROM reviews ORDER BY id")
 
     asked = ["42", "43", "44", "47-exactly", "47-below"]
@@ -88,7 +88,7 @@ def test_a_person_is_asked_of_each_contradiction_once_42(shared: Kept) -> None:
     assert links == [("contradicts", len(asked))]
 
 
-def test_the_next_session_gets_the_remaining_memories_48_65(shared: Kept) -> None:
+def test_next_session_gets_the_remaining_memories_48_65(shared: Kept) -> None:
     injected = shared.says("x").told["injected"]
 
     told = re.findall(r"^### (\S+)$", injected, re.MULTILINE)
@@ -102,7 +102,9 @@ def kept(postgres_url: str, tmp_path: Path) -> Kept:
     return Kept(tmp_path / "home", {"LAMPLIGHTER_DATABASE_URL": postgres_url})
 
 
-def test_reinforced_revived_and_included_within_the_budget_40_46_70(kept: Kept) -> None:
+def test_memories_are_reinforced_revived_and_included_within_the_budget_40_46_70(
+    kept: Kept,
+) -> None:
     for _ in range(3):
         kept.says(*[f"[MEMORY:timing:jellyfin] {SAID}"] * 2)
     assert believed(kept, "jellyfin") == [(0.9, 1)]
@@ -121,7 +123,7 @@ def test_reinforced_revived_and_included_within_the_budget_40_46_70(kept: Kept) 
     assert re.match(r"## Operational Memory \(\d+ of 51 memories, ~[\d,]+ tokens\)\n", block)
 
 
-def test_an_operator_corrects_decides_and_deletes_42_56_62(kept: Kept) -> None:
+def test_operator_edits_resolves_and_deletes_memories_42_56_62(kept: Kept) -> None:
     server = Server(kept)
     try:
         with httpx2.Client(base_url=server.url, headers=server.headers, timeout=20) as client:

@@ -82,7 +82,7 @@ def test_all_fitting_memories_are_included_and_counted_65_67_71(home: Home) -> N
     assert not block.endswith("\n\n")
 
 
-def test_with_no_memory_there_is_no_block_66(home: Home) -> None:
+def test_prompt_without_memories_has_no_block_66(home: Home) -> None:
     assert told(home) == ""
 
 
@@ -91,7 +91,9 @@ def test_with_no_memory_there_is_no_block_66(home: Home) -> None:
     [(0.9, "0.9"), (0.95, "0.95"), (1.0, "1.0"), (0.3, "0.3"), (0.7000001, "0.7")],
     ids=["68", "69", "69-one", "48-least", "69-shortest"],
 )
-def test_a_bullet_shows_category_and_confidence(home: Home, confidence: float, shown: str) -> None:
+def test_memory_line_shows_category_and_confidence(
+    home: Home, confidence: float, shown: str
+) -> None:
     knows(home, ("jellyfin", "Takes 60s", confidence))
 
     assert f"\n- [timing] Takes 60s (confidence: {shown})\n" in told(home)
@@ -104,7 +106,7 @@ def test_only_active_and_confident_memories_are_included_48(home: Home) -> None:
     assert bullets(told(home)) == ["Least"]
 
 
-def test_the_whole_block_keeps_within_the_budget_70(home: Home) -> None:
+def test_memory_block_is_within_the_budget_70(home: Home) -> None:
     knows(home, *((f"s{n % 9}", f"{n:02} ".ljust(400, "x"), 1 - n / 100) for n in range(50)))
 
     block = told(home)
@@ -115,13 +117,13 @@ def test_the_whole_block_keeps_within_the_budget_70(home: Home) -> None:
     assert f"({count} of 50 memories, ~{estimate_tokens(block):,} tokens)\n" in block
 
 
-def test_what_does_not_fit_is_skipped_72(home: Home) -> None:
+def test_memory_over_the_budget_is_skipped_72(home: Home) -> None:
     knows(home, ("a", "x" * 9_000, 1.0), *(("a", f"Short {number}", 0.5) for number in range(10)))
 
     assert bullets(told(home)) == [f"Short {number}" for number in range(10)]
 
 
-def test_the_surest_are_chosen_whatever_their_service_73(home: Home) -> None:
+def test_memories_are_chosen_by_confidence_across_services_73(home: Home) -> None:
     knows(home, ("a", "x" * 100, 0.9), ("a", "y" * 100, 0.31), ("b", "z" * 100, 0.8))
     home.more["LAMPLIGHTER_MEMORY_BUDGET"] = "90"
 
@@ -138,7 +140,9 @@ def test_the_surest_are_chosen_whatever_their_service_73(home: Home) -> None:
     ],
     ids=["74-theirs", "74-ours", "74-both", "74-off"],
 )
-def test_the_budget_is_set(home: Home, given: dict[str, str], least: int, most: int) -> None:
+def test_budget_setting_limits_the_memory_block(
+    home: Home, given: dict[str, str], least: int, most: int
+) -> None:
     knows(home, *((f"s{n % 9}", f"{n:02} ".ljust(400, "x"), 1 - n / 100) for n in range(50)))
     home.more |= given
 
@@ -155,7 +159,7 @@ def test_the_budget_is_set(home: Home, given: dict[str, str], least: int, most: 
     ],
     ids=["75-line", "75-heading", "75-bullet", "75-tag"],
 )
-def test_a_memory_forges_nothing(home: Home, words: str) -> None:
+def test_memory_text_cannot_forge_lines_or_headings(home: Home, words: str) -> None:
     knows(home, ("jellyfin", words, 0.7))
 
     assert told(home).split("\n", 1)[1] == (
@@ -163,14 +167,14 @@ def test_a_memory_forges_nothing(home: Home, words: str) -> None:
     )
 
 
-def test_equals_have_one_order_76(home: Home) -> None:
+def test_memories_of_equal_confidence_have_a_stable_order_76(home: Home) -> None:
     knows(home, ("a", "First", 0.7), ("a", "Second", 0.7))
     knows(home, ("a", "Newest", 0.7), updated=lately(0))
 
     assert bullets(told(home)) == ["Newest", "First", "Second"]
 
 
-def test_a_focus_comes_first_and_a_round_has_none_77(home: Home) -> None:
+def test_services_in_focus_are_included_first_77(home: Home) -> None:
     home.services.write_text(
         "services:\n  jellyfin:\n    checks: [{tcp: 127.0.0.1:9}]\n"
         "  caddy:\n    checks: [{tcp: 127.0.0.1:9}]\n"
@@ -186,7 +190,7 @@ def test_a_focus_comes_first_and_a_round_has_none_77(home: Home) -> None:
     assert re.findall("^### (.+)$", focused, re.MULTILINE) == ["jellyfin", "caddy"]
 
 
-def test_the_preview_before_the_first_round_is_the_first_prompt(tmp_path: Path) -> None:
+def test_preview_before_the_first_round_equals_the_first_prompt(tmp_path: Path) -> None:
     home = Home(tmp_path / "fresh")
     home.services.unlink()
     server = Server(home)
@@ -202,7 +206,7 @@ def test_the_preview_before_the_first_round_is_the_first_prompt(tmp_path: Path) 
     assert minute.sub("", str(ran.told["injected"])) == minute.sub("", preview["text"])
 
 
-def test_the_surroundings_come_first_and_cost_no_memory_161(home: Home) -> None:
+def test_environment_precedes_memories_and_does_not_use_the_budget_161(home: Home) -> None:
     checks = "".join(f"      - {{name: check-{n}, tcp: 127.0.0.1:{n}}}\n" for n in range(1, 60))
     home.services.write_text(f"services:\n  jellyfin:\n    checks:\n{checks}")
     knows(home, ("jellyfin", "x" * 300, 0.9), ("jellyfin", "y" * 300, 0.9))
@@ -217,7 +221,7 @@ def test_the_surroundings_come_first_and_cost_no_memory_161(home: Home) -> None:
 
 
 @pytest.mark.parametrize("tier", [1, 2, 3], ids=["78-tier1", "78-tier2", "78-tier3"])
-def test_each_tier_prompt_explains_how_to_record_163_165(home: Home, tier: int) -> None:
+def test_each_tier_prompt_explains_how_to_record_memories_163_165(home: Home, tier: int) -> None:
     system = home.says("x", tier=tier).told["system"]
 
     section = system[system.index("## Memory Recording") :]
@@ -234,7 +238,7 @@ def test_each_tier_prompt_explains_how_to_record_163_165(home: Home, tier: int) 
     }
 
 
-def test_unverified_memories_are_included_as_such_79(home: Home) -> None:
+def test_unverified_memories_are_labeled_in_the_prompt_79(home: Home) -> None:
     knows(home, ("jellyfin", "Claimed", 0.9), ("jellyfin", "Seen", 0.8))
     home.write("UPDATE memories SET trust = 'unverified' WHERE observation = 'Claimed'")
 
@@ -260,7 +264,7 @@ def test_each_tier_prompt_has_the_format_with_examples_and_verification_78_175(
     assert "Check a memory against the present state before you act on it." in section
 
 
-def test_what_is_wrong_is_corrected_by_recording_what_is_true_now_163(home: Home) -> None:
+def test_recording_a_contradicting_fact_lowers_the_outdated_memory_163(home: Home) -> None:
     knows(home, ("caddy", "Answers on port 8096", 0.7))
 
     home.says("[MEMORY:timing:caddy] Answers on port 8097")
@@ -301,7 +305,7 @@ def confidences_told(home: Home) -> list[tuple[str, int, str]]:
     return [(*row, text.rpartition("confidence: ")[2].split(")")[0]) for *row, text in rows]
 
 
-def test_every_session_of_a_chain_gets_the_current_memories_166(home: Home) -> None:
+def test_each_session_of_a_chain_applies_fading_before_its_prompt_166(home: Home) -> None:
     long_ago = lately(24 * 37 + 1)
     knows(home, ("caddy", "Slow", 1.0), updated=long_ago)
 
@@ -314,7 +318,9 @@ def test_every_session_of_a_chain_gets_the_current_memories_166(home: Home) -> N
     ]
 
 
-def test_a_round_and_what_is_asked_for_begin_with_the_same_check_166(server: Server) -> None:
+def test_scheduled_and_requested_sessions_apply_fading_before_their_prompt_166(
+    server: Server,
+) -> None:
     home = Home(server.home.path.parent / "aged")
     long_ago = lately(24 * 37 + 1)
     knows(home, ("caddy", "Slow", 1.0), updated=long_ago)
@@ -343,7 +349,7 @@ def test_a_round_and_what_is_asked_for_begin_with_the_same_check_166(server: Ser
     assert [each[2] for each in found] == ["0.9", "0.8", "0.7"]
 
 
-def test_a_first_attempt_that_is_known_to_fail_is_repeated_at_once_162(
+def test_action_is_repeated_if_a_memory_states_that_the_first_attempt_fails_162(
     home: Home, tmp_path: Path
 ) -> None:
     ran = tmp_path / "ran"
@@ -367,7 +373,9 @@ def test_a_first_attempt_that_is_known_to_fail_is_repeated_at_once_162(
     assert uses == [("caddy", "restart", "success", 2)]
 
 
-def test_the_list_is_grouped_sorted_and_searched_164(server: Server, client: httpx2.Client) -> None:
+def test_memory_list_is_grouped_sorted_and_searched_164(
+    server: Server, client: httpx2.Client
+) -> None:
     given = [("b", "Needs WireGuard", 0.5), ("a", "Slow to start", 0.6), ("a", "Fast", 0.9)]
     given += [(None, "Wireguard drops", 1.0)]  # type: ignore[list-item]
     for service, observation, confidence in given:
@@ -414,7 +422,7 @@ def timeless(injected: str) -> str:
 
 
 @pytest.mark.parametrize("budget", [0, 500, 2_000, 4_000])
-def test_the_preview_equals_the_next_prompt(
+def test_preview_equals_the_next_prompt(
     server: Server, client: httpx2.Client, many: None, budget: int
 ) -> None:
     preview = client.get(

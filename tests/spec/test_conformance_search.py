@@ -31,7 +31,7 @@ async def ask(db: Database, query: str, limit: int = 10) -> list[int]:
     return [each.row.id for each in found.results]
 
 
-async def test_the_word_is_the_top_hit_and_stems_match_115(db: Database) -> None:
+async def test_exact_word_ranks_first_and_stems_match_115(db: Database) -> None:
     wal = await keep(db, "Use WAL mode for SQLite in agentops-memory", title="Use WAL mode")
     run = await keep(db, "It deadlocks when running multiple goroutines")
 
@@ -40,7 +40,7 @@ async def test_the_word_is_the_top_hit_and_stems_match_115(db: Database) -> None
     assert (await ask(db, "run goroutine"))[0] == run
 
 
-async def test_the_memory_of_a_topic_key_comes_first_116(db: Database) -> None:
+async def test_memory_with_the_exact_topic_key_ranks_first_116(db: Database) -> None:
     for number in range(5):
         await keep(db, f"config db config db pool {number}", title="config db")
     key = await keep(db, "Ten connections", topic_key="config/db")
@@ -52,7 +52,7 @@ async def test_the_memory_of_a_topic_key_comes_first_116(db: Database) -> None:
     assert {each.method for each in found.results[:2]} == {SearchMethod.TOPIC_KEY}
 
 
-async def test_however_many_say_the_words_of_a_topic_key_it_comes_first_116(db: Database) -> None:
+async def test_topic_key_ranks_first_among_many_memories_with_its_words_116(db: Database) -> None:
     for number in range(READ_LEAST):
         await keep(db, f"Of {number}", topic_key=f"config/db/{number}", title="config/db")
     below = await keep(db, "Twenty connections of the pool", topic_key="config/db/pool")
@@ -67,7 +67,7 @@ async def test_however_many_say_the_words_of_a_topic_key_it_comes_first_116(db: 
     assert (await ask(db, "config/db/pool", limit=1)) == [below]
 
 
-async def test_one_of_the_words_is_enough_117(db: Database) -> None:
+async def test_search_needs_only_one_matching_term_117(db: Database) -> None:
     auth = await keep(db, "Fix nil panic in auth middleware")
     await keep(db, "Something else")
 
@@ -75,12 +75,12 @@ async def test_one_of_the_words_is_enough_117(db: Database) -> None:
     assert sanitize_query("auth database migration") == '"auth" OR "database" OR "migration"'
 
 
-def test_the_sanitised_form_118() -> None:
+def test_sanitize_query_quotes_terms_and_drops_blanks_118() -> None:
     given = ['""', "   ", '"fix" auth', "a   b"]
     assert [sanitize_query(each) for each in given] == ["", "", '"fix" OR "auth"', '"a" OR "b"']
 
 
-async def test_a_question_finds_what_it_is_about_119(db: Database) -> None:
+async def test_search_with_a_question_finds_its_subject_119(db: Database) -> None:
     await keep(db, "Sonarr needs the indexer to be up before it can check")
     jellyfin = await keep(db, "Jellyfin takes 60s to start after a restart")
     await keep(db, "The backup failed why nobody knows, restart it by hand")
@@ -91,7 +91,7 @@ async def test_a_question_finds_what_it_is_about_119(db: Database) -> None:
 
 
 @pytest.mark.parametrize("query", ["-- !!", 'a"b', "fix: (x)", "NEAR(", "*", "\0", "^x", "{a}"])
-async def test_no_query_is_an_error_120(db: Database, query: str) -> None:
+async def test_search_accepts_any_query_syntax_120(db: Database, query: str) -> None:
     await keep(db, "Something else")
 
     assert await ask(db, query) == []
@@ -108,7 +108,7 @@ async def test_no_query_is_an_error_120(db: Database, query: str) -> None:
         ("메모리가 부족하다", "메모리"),
     ],
 )
-async def test_names_versions_and_parts_of_cjk_are_found_121(
+async def test_search_finds_names_versions_and_parts_of_cjk_text_121(
     db: Database, text: str, query: str
 ) -> None:
     held = await keep(db, text)
@@ -117,7 +117,7 @@ async def test_names_versions_and_parts_of_cjk_are_found_121(
     assert (await ask(db, query))[0] == held
 
 
-async def test_one_character_ranks_exact_matches_before_neighbors_121(
+async def test_search_for_one_character_ranks_exact_matches_first_121(
     db: Database,
 ) -> None:
     session, _ = await client_sessions.start(db, NewSession(external_id="a", project="x"), now=NOON)

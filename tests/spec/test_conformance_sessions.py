@@ -20,11 +20,11 @@ from living import Home
 MEMORIES = "/api/v1/memories"
 
 
-def test_an_unknown_memory_is_not_found_89(client: httpx2.Client) -> None:
+def test_unknown_memory_returns_404_89(client: httpx2.Client) -> None:
     assert client.patch(f"{MEMORIES}/999999", json={"confidence": 0.5}).status_code == 404
 
 
-def test_the_session_of_a_killed_supervisor_ends_interrupted_99(home: Home, tmp_path: Path) -> None:
+def test_session_of_a_killed_supervisor_ends_as_interrupted_99(home: Home, tmp_path: Path) -> None:
     engine = tmp_path / "engine.py"
     engine.write_text(
         "import json, time\n"

@@ -76,7 +76,7 @@ def created(client: httpx2.Client, **more: Any) -> dict[str, Any]:
     return found
 
 
-def test_every_scenario_is_met_here_or_in_a_browser() -> None:
+def test_every_scenario_has_a_test_here_or_in_e2e() -> None:
     """A test here, or one in e2e/, for each of the 44; it is named and told as the scenario is."""
     page = ast.parse(E2E.read_text(encoding="utf-8"))
     there = {

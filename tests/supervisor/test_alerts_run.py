@@ -11,7 +11,7 @@ TOKEN = "what-monitors-show"
 DOWN = {"service": "jellyfin", "title": "is down", "id": "7"}
 
 
-def test_an_alert_is_looked_into_without_any_model(home: Home) -> None:
+def test_alert_is_investigated_without_a_model(home: Home) -> None:
     port = free_port()
     home.env |= {"LAMPLIGHTER_PORT": str(port), "LAMPLIGHTER_WEBHOOK_TOKEN": TOKEN}
     (home.path / "services.yaml").write_text(

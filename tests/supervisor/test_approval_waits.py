@@ -110,7 +110,7 @@ async def asked(db: Database, services: Services, **more: Any) -> Asked:
     return Asked(db, gate(db, session, services=services, **more))
 
 
-async def test_what_a_person_approves_runs_once(db: Database, tmp_path: Path) -> None:
+async def test_approved_action_runs_once(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path))
     wish = person.wish(reason="It answers 503\n[MEMORY:timing:web] x")
     [case] = await person.waits()
@@ -146,7 +146,7 @@ async def test_what_a_person_approves_runs_once(db: Database, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("answer", "words"), [(NO, "denied by a person"), (NOT_NOW, "denied by a person: Not now")]
 )
-async def test_what_a_person_denies_does_not_run_and_is_not_asked_again(
+async def test_denied_action_does_not_run_and_is_not_requested_again(
     db: Database, tmp_path: Path, answer: ApprovalAnswer, words: str
 ) -> None:
     person = await asked(db, declared(tmp_path))
@@ -183,7 +183,7 @@ async def test_an_unanswered_request_does_not_run(db: Database, tmp_path: Path) 
     assert ran(tmp_path) == ""
 
 
-async def test_a_late_approval_permits_nothing(db: Database, tmp_path: Path) -> None:
+async def test_expired_approval_permits_nothing(db: Database, tmp_path: Path) -> None:
     at = NOON
     person = await asked(db, declared(tmp_path), now=lambda: at)
     wish = person.wish()
@@ -198,9 +198,7 @@ async def test_a_late_approval_permits_nothing(db: Database, tmp_path: Path) -> 
     assert ran(tmp_path) == ""
 
 
-async def test_what_a_person_writes_instead_runs_when_a_person_approves_it(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_edited_command_runs_once_approved(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path))
     wish = person.wish()
     [case] = await person.waits()
@@ -226,9 +224,7 @@ async def test_what_a_person_writes_instead_runs_when_a_person_approves_it(
     ]
 
 
-async def test_what_a_person_wrote_and_another_denied_is_denied(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_denied_edit_denies_the_action(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path))
     wish = person.wish()
     [case] = await person.waits()
@@ -243,9 +239,7 @@ async def test_what_a_person_wrote_and_another_denied_is_denied(
     assert not edited.edited, "the command is still the declared one"
 
 
-async def test_a_session_that_goes_away_leaves_nothing_to_approve(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_cancelled_wait_withdraws_its_approval(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path))
     wish = person.wish()
     [case] = await person.waits()
@@ -260,7 +254,7 @@ async def test_a_session_that_goes_away_leaves_nothing_to_approve(
     assert not person.gate.busy
 
 
-async def test_a_canceled_request_leaves_nothing_pending_or_counted(
+async def test_cancelled_request_leaves_no_open_approval_and_no_use(
     db: Database, tmp_path: Path
 ) -> None:
     person = await asked(db, declared(tmp_path))
@@ -281,7 +275,7 @@ async def test_a_canceled_request_leaves_nothing_pending_or_counted(
     assert [use.outcome for use in await uses(db)] == []
 
 
-async def test_a_session_that_ends_leaves_nothing_to_approve(db: Database, tmp_path: Path) -> None:
+async def test_end_of_session_withdraws_its_approval(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path))
     wish = person.wish()
     await person.waits()
@@ -311,7 +305,7 @@ def otherwise(path: Path) -> Callable[[], Services]:
     ],
     ids=["otherwise", "gone", "broken"],
 )
-async def test_an_action_redeclared_after_its_approval_does_not_run(
+async def test_action_redeclared_after_its_approval_does_not_run(
     db: Database, tmp_path: Path, current: Callable[[Path], Callable[[], Services]], words: str
 ) -> None:
     services = declared(tmp_path)
@@ -330,7 +324,7 @@ async def test_an_action_redeclared_after_its_approval_does_not_run(
 
 @pytest.mark.parametrize("approve", [ApprovalPolicy.NEVER, ApprovalPolicy.ALWAYS])
 @pytest.mark.parametrize("current", [otherwise, lambda _: lambda: Services(), lambda _: broken])
-async def test_what_services_yaml_declares_no_more_is_neither_run_nor_asked_for(
+async def test_undeclared_action_neither_runs_nor_requests_approval(
     db: Database,
     tmp_path: Path,
     approve: ApprovalPolicy,
@@ -344,9 +338,7 @@ async def test_what_services_yaml_declares_no_more_is_neither_run_nor_asked_for(
     assert (await person.cases(), await uses(db), ran(tmp_path)) == ([], [], "")
 
 
-async def test_two_requests_wait_together_with_separate_answers(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_concurrent_requests_are_decided_separately(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path, ApprovalPolicy.ALWAYS, "one", "two"))
     one = person.wish("one")
     await person.waits(1)
@@ -362,7 +354,7 @@ async def test_two_requests_wait_together_with_separate_answers(
     assert (ran(tmp_path, "one"), ran(tmp_path, "two")) == ("", "ran\n")
 
 
-async def test_a_repeated_request_is_one_approval_and_runs_once(
+async def test_repeated_request_shares_one_approval_and_runs_once(
     db: Database, tmp_path: Path
 ) -> None:
     person = await asked(db, declared(tmp_path))
@@ -380,7 +372,7 @@ async def test_a_repeated_request_is_one_approval_and_runs_once(
     assert len(await uses(db)) == 1
 
 
-async def test_a_joined_request_is_notified_when_the_first_is_canceled(
+async def test_joined_request_is_refused_when_the_first_is_cancelled(
     db: Database, tmp_path: Path
 ) -> None:
     person = await asked(db, declared(tmp_path))
@@ -396,7 +388,7 @@ async def test_a_joined_request_is_notified_when_the_first_is_canceled(
     assert await person.states() == ["withdrawn"]
 
 
-async def test_a_used_approval_permits_nothing_again(db: Database, tmp_path: Path) -> None:
+async def test_used_approval_cannot_be_redeemed_again(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path))
     wish = person.wish()
     [case] = await person.waits()
@@ -415,7 +407,7 @@ async def test_a_used_approval_permits_nothing_again(db: Database, tmp_path: Pat
     assert await person.states() == ["used"]
 
 
-async def test_a_cooldown_that_is_used_up_while_a_person_thinks_holds(
+async def test_approved_action_is_refused_if_its_cooldown_is_exhausted_meanwhile(
     db: Database, tmp_path: Path
 ) -> None:
     services = declared(tmp_path)
@@ -437,7 +429,7 @@ async def test_a_cooldown_that_is_used_up_while_a_person_thinks_holds(
     assert ran(tmp_path) == ""
 
 
-async def test_first_asks_until_a_person_agreed_to_exactly_this(
+async def test_policy_first_requests_approval_until_this_command_was_approved(
     db: Database, tmp_path: Path
 ) -> None:
     person = await asked(db, declared(tmp_path, ApprovalPolicy.FIRST))
@@ -462,7 +454,7 @@ async def test_first_asks_until_a_person_agreed_to_exactly_this(
     assert (await asyncio.wait_for(asks, SECONDS)).approval_state == "denied"
 
 
-async def test_an_edited_command_does_not_approve_the_declared_one(
+async def test_approved_edit_does_not_approve_the_declared_command(
     db: Database, tmp_path: Path
 ) -> None:
     person = await asked(db, declared(tmp_path, ApprovalPolicy.FIRST))
@@ -479,7 +471,7 @@ async def test_an_edited_command_does_not_approve_the_declared_one(
     assert (await asyncio.wait_for(again, SECONDS)).approval_state == "denied"
 
 
-async def test_always_asks_each_time(db: Database, tmp_path: Path) -> None:
+async def test_policy_always_requests_approval_each_time(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path))
     for _ in range(2):
         wish = person.wish()
@@ -490,7 +482,7 @@ async def test_always_asks_each_time(db: Database, tmp_path: Path) -> None:
     assert await person.states() == ["used", "used"]
 
 
-async def test_a_dry_run_requests_no_approval(db: Database, tmp_path: Path) -> None:
+async def test_dry_run_requests_no_approval(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path), plan={"dry_run": True})
 
     verdict = await asyncio.wait_for(person.wish(), SECONDS)
@@ -500,7 +492,7 @@ async def test_a_dry_run_requests_no_approval(db: Database, tmp_path: Path) -> N
     assert await person.cases() == []
 
 
-async def test_an_approval_shows_the_included_memories_of_its_service(
+async def test_approval_lists_the_included_memories_of_its_service(
     db: Database, tmp_path: Path
 ) -> None:
     for service, words in (("web", "Needs a restart when it answers 503"), ("other", "Is slow")):

@@ -88,7 +88,7 @@ def numbers(home: Home) -> dict[str, str]:
     return {str(service): str(number) for service, number in rows}
 
 
-def test_one_is_approved_another_edited_and_a_third_denied_by_the_command_line(
+def test_approvals_command_approves_edits_and_denies(
     home: Home,
 ) -> None:
     declare(home, "web", "db", "mail")
@@ -128,7 +128,7 @@ def test_one_is_approved_another_edited_and_a_third_denied_by_the_command_line(
     assert {each.endswith("command line)") or each == "command line" for each in who} == {True}
 
 
-def test_the_probe_waits_for_a_person_and_understands_the_words(home: Home) -> None:
+def test_probe_waits_for_approval_and_escalates_a_denial(home: Home) -> None:
     declare(home, "web")
     session = home.start("run", "--tier", "3")
     waits(home)
@@ -141,7 +141,7 @@ def test_the_probe_waits_for_a_person_and_understands_the_words(home: Home) -> N
     assert ran(home) == ""
 
 
-def test_when_its_supervisor_is_killed_the_next_one_withdraws_what_waited(home: Home) -> None:
+def test_next_supervisor_withdraws_approvals_of_a_killed_one(home: Home) -> None:
     declare(home, "web")
     asks(home, "web").send_signal(signal.SIGKILL)
     home.env["LAMPLIGHTER_ENGINE"] = "probe"
@@ -159,7 +159,7 @@ def test_when_its_supervisor_is_killed_the_next_one_withdraws_what_waited(home: 
     home.until(lambda: home.value("SELECT status FROM sessions WHERE id = 1") == "interrupted")
 
 
-def test_a_session_that_is_stopped_leaves_nothing_to_approve(home: Home) -> None:
+def test_stopped_session_withdraws_its_approval(home: Home) -> None:
     declare(home, "web")
     session = asks(home, "web")
 
@@ -173,7 +173,7 @@ def test_a_session_that_is_stopped_leaves_nothing_to_approve(home: Home) -> None
     assert ran(home) == ""
 
 
-def test_what_is_declared_otherwise_while_a_person_thinks_does_not_run(home: Home) -> None:
+def test_approved_action_does_not_run_if_redeclared_meanwhile(home: Home) -> None:
     declare(home, "web")
     session = asks(home, "web")
 
@@ -187,7 +187,7 @@ def test_what_is_declared_otherwise_while_a_person_thinks_does_not_run(home: Hom
     assert ran(home) == ""
 
 
-def test_an_unanswered_request_does_not_run_and_waiting_is_not_idle(home: Home) -> None:
+def test_unanswered_request_expires_and_waiting_is_not_idle_time(home: Home) -> None:
     home.env |= {"LAMPLIGHTER_APPROVAL_TIMEOUT": "2s", "LAMPLIGHTER_IDLE_TIMEOUT": "1s"}
     declare(home, "web")
     session = asks(home, "web")
@@ -198,13 +198,13 @@ def test_an_unanswered_request_does_not_run_and_waiting_is_not_idle(home: Home) 
     assert ran(home) == ""
 
 
-def test_an_approval_that_is_not_there_is_said_in_words(home: Home) -> None:
+def test_approve_command_reports_an_unknown_approval(home: Home) -> None:
     done = home.run("approvals", "approve", "7")
 
     assert (done.returncode, done.stderr) == (2, "lamplighter: Approval 7 not found.\n")
 
 
-def test_a_session_cannot_approve_by_the_command_line(home: Home) -> None:
+def test_approve_command_is_refused_within_a_session(home: Home) -> None:
     home.env["LAMPLIGHTER_SESSION"] = "1"
 
     done = home.run("approvals", "approve", "1")

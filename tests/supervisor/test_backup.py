@@ -90,7 +90,7 @@ def fresh(
 
 
 @pytest.mark.timeout(240)
-def test_a_backup_restores_into_a_new_home_that_works(fresh: Fresh) -> None:
+def test_backup_restores_into_a_working_new_home(fresh: Fresh) -> None:
     first, second = fresh("first"), fresh("second")
     (first.path / "services.yaml").write_text(NO_SERVICES + "# kept\n")
     ran(first, 2)
@@ -117,14 +117,12 @@ def test_a_backup_restores_into_a_new_home_that_works(fresh: Fresh) -> None:
 
 
 @pytest.mark.timeout(240)
-def test_a_lost_home_is_restored_from_a_backup_under_write_load(
-    fresh: Fresh, tmp_path: Path
-) -> None:
+def test_lost_home_is_restored_from_a_backup_under_write_load(fresh: Fresh, tmp_path: Path) -> None:
     assert drill(fresh("first"), fresh("second"), tmp_path / "kept", 0.5) > 100
 
 
 @pytest.mark.timeout(240)
-def test_a_home_that_holds_data_is_replaced_only_when_asked_to(fresh: Fresh) -> None:
+def test_restore_replaces_a_used_home_only_with_the_option(fresh: Fresh) -> None:
     home = fresh("first")
     ran(home, 2)
     path, before = backed_up(home), rows(home)
@@ -146,7 +144,7 @@ def test_a_home_that_holds_data_is_replaced_only_when_asked_to(fresh: Fresh) -> 
 
 
 @pytest.mark.timeout(240)
-def test_a_restore_is_refused_while_a_process_uses_the_home(fresh: Fresh) -> None:
+def test_restore_is_refused_while_a_process_uses_the_home(fresh: Fresh) -> None:
     home = fresh("first")
     ran(home, 1)
     path = backed_up(home)
@@ -165,7 +163,7 @@ def test_a_restore_is_refused_while_a_process_uses_the_home(fresh: Fresh) -> Non
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("fresh", ["postgresql"], indirect=True)
-def test_a_restore_waits_for_a_connection_that_ends(fresh: Fresh) -> None:
+def test_restore_waits_for_a_connection_that_closes(fresh: Fresh) -> None:
     home = fresh("first")
     ran(home, 1)
     path = backed_up(home)
@@ -187,7 +185,7 @@ def test_a_restore_waits_for_a_connection_that_ends(fresh: Fresh) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_damaged_or_unfinished_backup_is_refused(fresh: Fresh) -> None:
+def test_restore_refuses_a_damaged_or_incomplete_backup(fresh: Fresh) -> None:
     home, other = fresh("first"), fresh("second")
     ran(home, 1)
     path = backed_up(home)
@@ -204,7 +202,7 @@ def test_a_damaged_or_unfinished_backup_is_refused(fresh: Fresh) -> None:
     assert not (other.path / "sessions").exists()
 
 
-def test_the_newest_backups_are_kept_and_no_secret_is_in_one(fresh: Fresh) -> None:
+def test_backup_keeps_the_newest_and_contains_no_secret(fresh: Fresh) -> None:
     home = fresh("first")
     home.env["LAMPLIGHTER_WEBHOOK_TOKEN"] = secret = "hunter2hunter2hunter2"
     ran(home, 1)
@@ -219,7 +217,7 @@ def test_the_newest_backups_are_kept_and_no_secret_is_in_one(fresh: Fresh) -> No
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_what_a_session_printed_is_masked_in_a_backup_before_the_session_ends(
+def test_backup_masks_the_output_of_a_running_session(
     home: Home, tmp_path: Path, *, killed: bool
 ) -> None:
     home.env |= {"DB_PASSWORD": SECRET, "LAMPLIGHTER_ENGINE": "exec"}
@@ -250,7 +248,7 @@ def test_what_a_session_printed_is_masked_in_a_backup_before_the_session_ends(
     assert other.run("restore", str(path)).returncode == 0, "the hashes are those of the copies"
 
 
-def test_a_backup_of_an_older_version_is_migrated(fresh: Fresh, tmp_path: Path) -> None:
+def test_restore_migrates_a_backup_of_an_older_version(fresh: Fresh, tmp_path: Path) -> None:
     home, other = fresh("older"), fresh("newer")
     migrate.upgrade(database(home), target="0028")
     direct_writes.run(
@@ -268,7 +266,7 @@ def test_a_backup_of_an_older_version_is_migrated(fresh: Fresh, tmp_path: Path) 
     assert direct_writes.run(database(other), MARKERS) == [(8, 6)]
 
 
-def test_a_home_without_a_database_has_nothing_to_back_up(home: Home) -> None:
+def test_backup_is_refused_without_a_database(home: Home) -> None:
     (home.path / "lamplighter.db").unlink()
 
     done = home.run("backup")
@@ -278,7 +276,7 @@ def test_a_home_without_a_database_has_nothing_to_back_up(home: Home) -> None:
     assert not list(home.path.glob("lamplighter.db*"))
 
 
-def test_a_backup_under_write_load_is_of_one_moment(home: Home, tmp_path: Path) -> None:
+def test_backup_under_write_load_is_one_snapshot(home: Home, tmp_path: Path) -> None:
     many = examples(3_000)
     home.env["LAMPLIGHTER_MAX_MARKERS"] = str(many)  # a slow backup finds all of them printed
     home.engine("numbered", str(many), str(3 / many))
@@ -299,7 +297,7 @@ def test_a_backup_under_write_load_is_of_one_moment(home: Home, tmp_path: Path) 
     assert markers == read[:offset].count(b"[MEMORY:") + step
 
 
-def test_the_commands_of_the_page_make_a_backup_and_restore_it(home: Home, tmp_path: Path) -> None:
+def test_commands_in_the_docs_back_up_and_restore(home: Home, tmp_path: Path) -> None:
     home.engine("lines", *SIX)
     ran(home, 1)
     section = PAGE.read_text().partition("## Lost")[0]

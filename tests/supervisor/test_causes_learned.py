@@ -13,7 +13,7 @@ def incident(home: Home, words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_two_causes_are_learned_apart(home: Home) -> None:
+def test_two_root_causes_are_learned_as_separate_memories(home: Home) -> None:
     for cause in ("redis", "redis", "redis", "postgres", "postgres"):
         incident(home, f"[MEMORY:dependency:blog] {FAILS_WITH.text(cause=cause)}")
 
@@ -25,7 +25,7 @@ def test_two_causes_are_learned_apart(home: Home) -> None:
     assert home.value("SELECT count(*) FROM reviews") == 0
 
 
-def test_another_path_is_another_memory_and_another_status_a_conflict(home: Home) -> None:
+def test_different_path_is_a_new_memory_and_different_status_a_conflict(home: Home) -> None:
     for status, place in ((200, "/static"), (200, "/"), (302, "/")):
         words = ANSWERS.text(status=status, place=place, tail=status != 200)
         incident(home, f"[MEMORY:behavior:blog] {words}")

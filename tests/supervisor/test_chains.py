@@ -93,7 +93,7 @@ async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
     await supervisor.step_down()
 
 
-async def test_a_second_escalation_ends_with_a_person(leading: Leading) -> None:
+async def test_repeated_escalation_ends_with_a_person(leading: Leading) -> None:
     await leading.make_round({1: refused("web", "WEB"), 2: refused("db"), 3: refused("db")})
 
     assert await leading.sessions() == [
@@ -107,14 +107,14 @@ async def test_a_second_escalation_ends_with_a_person(leading: Leading) -> None:
     assert [row["services"] for row in await leading.rows("sessions")] == [None, ["Web"], ["db"]]
 
 
-async def test_a_session_that_fails_hands_nothing_on(leading: Leading) -> None:
+async def test_failed_session_drops_its_escalations(leading: Leading) -> None:
     await leading.make_round({1: refused("web"), 2: refused("web", exit=3)})
 
     assert await leading.sessions() == [(1, "escalated", None), (2, "failed", 1)]
     assert await leading.states() == [("Web", "taken"), ("Web", "dropped")]
 
 
-async def test_a_dry_run_starts_no_other_session(leading: Leading) -> None:
+async def test_dry_run_starts_no_session_of_the_next_tier(leading: Leading) -> None:
     await leading.make_round({1: refused("web", "db")}, dry_run=True)
 
     assert await leading.sessions() == [(1, "completed", None)]
@@ -123,7 +123,7 @@ async def test_a_dry_run_starts_no_other_session(leading: Leading) -> None:
 
 
 @pytest.mark.parametrize("max_tier", [1, 2])
-async def test_the_highest_tier_allowed_asks_a_person(leading: Leading, max_tier: int) -> None:
+async def test_highest_allowed_tier_escalates_to_a_person(leading: Leading, max_tier: int) -> None:
     leading.allow(max_tier)
 
     await leading.make_round({tier: refused("web") for tier in (1, 2, 3)})
@@ -134,7 +134,7 @@ async def test_the_highest_tier_allowed_asks_a_person(leading: Leading, max_tier
     assert [text for level, text in told if level == "critical"] == ["Needs a person: refused"]
 
 
-async def test_an_engine_that_is_gone_ends_the_chain(leading: Leading) -> None:
+async def test_missing_engine_ends_the_chain(leading: Leading) -> None:
     gone = {**leading.supervisor.context.engines}
     leading.supervisor.context = replace(leading.supervisor.context, engines=gone)
     first = leading.supervisor.context.engines["exec"]
@@ -161,7 +161,7 @@ async def test_an_engine_that_is_gone_ends_the_chain(leading: Leading) -> None:
     ]
 
 
-async def test_a_stopped_session_escalates_nothing_and_reports_it(leading: Leading) -> None:
+async def test_drained_supervisor_drops_escalations_and_reports_it(leading: Leading) -> None:
     class Draining(ExecEngine):
         def command(self, task: Any) -> Any:
             leading.supervisor.drain()
@@ -190,7 +190,7 @@ def some_plan(chance: random.Random) -> dict[int, dict[str, Any]]:
     }
 
 
-async def test_thirty_chains_whatever_their_sessions_do(leading: Leading) -> None:
+async def test_random_chains_escalate_one_tier_at_a_time(leading: Leading) -> None:
     chance = random.Random(2026)
     for _ in range(CHAINS):
         leading.allow(chance.choice((1, 2, 3, 3)))
@@ -222,7 +222,7 @@ async def test_thirty_chains_whatever_their_sessions_do(leading: Leading) -> Non
         assert child is None or parents_of[child] == row["session_id"]
 
 
-async def test_an_undeclared_service_starts_no_session_of_the_next_tier(leading: Leading) -> None:
+async def test_undeclared_service_starts_no_session_of_the_next_tier(leading: Leading) -> None:
     await leading.make_round({1: refused("cady"), 2: refused("web")})
 
     assert await leading.sessions() == [(1, "completed", None)]
@@ -230,7 +230,7 @@ async def test_an_undeclared_service_starts_no_session_of_the_next_tier(leading:
     assert await leading.events() == [("warning", f"Not escalated: {problem}")]
 
 
-async def test_a_supervisor_crash_before_the_next_session_drops_escalations(
+async def test_next_leader_drops_escalations_of_a_crashed_supervisor(
     leading: Leading,
 ) -> None:
     leading.script.write_text(json.dumps({1: refused("web")}))
@@ -251,7 +251,7 @@ async def test_a_supervisor_crash_before_the_next_session_drops_escalations(
     assert await leading.sessions() == [(1, "escalated", None)]
 
 
-def test_a_session_whose_supervisor_is_killed_hands_nothing_on(home: Home, tmp_path: Path) -> None:
+def test_session_of_a_killed_supervisor_drops_its_escalations(home: Home, tmp_path: Path) -> None:
     script = tmp_path / "plan.json"
     script.write_text(json.dumps({1: refused("web"), 2: refused("web", pause=60)}))
     home.env["LAMPLIGHTER_ENGINE"] = "exec"
@@ -274,7 +274,7 @@ def test_a_session_whose_supervisor_is_killed_hands_nothing_on(home: Home, tmp_p
     assert home.until(lambda: not home.left_over())
 
 
-async def test_a_session_whose_task_cannot_be_read_at_first_is_made_all_the_same(
+async def test_session_runs_after_a_temporary_database_error_at_its_start(
     leading: Leading, url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A failure between a session's opening and its engine must not leave the session open."""
@@ -295,7 +295,7 @@ async def test_a_session_whose_task_cannot_be_read_at_first_is_made_all_the_same
     assert ended.status is Status.COMPLETED
 
 
-async def test_one_that_is_deposed_while_it_takes_over_waits_its_turn(
+async def test_supervisor_deposed_during_takeover_returns_to_standby(
     leading: Leading, url: str
 ) -> None:
     """Another supervisor may take over between acquiring the lock and the first write."""

@@ -43,7 +43,7 @@ def scheduler(db: Database) -> CheckScheduler:
     return CheckScheduler(here, lambda: SERVICES, HaltControl())
 
 
-async def test_a_replaced_leader_stops_its_checks(db: Database) -> None:
+async def test_replaced_leader_stops_its_checks(db: Database) -> None:
     async def refuse() -> None:
         raise LeadershipLost("Another supervisor leads.")
 
@@ -53,7 +53,7 @@ async def test_a_replaced_leader_stops_its_checks(db: Database) -> None:
         await asyncio.wait_for(scheduler(db).run(), 60)
 
 
-async def test_results_wait_in_memory_while_the_database_takes_none(db: Database) -> None:
+async def test_check_results_are_buffered_while_the_database_is_unavailable(db: Database) -> None:
     refused = 0
 
     async def refuse() -> None:
@@ -75,7 +75,7 @@ async def test_results_wait_in_memory_while_the_database_takes_none(db: Database
     assert found[0].state is PointState.FAILED
 
 
-async def test_a_check_that_others_wait_for_runs_again_once_a_second(db: Database) -> None:
+async def test_check_now_runs_a_check_at_most_once_a_second(db: Database) -> None:
     ran = []
 
     class Fast(CheckProcesses):
@@ -93,7 +93,7 @@ async def test_a_check_that_others_wait_for_runs_again_once_a_second(db: Databas
     assert len(ran) == 1
 
 
-async def test_an_interval_of_0_runs_no_checks_until_it_changes(db: Database) -> None:
+async def test_interval_of_0_disables_checks_until_it_changes(db: Database) -> None:
     usual = replace(CLOSED, interval=None)
     here = Context(db=db, now=clock.now, redact=OPEN)
     services = Services((Service(name="db", checks=(usual,)),))
@@ -109,7 +109,7 @@ async def test_an_interval_of_0_runs_no_checks_until_it_changes(db: Database) ->
     await found._stop()
 
 
-async def test_a_changed_declaration_is_an_event_of_its_service(db: Database) -> None:
+async def test_changed_declaration_is_recorded_as_an_event_of_its_service(db: Database) -> None:
     running = scheduler(db)
     declared = [
         SERVICES,
@@ -135,7 +135,7 @@ async def test_a_changed_declaration_is_an_event_of_its_service(db: Database) ->
     assert [each.change for each in found] == ["declaration change"] * 2
 
 
-async def test_another_version_of_lamplighter_is_no_changed_declaration(
+async def test_new_lamplighter_version_is_not_a_changed_declaration(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await scheduler(db).step(0.0)

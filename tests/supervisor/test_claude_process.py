@@ -62,7 +62,7 @@ def set_up(home: Home, url: str) -> None:
     }
 
 
-def test_a_model_repairs_failures_only_through_the_gate(home: Home, api: MessagesApi) -> None:
+def test_model_repairs_failures_only_through_the_gate(home: Home, api: MessagesApi) -> None:
     set_up(home, api.url("operator"))
 
     ended = home.run("run", "--tier", "1")
@@ -89,7 +89,7 @@ def test_a_model_repairs_failures_only_through_the_gate(home: Home, api: Message
     assert home.until(lambda: not home.left_over())
 
 
-def test_a_cli_ends_with_its_supervisor_and_leaves_no_secret_behind(
+def test_claude_process_ends_with_its_supervisor_and_leaves_no_secret(
     home: Home, api: MessagesApi
 ) -> None:
     set_up(home, api.url("never-done"))

@@ -43,7 +43,7 @@ def own_directory(home: Home, session: int) -> Path:
     return home.output(session).with_suffix("")
 
 
-def test_the_next_session_ends_while_the_output_of_the_first_is_masked(noisy: Home) -> None:
+def test_next_session_completes_while_earlier_output_is_masked(noisy: Home) -> None:
     noisy.env["LAMPLIGHTER_INTERVAL"] = "10s"
     noisy.start("supervisor")
 
@@ -58,9 +58,7 @@ def test_the_next_session_ends_while_the_output_of_the_first_is_masked(noisy: Ho
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_what_was_left_unmasked_is_masked_by_the_next_start(
-    noisy: Home, how: signal.Signals
-) -> None:
+def test_next_start_masks_output_left_unmasked(noisy: Home, how: signal.Signals) -> None:
     first = noisy.start("supervisor")
     noisy.until(lambda: noisy.value("SELECT 1 FROM sessions WHERE id = 1 AND status = 'completed'"))
     first.send_signal(how)
@@ -74,7 +72,7 @@ def test_what_was_left_unmasked_is_masked_by_the_next_start(
     assert not noisy.outputs(1, ".masked")
 
 
-def test_a_manual_run_ends_when_all_is_masked(noisy: Home) -> None:
+def test_manual_run_ends_after_masking_its_output(noisy: Home) -> None:
     done = noisy.run("run", seconds=200)
 
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ CLIENT = (
 STATUS = "SELECT status FROM sessions WHERE external_id = ?"
 
 
-def test_only_a_silent_client_is_taken_for_gone(home: Home) -> None:
+def test_supervisor_interrupts_only_inactive_client_sessions(home: Home) -> None:
     assert home.run("migrate").returncode == 0
     home.rows(CLIENT, "silent", lately(hours=25))
     home.rows(CLIENT, "living", lately(hours=23))

@@ -66,7 +66,7 @@ def meanwhile(swap: Callable[[], None]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", ["y.log", "z.log"])
-async def test_a_star_follows_no_link_out_of_its_directory(
+async def test_wildcard_follows_no_link_out_of_its_directory(
     db: Database, root: Path, name: str
 ) -> None:
     logs = root / "logs"
@@ -87,7 +87,7 @@ async def test_a_star_follows_no_link_out_of_its_directory(
     assert (await by.says(f"tail -n 1 {logs}/b.log")).text == "exit 0\ntwo"
 
 
-async def test_a_star_alone_reads_nothing_of_ours(db: Database, root: Path) -> None:
+async def test_wildcard_reads_no_files_of_lamplighter(db: Database, root: Path) -> None:
     (root / "log").write_text("tell")
     (root / "own").symlink_to(root.parent / "home" / "token")
     by = Giving(db, root, ("cat", "*"))
@@ -99,9 +99,7 @@ async def test_a_star_alone_reads_nothing_of_ours(db: Database, root: Path) -> N
     assert (await by.says(f"cat {root}/log")).text == "exit 0\ntell"
 
 
-async def test_a_directory_exchanged_for_a_link_is_not_read_through(
-    db: Database, root: Path
-) -> None:
+async def test_directory_replaced_with_a_link_is_not_followed(db: Database, root: Path) -> None:
     (root / "real").mkdir()
     (root / "real" / "token").write_text("harmless")
     place, link = root / "place", root / "link"
@@ -141,7 +139,7 @@ async def test_a_directory_exchanged_for_a_link_is_not_read_through(
         ("cat {}", "cat: {}: Is a directory"),
     ],
 )
-async def test_commands_show_the_names_that_were_given(
+async def test_command_output_shows_the_requested_paths(
     db: Database, root: Path, command: str, shown: str
 ) -> None:
     place = root / "place"
@@ -194,7 +192,7 @@ def repository(root: Path) -> Path:
         ("rev-parse --abbrev-ref HEAD", "main"),
     ],
 )
-async def test_git_shows_a_repository_as_it_is(
+async def test_git_commands_show_the_repository_contents(
     db: Database, root: Path, repository: Path, words: str, shown: str
 ) -> None:
     answer = await Giving(db, root).says(f"git -C {repository} {words}")
@@ -204,7 +202,7 @@ async def test_git_shows_a_repository_as_it_is(
 
 
 @GIT
-async def test_a_repository_whose_settings_are_exchanged_runs_nothing(
+async def test_repository_with_replaced_settings_runs_no_program(
     db: Database, root: Path, repository: Path
 ) -> None:
     ran, program = root / "ran", root / "program"

@@ -33,7 +33,7 @@ def knows(home: Home, *observations: str, confidence: float = 0.7) -> None:
         )
 
 
-def test_the_block_is_printed_and_the_difference(home: Home) -> None:
+def test_context_command_prints_the_block_and_differences(home: Home) -> None:
     knows(home, "One", "Two \x1b[2J")
 
     block = home.ask("context")
@@ -51,7 +51,7 @@ def test_the_block_is_printed_and_the_difference(home: Home) -> None:
     assert {each.returncode for each in (block, without, same, none)} == {0}
 
 
-def test_reports_are_compared_as_json(home: Home) -> None:
+def test_context_command_prints_differences_as_json(home: Home) -> None:
     knows(home, "One")
     ran = home.run({"type": "result", "is_error": False})
     home.write("UPDATE memories SET observation = 'Changed'")
@@ -75,7 +75,9 @@ def test_reports_are_compared_as_json(home: Home) -> None:
         (("--as-of", "2999-01-01T00:00:00Z"), "as_of: is in the future"),
     ],
 )
-def test_what_cannot_be_asked_is_said_so(home: Home, words: tuple[str, ...], why: str) -> None:
+def test_context_command_rejects_invalid_options(
+    home: Home, words: tuple[str, ...], why: str
+) -> None:
     done = home.ask("context", *words)
 
     assert done.returncode == 2
@@ -83,7 +85,7 @@ def test_what_cannot_be_asked_is_said_so(home: Home, words: tuple[str, ...], why
     assert why in done.stderr
 
 
-def test_what_is_believed_is_shown_with_what_it_rests_on(home: Home) -> None:
+def test_audit_command_lists_memories_with_their_evidence(home: Home) -> None:
     home.says("[MEMORY:timing:jellyfin] Takes 60s to start")
     home.says("[MEMORY:timing:jellyfin] Takes 60s to start")
     knows(home, "Forged\x1b[2J", confidence=0.2)
@@ -109,7 +111,7 @@ def test_what_is_believed_is_shown_with_what_it_rests_on(home: Home) -> None:
     assert done.returncode == 0
 
 
-def test_the_last_verification_is_shown(home: Home) -> None:
+def test_audit_command_shows_the_last_verification(home: Home) -> None:
     knows(home, "Takes 60s to start")
     claims = '[{"claim": "60s", "state": "refuted", "source": "checks", "detail": "took 90s"}]'
     home.write(
@@ -124,7 +126,7 @@ def test_the_last_verification_is_shown(home: Home) -> None:
     assert "    tested       failed 2026-01-01 12:00Z, 60s refuted: took 90s\n" in shown
 
 
-def test_it_says_how_much_more_there_is(home: Home) -> None:
+def test_audit_command_shows_how_many_memories_are_omitted(home: Home) -> None:
     knows(home, *(f"Fact {number}" for number in range(230)))
 
     some, whole = home.ask("audit", "jellyfin"), home.ask("audit", "jellyfin", "--all")
@@ -137,7 +139,7 @@ def test_it_says_how_much_more_there_is(home: Home) -> None:
     assert (len(told["items"]), told["more"], told["states"]["active"]) == (20, 210, 230)
 
 
-def test_nothing_is_concluded_without_reports(home: Home) -> None:
+def test_audit_command_reports_no_memories_and_rejects_an_empty_topic(home: Home) -> None:
     done, empty = home.ask("audit", "plex"), home.ask("audit", " ")
 
     assert (done.returncode, done.stdout) == (0, "No memories about plex.\n")

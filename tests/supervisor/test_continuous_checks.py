@@ -77,7 +77,7 @@ def passed(home: Home, least: int) -> bool:
     return home.value(query, least) == 2
 
 
-def test_a_failing_check_starts_one_chain_at_once_for_all_that_depend_on_it(
+def test_failing_dependency_starts_one_chain_for_all_affected_services(
     checked: Home,
 ) -> None:
     ports = {"api": free_port(), "db": free_port()}
@@ -99,7 +99,7 @@ def test_a_failing_check_starts_one_chain_at_once_for_all_that_depend_on_it(
         checked.until(lambda: checked.value(closed) == 2)
 
 
-def test_a_killed_check_process_is_replaced_and_nothing_is_invented(checked: Home) -> None:
+def test_killed_check_process_is_replaced_without_false_failures(checked: Home) -> None:
     ports = {"api": free_port(), "db": free_port()}
     declare(checked, **ports)
 
@@ -122,7 +122,7 @@ def has_ended(pid: int) -> bool:
         return True
 
 
-def test_the_check_process_ends_with_a_killed_supervisor_and_the_next_one_continues(
+def test_check_process_ends_with_its_supervisor_and_the_next_one_continues(
     checked: Home,
 ) -> None:
     ports = {"api": free_port(), "db": free_port()}
@@ -166,7 +166,7 @@ def test_checks_pause_while_halted(checked: Home) -> None:
         checked.until(lambda: checked.value(POINTS) != before)
 
 
-def test_checks_run_on_postgres_too(kept: Home) -> None:
+def test_checks_run_on_postgresql(kept: Home) -> None:
     kept.env["LAMPLIGHTER_CHECK_INTERVAL"] = "1s"
     ports = {"api": free_port(), "db": free_port()}
     declare(kept, **ports)
@@ -181,7 +181,7 @@ def test_checks_run_on_postgres_too(kept: Home) -> None:
     assert requests <= 1, "the first round may be the investigation"
 
 
-def test_kills_at_any_moment_neither_lose_nor_repeat_an_investigation(checked: Home) -> None:
+def test_killed_supervisors_neither_lose_nor_repeat_an_investigation(checked: Home) -> None:
     ports = {"api": free_port(), "db": free_port()}
     declare(checked, **ports)
     moments = random.Random(20_261)
@@ -222,7 +222,7 @@ services:
 """
 
 
-def test_a_check_that_hangs_delays_no_other_and_no_file_change(checked: Home) -> None:
+def test_hanging_check_delays_no_other_check_and_no_file_change(checked: Home) -> None:
     port = free_port()
     (checked.path / "services.yaml").write_text(SLOW.format(port=port))
 

@@ -70,7 +70,7 @@ def asking(port: int, directory: Path) -> Callable[[str], Any]:
 
 
 @pytest.mark.timeout(SHOWN_SECONDS + 60)
-def test_everything_is_seen_however_slow_the_machine(
+def test_demo_shows_every_promised_feature_and_leaves_nothing(
     demo: tuple[subprocess.Popen[bytes], Path, int], tmp_path: Path
 ) -> None:
     process, log, port = demo
@@ -108,7 +108,7 @@ def test_everything_is_seen_however_slow_the_machine(
         *((signal.SIGINT, 0.2), (signal.SIGINT, 0.3)) * ALL,
     ],
 )
-def test_ended_before_it_has_begun_it_leaves_nothing(
+def test_demo_interrupted_during_start_leaves_nothing(
     tmp_path: Path, number: signal.Signals, after: float
 ) -> None:
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
@@ -132,7 +132,7 @@ def test_ended_before_it_has_begun_it_leaves_nothing(
     assert b"Traceback" not in said
 
 
-def test_a_port_in_use_is_reported_with_the_option_to_change_it(
+def test_demo_reports_a_port_in_use_with_the_option_to_change_it(
     tmp_path: Path,
 ) -> None:
     env = {name: os.environ[name] for name in KEPT if name in os.environ}

@@ -161,7 +161,7 @@ async def only(db: Database) -> tuple[NoticeState, str]:
     return notice.state, notice.problem
 
 
-async def test_an_approval_arrives_encrypted_and_opens_its_page(
+async def test_approval_notification_is_encrypted_and_links_to_its_page(
     home: Home, browser: Browser
 ) -> None:
     await ask(home.db)
@@ -196,7 +196,9 @@ async def test_the_push_service_can_verify_the_sender(home: Home, browser: Brows
 
 
 @pytest.mark.parametrize("status", [404, 410])
-async def test_a_device_that_is_gone_is_removed(home: Home, browser: Browser, status: int) -> None:
+async def test_expired_device_subscription_is_removed(
+    home: Home, browser: Browser, status: int
+) -> None:
     browser.status = status
     await ask(home.db)
 
@@ -209,7 +211,7 @@ async def test_a_device_that_is_gone_is_removed(home: Home, browser: Browser, st
 
 
 @pytest.mark.parametrize("status", [307, 429, 500])
-async def test_a_refused_message_is_tried_again_and_no_redirect_is_followed(
+async def test_refused_push_is_retried_and_redirects_are_not_followed(
     home: Home, browser: Browser, status: int
 ) -> None:
     browser.status = status
@@ -227,9 +229,7 @@ async def test_a_refused_message_is_tried_again_and_no_redirect_is_followed(
     assert (await devices.list_all(home.db))[0].problem == ""
 
 
-async def test_nothing_is_sent_to_an_address_that_is_not_public(
-    home: Home, browser: Browser
-) -> None:
+async def test_push_to_a_private_address_is_refused(home: Home, browser: Browser) -> None:
     home.transport = DeviceTransport(home.db, home.key, lambda: NOON, PushClient(tls=browser.tls))
     await ask(home.db)
 
@@ -241,7 +241,7 @@ async def test_nothing_is_sent_to_an_address_that_is_not_public(
     assert "Canary7" not in problem
 
 
-async def test_a_device_of_another_key_is_reported_and_not_asked(
+async def test_device_subscribed_with_another_key_is_reported_and_skipped(
     home: Home, browser: Browser, tmp_path: Path
 ) -> None:
     (tmp_path / FILE).unlink()
@@ -254,7 +254,7 @@ async def test_a_device_of_another_key_is_reported_and_not_asked(
     assert "was subscribed with another key" in (await only(home.db))[1]
 
 
-async def test_a_long_message_is_cut_to_what_push_services_take(
+async def test_long_push_message_is_truncated_to_the_size_limit(
     home: Home, browser: Browser
 ) -> None:
     await ask(home.db, title='"ж' * 150, body='"\\ж\n' * 1_000)
@@ -265,7 +265,7 @@ async def test_a_long_message_is_cut_to_what_push_services_take(
     assert len(browser.got[0][1]) <= 4_096
 
 
-def test_the_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+def test_push_key_is_created_once_and_private(tmp_path: Path) -> None:
     assert PushKey(tmp_path).public() == ""
 
     made = PushKey(tmp_path).public(make=True)
@@ -276,7 +276,7 @@ def test_the_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> 
     assert [each.name for each in tmp_path.iterdir()] == [FILE]
 
 
-def test_the_example_of_the_rfc_is_encrypted_to_the_same_bytes() -> None:
+def test_encryption_matches_the_example_of_rfc_8291() -> None:
     """RFC 8291, appendix A."""
 
     def private(text: str) -> ec.EllipticCurvePrivateKey:

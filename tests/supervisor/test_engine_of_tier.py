@@ -27,7 +27,7 @@ TIERS = {2: "second", 3: "third"}
     ],
     ids=str,
 )
-async def test_each_tier_has_its_engine_and_a_chain_keeps_the_one_asked_for(
+async def test_each_tier_uses_its_engine_and_a_chain_the_requested_engine(
     db: Database, tmp_path: Path, asked: dict[str, object], ran: list[str]
 ) -> None:
     async with leading(db, tmp_path, *HANDS_ON) as bench:
@@ -45,7 +45,7 @@ async def test_each_tier_has_its_engine_and_a_chain_keeps_the_one_asked_for(
         assert [row["engine"] for row in await bench.rows("sessions")] == ran
 
 
-async def test_rounds_are_made_by_the_engine_of_tier_1(db: Database, tmp_path: Path) -> None:
+async def test_rounds_use_the_engine_of_tier_1(db: Database, tmp_path: Path) -> None:
     async with leading(db, tmp_path, *HANDS_ON) as bench:
         engine = bench.supervisor.context.engines["exec"]
         bench.change(engines=dict.fromkeys(["exec", *TIERS.values()], engine))

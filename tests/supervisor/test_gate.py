@@ -36,7 +36,7 @@ from lamplighter.repository.upkeep import leases
 from lamplighter.supervisor.actions.gate import NOT_RECORDED, SHOWN_CHARS, GateVerdict
 
 
-async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:
+async def test_gate_stores_a_use_with_the_output_of_the_action(db: Database) -> None:
     services = with_action("/bin/sh", "-c", "echo one; echo two")
     session = await opened(db)
 
@@ -78,7 +78,7 @@ async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:
         ({"services": ()}, "web", "restart", "Web is not in the scope of this session"),
     ],
 )
-async def test_what_is_not_declared_or_not_of_this_session_is_refused_in_words(
+async def test_gate_refuses_undeclared_or_out_of_scope_actions_with_a_reason(
     db: Database, more: dict[str, Any], service: str, action: str, words: str
 ) -> None:
     session = await opened(db, **more)
@@ -89,7 +89,7 @@ async def test_what_is_not_declared_or_not_of_this_session_is_refused_in_words(
     assert not [use for use in await uses(db) if use.spent]
 
 
-async def test_denied_requests_are_reported_a_limited_number_of_times(db: Database) -> None:
+async def test_refused_requests_are_reported_a_limited_number_of_times(db: Database) -> None:
     asked = gate(db, await opened(db))
 
     for _ in range(REFUSALS + 5):
@@ -99,7 +99,7 @@ async def test_denied_requests_are_reported_a_limited_number_of_times(db: Databa
     assert await told(db) == [("warning", words)] * REFUSALS
 
 
-async def test_a_session_that_is_over_acts_no_more(db: Database) -> None:
+async def test_gate_refuses_actions_of_an_ended_session(db: Database) -> None:
     session = await opened(db)
     asked = gate(db, session)
     async with writing(db):
@@ -110,7 +110,7 @@ async def test_a_session_that_is_over_acts_no_more(db: Database) -> None:
     assert (verdict.outcome, verdict.text) == (UseOutcome.REFUSED, "its session has ended")
 
 
-async def test_a_session_that_is_asked_to_stop_begins_nothing_more(db: Database) -> None:
+async def test_gate_refuses_actions_after_a_stop_request(db: Database) -> None:
     session = await opened(db)
     asked = gate(db, session)
     async with writing(db):
@@ -122,7 +122,7 @@ async def test_a_session_that_is_asked_to_stop_begins_nothing_more(db: Database)
     assert not verdict.ran
 
 
-async def test_a_session_that_is_brought_to_its_end_begins_nothing_more(db: Database) -> None:
+async def test_gate_refuses_actions_of_an_ending_session(db: Database) -> None:
     asked = gate(db, await opened(db))
     asked.ending = True
 
@@ -134,7 +134,9 @@ async def test_a_session_that_is_brought_to_its_end_begins_nothing_more(db: Data
 
 
 @pytest.mark.parametrize("epoch", [7, None])
-async def test_a_session_of_another_leader_acts_no_more(db: Database, epoch: int | None) -> None:
+async def test_gate_refuses_actions_of_a_session_of_another_leader(
+    db: Database, epoch: int | None
+) -> None:
     session = await opened(db, epoch=epoch or 0)
     if epoch is None:  # it was the leader's, until another one took over
         async with writing(db):
@@ -148,7 +150,7 @@ async def test_a_session_of_another_leader_acts_no_more(db: Database, epoch: int
     assert not verdict.ran
 
 
-async def test_a_refusal_is_kept_and_said_but_does_not_count(db: Database) -> None:
+async def test_cooldown_refusal_is_stored_and_reported_without_using_a_slot(db: Database) -> None:
     asked = gate(db, await opened(db))
     for _ in range(2):
         assert (await asked.run_action("web", "restart")).outcome is UseOutcome.UNCONFIRMED
@@ -169,7 +171,7 @@ async def test_a_refusal_is_kept_and_said_but_does_not_count(db: Database) -> No
     assert (await later.run_action("web", "restart")).outcome is UseOutcome.UNCONFIRMED
 
 
-async def test_each_service_and_each_kind_has_a_cooldown_of_its_own(db: Database) -> None:
+async def test_cooldowns_are_separate_by_service_and_kind(db: Database) -> None:
     asked = gate(db, await opened(db))
 
     wishes = [("web", "restart")] * 3 + [("web", "redeployment")] * 2 + [("other", "restart")] * 3
@@ -179,7 +181,7 @@ async def test_each_service_and_each_kind_has_a_cooldown_of_its_own(db: Database
     assert outcomes == [ok, ok, no, ok, no, ok, ok, no]
 
 
-async def test_a_dry_run_says_what_it_would_do_and_uses_nothing(db: Database) -> None:
+async def test_dry_run_reports_the_action_and_uses_no_slot(db: Database) -> None:
     asked = gate(db, await opened(db, dry_run=True))
 
     verdicts = [await asked.run_action("web", "restart") for _ in range(3)]
@@ -194,7 +196,9 @@ async def test_a_dry_run_says_what_it_would_do_and_uses_nothing(db: Database) ->
     assert await told(db) == [("info", f"Dry run: {words}")] * 3
 
 
-async def test_twenty_sessions_that_ask_at_once_act_twice(db: Database, tmp_path: Path) -> None:
+async def test_twenty_concurrent_sessions_run_the_action_twice(
+    db: Database, tmp_path: Path
+) -> None:
     services = with_action("/bin/sh", "-c", f"echo ran >> {tmp_path}/acted")
     gates = [gate(db, await opened(db), services=services) for _ in range(20)]
 
@@ -219,7 +223,7 @@ async def test_twenty_concurrent_requests_of_a_session_run_in_sequence(
     assert acted.read_text() == "begins\nends\n" * 2, "one had not ended when the other began"
 
 
-async def test_while_one_action_on_a_service_runs_another_is_refused(db: Database) -> None:
+async def test_second_action_on_a_service_is_refused_while_one_runs(db: Database) -> None:
     asked = gate(db, await opened(db))
     first = asyncio.create_task(asked.run_action("web", "pause"))
     await until(lambda: asked.busy)
@@ -233,7 +237,7 @@ async def test_while_one_action_on_a_service_runs_another_is_refused(db: Databas
     assert elsewhere.outcome is UseOutcome.UNCONFIRMED
 
 
-async def test_a_second_attempt_is_part_of_the_same_use_where_a_first_is_known_to_fail(
+async def test_second_attempt_shares_the_use_if_first_attempts_are_known_to_fail(
     db: Database,
 ) -> None:
     await known_to_fail(db)
@@ -254,7 +258,7 @@ async def test_a_second_attempt_is_part_of_the_same_use_where_a_first_is_known_t
     ]
 
 
-async def test_a_second_attempt_is_a_use_of_its_own_where_nothing_is_known(db: Database) -> None:
+async def test_second_attempt_is_a_new_use_if_nothing_is_known(db: Database) -> None:
     asked = gate(db, await opened(db))
 
     first = await asked.run_action("web", "fails")
@@ -268,7 +272,7 @@ async def test_a_second_attempt_is_a_use_of_its_own_where_nothing_is_known(db: D
     ]
 
 
-async def test_a_second_attempt_waits_for_what_else_is_under_way_on_the_service(
+async def test_second_attempt_is_refused_while_another_action_runs(
     db: Database,
 ) -> None:
     await known_to_fail(db)
@@ -286,7 +290,7 @@ async def test_a_second_attempt_waits_for_what_else_is_under_way_on_the_service(
     assert (second.outcome, second.text) == (UseOutcome.REFUSED, UNDER_WAY)
 
 
-async def test_what_is_killed_while_it_settles_stays_reserved_and_counts(db: Database) -> None:
+async def test_use_remains_reserved_and_counted_after_a_crash(db: Database) -> None:
     async def broken(*_: object, **__: object) -> ProgramResult:
         raise MemoryError
 
@@ -300,7 +304,7 @@ async def test_what_is_killed_while_it_settles_stays_reserved_and_counts(db: Dat
     assert not asked.busy
 
 
-async def test_what_has_run_is_never_called_not_done_where_it_cannot_be_written_down(
+async def test_finished_action_is_reported_as_done_if_its_result_cannot_be_stored(
     db: Database,
 ) -> None:
     asked = gate(db, await opened(db))
@@ -323,7 +327,7 @@ async def test_what_has_run_is_never_called_not_done_where_it_cannot_be_written_
     assert use.outcome is UseOutcome.RESERVED, "it counts, and is settled when its session ends"
 
 
-async def test_a_secret_is_masked_before_what_an_action_said_is_cut(db: Database) -> None:
+async def test_secret_in_action_output_is_masked_before_truncation(db: Database) -> None:
     secret = "hunter2-hunter2-hunter2"
     words = "x" * (SHOWN_CHARS - 10) + secret
     services = with_action("/bin/echo", words)
@@ -335,7 +339,7 @@ async def test_a_secret_is_masked_before_what_an_action_said_is_cut(db: Database
     assert "hunter2" not in (await uses(db))[0].text
 
 
-async def test_a_second_attempt_is_only_of_the_same_session_and_action(db: Database) -> None:
+async def test_second_attempt_requires_the_same_session_and_action(db: Database) -> None:
     await known_to_fail(db)
     one, two = gate(db, await opened(db)), gate(db, await opened(db))
     first = await one.run_action("web", "fails")
@@ -349,7 +353,7 @@ async def test_a_second_attempt_is_only_of_the_same_session_and_action(db: Datab
     assert (unknown.use_id, unknown.attempts) == (4, 1)
 
 
-async def test_no_second_attempt_is_made_by_a_session_that_is_over(db: Database) -> None:
+async def test_gate_refuses_a_second_attempt_of_an_ended_session(db: Database) -> None:
     await known_to_fail(db)
     asked = gate(db, await opened(db))
     first = await asked.run_action("web", "fails")

@@ -80,7 +80,7 @@ async def opened(db: Database, count: int) -> list[int]:
     return [each.id for each in made]
 
 
-async def test_twenty_that_ask_at_once_in_two_processes_act_twice(
+async def test_concurrent_requests_in_two_processes_run_the_action_twice(
     db: Database, url: str, tmp_path: Path
 ) -> None:
     numbers = await opened(db, 20)
@@ -117,7 +117,7 @@ def asked(home: Path, url: str, wishes: Sequence[tuple[str, str, str]]) -> list[
     return said.splitlines()
 
 
-async def test_killed_again_and_again_while_it_acts_the_gate_never_acts_too_often(
+async def test_repeated_kills_never_exceed_the_cooldown_limit(
     db: Database, url: str, tmp_path: Path
 ) -> None:
     chance = random.Random(2026)
@@ -149,7 +149,7 @@ async def test_killed_again_and_again_while_it_acts_the_gate_never_acts_too_ofte
     sound(url)
 
 
-async def test_what_a_kill_leaves_reserved_is_kept_as_used(
+async def test_reserved_use_of_a_killed_process_is_abandoned_and_counts(
     db: Database, url: str, tmp_path: Path
 ) -> None:
     kills = [("before", "svc1", "restart"), ("after", "svc1", "restart")]
@@ -192,7 +192,7 @@ def acting(home: Home) -> bool:
 
 
 @pytest.mark.parametrize("later", [0.0, 0.3, *(0.1, 0.7, 1.5) * ALL])
-def test_a_supervisor_killed_while_an_action_runs_leaves_it_used_and_nothing_running(
+def test_supervisor_killed_during_an_action_leaves_the_slot_used_and_no_process(
     ailing: Home, later: float
 ) -> None:
     supervisor = ailing.start("supervisor")
@@ -218,7 +218,7 @@ def test_a_supervisor_killed_while_an_action_runs_leaves_it_used_and_nothing_run
     assert ailing.value("PRAGMA integrity_check") == "ok"
 
 
-async def test_an_action_ends_with_the_session_that_an_operator_stops(ailing: Home) -> None:
+async def test_running_action_ends_when_its_session_is_stopped(ailing: Home) -> None:
     ailing.start("supervisor")
     ailing.until(lambda: acting(ailing))
 

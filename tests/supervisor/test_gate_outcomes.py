@@ -53,7 +53,7 @@ async def learned(db: Database, services: Services) -> None:
     assert await learn(context(db), services) == 1
 
 
-async def test_a_useless_action_is_refused_with_the_evidence_and_a_person_is_asked(
+async def test_action_known_not_to_help_is_refused_and_escalated_to_a_person(
     db: Database,
 ) -> None:
     services = declared(RESTART)
@@ -65,7 +65,7 @@ async def test_a_useless_action_is_refused_with_the_evidence_and_a_person_is_ask
     assert [each.reason for each in await escalations.open_for_people(db)] == [SENTENCE]
 
 
-async def test_the_next_candidate_is_tried_before_a_person_is_asked(db: Database) -> None:
+async def test_next_action_is_tried_before_escalating_to_a_person(db: Database) -> None:
     services = declared(RESTART, replace(REDEPLOY, wait=0.1))
     await learned(db, services)
     acting = gate(db, await opened(db), services=services, check=down)
@@ -74,7 +74,7 @@ async def test_the_next_candidate_is_tried_before_a_person_is_asked(db: Database
     assert (await acting.run_action("Web", "redeployment")).ran
 
 
-async def test_a_person_may_try_it_all_the_same(db: Database) -> None:
+async def test_manual_session_may_run_an_action_known_not_to_help(db: Database) -> None:
     services = declared(replace(RESTART, wait=0.1))
     await learned(db, services)
     by = await opened(db, trigger=Trigger.MANUAL)
@@ -83,7 +83,7 @@ async def test_a_person_may_try_it_all_the_same(db: Database) -> None:
 
 
 @pytest.mark.parametrize(("minutes", "retries"), [(1, 0), (6, 2)])
-async def test_a_failure_measured_a_moment_ago_is_confirmed_by_one_attempt(
+async def test_recent_failure_is_confirmed_with_one_attempt(
     db: Database, minutes: int, retries: int
 ) -> None:
     services, made = declared(replace(RESTART, wait=0.1)), []
@@ -102,7 +102,7 @@ async def test_a_failure_measured_a_moment_ago_is_confirmed_by_one_attempt(
     assert made[0] == retries
 
 
-async def test_a_confirmed_action_was_healthy_once_it_was_seen_so(db: Database) -> None:
+async def test_confirmed_action_is_settled_at_its_end_not_at_its_checks(db: Database) -> None:
     moments = iter(NOON + timedelta(seconds=each) for each in range(99))
     clock: list[datetime] = []
 
@@ -127,7 +127,9 @@ async def test_a_confirmed_action_was_healthy_once_it_was_seen_so(db: Database) 
     assert use.settled_at < clock[-1], "when the action ended, before its checks were made"
 
 
-async def test_a_healthy_service_needs_no_action_whatever_it_depends_on(db: Database) -> None:
+async def test_action_on_a_healthy_service_is_unneeded_despite_its_dependencies(
+    db: Database,
+) -> None:
     tcp = (TcpCheck(name="tcp", host="127.0.0.1", port=1),)
     services = Services(
         (

@@ -43,7 +43,7 @@ OVERDUE = "timed out after 1 s: up"
         (("/bin/sh", "-c", "kill -9 $$"), {}, "exit 137", 137),
     ],
 )
-async def test_a_failed_action_is_explained_and_counts_as_a_use(
+async def test_failed_action_is_explained_and_uses_a_slot(
     db: Database, argv: tuple[str, ...], more: dict[str, Any], words: str, exit_code: int | None
 ) -> None:
     asked = gate(db, await opened(db), services=with_action(*argv, **more))
@@ -81,7 +81,7 @@ if sys.argv[2] == "stays":
     ("mode", "seconds", "outcome"),
     [("leaves", 30.0, UseOutcome.UNCONFIRMED), ("stays", 2.0, UseOutcome.FAILURE)],
 )
-async def test_a_daemon_that_an_action_leaves_and_that_hears_nothing_ends_with_it(
+async def test_daemon_that_ignores_signals_ends_with_its_action(
     db: Database, tmp_path: Path, mode: str, seconds: float, outcome: UseOutcome
 ) -> None:
     argv = (sys.executable, "-c", DAEMON, str(tmp_path / "up"), mode)
@@ -94,7 +94,7 @@ async def test_a_daemon_that_an_action_leaves_and_that_hears_nothing_ends_with_i
     assert running(str(tmp_path / "up")) == []
 
 
-async def test_a_gigabyte_of_output_is_read_and_dropped(db: Database) -> None:
+async def test_large_action_output_is_discarded_with_bounded_memory(db: Database) -> None:
     argv = ("/bin/sh", "-c", "head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo end")
     asked = gate(db, await opened(db), services=with_action(*argv, timeout=90.0))
     before = psutil.Process().memory_info().rss
@@ -107,7 +107,7 @@ async def test_a_gigabyte_of_output_is_read_and_dropped(db: Database) -> None:
     assert psutil.Process().memory_info().rss - before < 50_000_000
 
 
-async def test_secrets_are_masked_and_our_settings_not_inherited(
+async def test_action_output_is_masked_and_settings_are_not_inherited(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAMPLIGHTER_TOKEN", "x")
@@ -125,7 +125,7 @@ async def test_secrets_are_masked_and_our_settings_not_inherited(
     assert " DB_PASSWORD" not in verdict.text
 
 
-async def test_a_canceled_action_leaves_no_process_and_a_failure(
+async def test_cancelled_action_is_a_failure_and_leaves_no_process(
     db: Database, tmp_path: Path
 ) -> None:
     argv = (sys.executable, "-c", DAEMON, str(tmp_path / "up"), "stays")
@@ -143,7 +143,7 @@ async def test_a_canceled_action_leaves_no_process_and_a_failure(
     assert not asked.busy
 
 
-async def test_the_socket_answers_each_question_in_a_line(db: Database, tmp_path: Path) -> None:
+async def test_gate_socket_answers_requests_until_it_closes(db: Database, tmp_path: Path) -> None:
     asked = gate(db, await opened(db))
     async with gateway.serve_gate(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
         ran = await gate_client.run_action(str(door), "web", "restart")
@@ -163,7 +163,7 @@ async def test_the_socket_answers_each_question_in_a_line(db: Database, tmp_path
     assert not door.exists()
 
 
-async def test_a_gate_that_ends_without_an_answer_is_no_refusal(tmp_path: Path) -> None:
+async def test_gate_client_raises_if_the_gate_closes_without_an_answer(tmp_path: Path) -> None:
     server = await asyncio.start_unix_server(lambda _, writer: writer.close(), tmp_path / "gate")
     async with server:
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
@@ -190,7 +190,7 @@ async def test_a_gate_that_ends_without_an_answer_is_no_refusal(tmp_path: Path) 
     ],
     ids=lambda each: str(each)[:30],
 )
-async def test_a_question_that_is_none_is_refused_and_the_next_one_is_answered(
+async def test_gate_socket_refuses_an_invalid_request_and_answers_the_next(
     db: Database, tmp_path: Path, question: bytes, words: str
 ) -> None:
     asked = gate(db, await opened(db))
@@ -207,7 +207,7 @@ async def test_a_question_that_is_none_is_refused_and_the_next_one_is_answered(
     ]
 
 
-async def test_a_question_without_end_is_not_listened_to(db: Database, tmp_path: Path) -> None:
+async def test_gate_socket_closes_on_an_oversized_request(db: Database, tmp_path: Path) -> None:
     async with gateway.serve_gate(
         Toolbox(gate=gate(db, await opened(db))), tmp_path / "gate.sock"
     ) as door:
@@ -219,7 +219,9 @@ async def test_a_question_without_end_is_not_listened_to(db: Database, tmp_path:
     assert answer == b""
 
 
-async def test_an_action_ends_when_its_session_does(db: Database, tmp_path: Path) -> None:
+async def test_running_action_ends_when_the_gate_socket_closes(
+    db: Database, tmp_path: Path
+) -> None:
     argv = (sys.executable, "-c", DAEMON, str(tmp_path / "up"), "stays")
     asked = gate(db, await opened(db), services=with_action(*argv))
     async with gateway.serve_gate(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
@@ -234,7 +236,7 @@ async def test_an_action_ends_when_its_session_does(db: Database, tmp_path: Path
     assert os.listdir(tmp_path).count("gate.sock") == 0
 
 
-def test_what_a_dead_supervisor_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_remove_sockets_removes_only_gate_sockets(tmp_path: Path) -> None:
     for name in ("gate-1.sock", "gate-27.sock", "feed-12.sock", "gate.txt"):
         (tmp_path / name).touch()
 

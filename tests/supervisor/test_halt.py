@@ -40,7 +40,7 @@ def status(home: Home, session: int = 1) -> tuple[object, ...]:
 
 
 @WAYS
-def test_what_runs_is_stopped_and_nothing_begins_until_it_is_released(
+def test_halt_stops_sessions_and_starts_none_until_resumed(
     home: Home, pull: Callable[[Home], None]
 ) -> None:
     home.engine("hangs")
@@ -71,7 +71,7 @@ def test_what_runs_is_stopped_and_nothing_begins_until_it_is_released(
     assert "Resumed by" in texts[1]
 
 
-def test_the_file_stops_a_session_while_the_database_is_locked(home: Home) -> None:
+def test_halt_file_stops_a_session_while_the_database_is_locked(home: Home) -> None:
     home.engine("ignores_signals")
     home.start("supervisor")
     home.until(lambda: home.value("SELECT count(*) FROM events"))
@@ -88,7 +88,7 @@ def test_the_file_stops_a_session_while_the_database_is_locked(home: Home) -> No
     assert status(home)[1] == "Halted by the file HALT: the rack is moved."
 
 
-def test_the_command_writes_the_file_where_the_database_cannot_be_used(home: Home) -> None:
+def test_halt_command_writes_the_file_if_the_database_is_unusable(home: Home) -> None:
     (home.path / "lamplighter.db").write_bytes(b"no database at all" * 100)
 
     done = home.run("halt", "--reason", "it is broken")
@@ -98,7 +98,7 @@ def test_the_command_writes_the_file_where_the_database_cannot_be_used(home: Hom
     assert "HALT instead: Lamplighter is halted" in done.stdout
 
 
-def test_a_manual_run_is_refused_with_instructions(home: Home) -> None:
+def test_manual_run_is_refused_while_halted_with_instructions(home: Home) -> None:
     by_file(home)
 
     done = home.run("run")
@@ -108,7 +108,7 @@ def test_a_manual_run_is_refused_with_instructions(home: Home) -> None:
     assert home.value("SELECT count(*) FROM sessions") == 0
 
 
-def test_requests_wait_and_are_answered_when_it_is_released(home: Home) -> None:
+def test_queued_requests_run_after_the_halt_file_is_deleted(home: Home) -> None:
     home.engine("lines", "[EVENT:info] here")
     by_file(home)
     home.start("supervisor")
@@ -127,7 +127,7 @@ def test_requests_wait_and_are_answered_when_it_is_released(home: Home) -> None:
     assert feed == [("created",), ("updated",)]
 
 
-def test_the_doctor_says_what_is_halted(home: Home) -> None:
+def test_doctor_reports_the_halt(home: Home) -> None:
     by_file(home)
 
     assert (
@@ -135,7 +135,7 @@ def test_the_doctor_says_what_is_halted(home: Home) -> None:
     )
 
 
-async def test_an_action_that_runs_is_ended_and_the_next_one_is_refused(
+async def test_halt_stops_the_running_action_and_refuses_the_next(
     db: Database, tmp_path: Path
 ) -> None:
     session = await opened(db)
@@ -156,7 +156,7 @@ async def test_an_action_that_runs_is_ended_and_the_next_one_is_refused(
     assert len(await uses(db)) == 1
 
 
-async def test_a_halt_counts_in_the_transaction_that_reserves(db: Database) -> None:
+async def test_gate_checks_the_halt_in_the_reserving_transaction(db: Database) -> None:
     session = await opened(db)
     asked = gate(db, session)
     async with writing(db):

@@ -19,7 +19,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("commits", [0, 1], ids=["commits unknown", "commits known"])
-async def test_the_file_is_recorded_as_it_comes_and_goes(
+async def test_halt_file_creation_and_removal_are_recorded(
     db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commits: int
 ) -> None:
     reads: list[int] = []

@@ -29,7 +29,7 @@ def schedule(db: Database, now: datetime, days: float | None = 7) -> HealthSched
     return HealthSchedule(context(db, now), None if days is None else days * DAY, Services)
 
 
-async def test_it_measures_weekly_when_there_are_memories(
+async def test_memory_health_is_measured_weekly_if_there_are_memories(
     db: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(health, "QUICK_COMPARISON", 0)

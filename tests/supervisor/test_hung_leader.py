@@ -45,7 +45,7 @@ def log(home: Home) -> str:
     return (home.path / "log").read_text()
 
 
-def test_a_leader_that_hangs_is_replaced_and_fenced_off(kept: Home) -> None:
+def test_hung_leader_is_replaced_and_fenced(kept: Home) -> None:
     kept.engine("numbered", "100000", "0.2")
     first = kept.start("supervisor")
     kept.until(lambda: there(kept, "SELECT 1 FROM memories"))
@@ -75,7 +75,7 @@ def test_a_leader_that_hangs_is_replaced_and_fenced_off(kept: Home) -> None:
     assert rows(kept, "SELECT epoch, pid FROM leases") == [(2, second.pid)]
 
 
-async def test_a_leader_that_hangs_during_a_write_is_replaced_as_soon(kept: Home) -> None:
+async def test_leader_hung_during_a_write_is_replaced(kept: Home) -> None:
     kept.engine("numbered", "100000", "0.2")
     url = kept.env["LAMPLIGHTER_DATABASE_URL"]
     test = await asyncpg.connect(url)
@@ -99,7 +99,7 @@ async def test_a_leader_that_hangs_during_a_write_is_replaced_as_soon(kept: Home
     assert rows(kept, twice) == [(0,)]
 
 
-def test_a_leader_that_is_slow_stays_the_leader(kept: Home) -> None:
+def test_slow_leader_remains_the_leader(kept: Home) -> None:
     kept.engine("hangs")
     first = kept.start("supervisor")
     kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE status = 'running'"))
@@ -116,7 +116,7 @@ def test_a_leader_that_is_slow_stays_the_leader(kept: Home) -> None:
     assert there(kept, "SELECT 1 FROM sessions WHERE id = 1 AND status = 'running'")
 
 
-async def test_a_leader_whose_database_is_busy_sends_its_heartbeat(kept: Home) -> None:
+async def test_leader_sends_its_heartbeat_while_the_database_is_busy(kept: Home) -> None:
     kept.engine("hangs")
     kept.start("supervisor")
     kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE status = 'running'"))
@@ -132,7 +132,7 @@ async def test_a_leader_whose_database_is_busy_sends_its_heartbeat(kept: Home) -
     assert rows(kept, "SELECT epoch FROM leases") == [(1,)]
 
 
-async def test_a_heartbeat_that_could_not_be_written_is_sent_again_soon(postgres_url: str) -> None:
+async def test_failed_heartbeat_is_retried_before_the_timeout(postgres_url: str) -> None:
     lock, heartbeat = PostgresLock(postgres_url), Heartbeat()
     async with Database(postgres_url) as db:
         assert await lock.take()
@@ -162,7 +162,7 @@ class SlowToReport(PostgresLock):
         return freed
 
 
-async def test_a_replaced_leader_is_recorded_by_who_was_fast_to_take_the_lock(
+async def test_replacement_of_a_hung_leader_is_recorded_as_an_event(
     postgres_url: str,
 ) -> None:
     hung, free = PostgresLock(postgres_url), SlowToReport(postgres_url)
@@ -187,7 +187,7 @@ async def test_a_replaced_leader_is_recorded_by_who_was_fast_to_take_the_lock(
     assert "sent no heartbeat for 15 s and was replaced" in texts[0]
 
 
-def test_a_manual_session_sends_its_heartbeat(kept: Home) -> None:
+def test_manual_session_sends_heartbeats(kept: Home) -> None:
     kept.engine("hangs")
     kept.start("run")
     kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE status = 'running'"))
@@ -196,7 +196,7 @@ def test_a_manual_session_sends_its_heartbeat(kept: Home) -> None:
     kept.until(lambda: rows(kept, "SELECT heartbeat_at FROM leases") != before)
 
 
-def test_only_silence_that_the_standby_saw_itself_counts() -> None:
+def test_standby_counts_only_silence_that_it_observed() -> None:
     clock = iter([0.0, 1.0, 2.0, 3_602.0, 3_603.0, 3_604.0])
     watch = HeartbeatWatch(monotonic=lambda: next(clock))
 
@@ -205,7 +205,7 @@ def test_only_silence_that_the_standby_saw_itself_counts() -> None:
     assert silent == [0.0, 1.0, 2.0, 5.0, 6.0, 0.0]
 
 
-def test_the_clock_of_the_leader_may_be_set() -> None:
+def test_clock_changes_of_the_leader_do_not_count_as_silence() -> None:
     clock = iter([0.0, 1.0, 2.0])
     watch = HeartbeatWatch(monotonic=lambda: next(clock))
 

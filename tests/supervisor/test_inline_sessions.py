@@ -31,7 +31,7 @@ def last_line(path: Path) -> Any:
     return json.loads(path.read_text().splitlines()[-1])
 
 
-async def test_a_session_prints_what_a_process_of_its_own_would(tmp_path: Path) -> None:
+async def test_inline_session_writes_a_result_line(tmp_path: Path) -> None:
     async def passes(check: TcpCheck, **how: object) -> CheckOutcome:
         return CheckOutcome(check=check, ok=True, latency_ms=1.0)
 
@@ -41,7 +41,7 @@ async def test_a_session_prints_what_a_process_of_its_own_would(tmp_path: Path) 
     assert (last["subtype"], last["session_id"], last["num_turns"]) == ("success", "7", 1)
 
 
-async def test_a_session_that_is_ended_or_fails_says_so_in_its_output(tmp_path: Path) -> None:
+async def test_terminated_or_failed_inline_session_writes_an_error_result(tmp_path: Path) -> None:
     async def hangs(check: TcpCheck, **how: object) -> CheckOutcome:
         await asyncio.sleep(60)
         raise AssertionError
@@ -58,7 +58,7 @@ async def test_a_session_that_is_ended_or_fails_says_so_in_its_output(tmp_path: 
     assert "RuntimeError: no process" in last_line(tmp_path / "failed")["result"]
 
 
-async def test_a_full_disk_is_the_reason_a_session_has_no_output(tmp_path: Path) -> None:
+async def test_inline_session_reports_a_full_disk(tmp_path: Path) -> None:
     async def passes(check: TcpCheck, **how: object) -> CheckOutcome:
         return CheckOutcome(check=check, ok=True, latency_ms=1.0)
 
@@ -70,7 +70,7 @@ async def test_a_full_disk_is_the_reason_a_session_has_no_output(tmp_path: Path)
     assert (await run.wait(), run.disk_full) == (0, False)
 
 
-async def test_another_look_sees_a_check_that_flaps() -> None:
+async def test_repeated_check_detects_flapping() -> None:
     statuses = [b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.0 503 Busy\r\n\r\n"]
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -91,7 +91,7 @@ async def test_another_look_sees_a_check_that_flaps() -> None:
     await processes.close()
 
 
-async def test_the_gate_has_its_checks_run_by_the_check_process(db: Database) -> None:
+async def test_check_at_once_runs_in_a_replaceable_check_process(db: Database) -> None:
     by, processes = await opened(db), CheckProcesses()
     [found] = await check_at_once(processes, by, WEB)
     assert (found.ok, found.answered, found.attempts) == (False, False, 2)
@@ -106,7 +106,7 @@ async def test_the_gate_has_its_checks_run_by_the_check_process(db: Database) ->
     await processes.close()
 
 
-async def test_a_check_without_a_result_permits_nothing(db: Database) -> None:
+async def test_check_at_once_raises_if_checks_cannot_run(db: Database) -> None:
     class Broken(CheckProcesses):
         async def run_now(self, check: object, **how: object) -> CheckOutcome:
             raise OSError("no memory")

@@ -73,7 +73,7 @@ def test_each_marker_of_one_interrupted_session_is_one_memory(home: Home) -> Non
     assert len(kept) == len(set(kept)) == home.value("SELECT count(*) FROM markers")
 
 
-def test_no_child_outlives_a_killed_supervisor(home: Home) -> None:
+def test_killed_supervisor_leaves_no_child_process(home: Home) -> None:
     home.engine("ignores_signals")
     supervisor = home.start("supervisor")
     home.until(lambda: home.left_over() and home.value("SELECT count(*) FROM events"))
@@ -84,12 +84,12 @@ def test_no_child_outlives_a_killed_supervisor(home: Home) -> None:
     assert home.until(lambda: not home.left_over())
 
 
-def test_the_parser_reads_what_the_fake_engine_prints() -> None:
+def test_parser_reads_the_output_of_the_fake_engine() -> None:
     line = b'{"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}]}}'
     assert [item.__class__.__name__ for item in stream.parse(line)] == ["Text"]
 
 
-def test_the_token_of_a_session_that_died_with_its_supervisor_is_denied(home: Home) -> None:
+def test_next_supervisor_revokes_the_token_of_an_interrupted_session(home: Home) -> None:
     home.engine("hangs")
     supervisor = home.start("supervisor")
     living = "SELECT count(*) FROM tokens WHERE session_id = 1 AND revoked_at IS NULL"

@@ -64,7 +64,9 @@ def repaired(home: Home, number: int) -> bool:
     return bool(home.value(query, number))
 
 
-def test_a_known_fix_repairs_the_second_incident_at_once(home: Home, init: Init) -> None:
+def test_known_fix_repairs_the_second_incident_without_investigation(
+    home: Home, init: Init
+) -> None:
     declare(home.path, init, init.asked)
     home.start("supervisor")
     for number in (1, 2):
@@ -91,7 +93,9 @@ def test_a_known_fix_repairs_the_second_incident_at_once(home: Home, init: Init)
     assert outcomes == [(1, "restart", "fixed", 3), (2, "restart", "fixed", 3)]
 
 
-def test_a_useless_action_is_not_repeated_and_a_person_is_asked(home: Home, init: Init) -> None:
+def test_action_that_did_not_help_is_not_repeated_and_needs_a_person(
+    home: Home, init: Init
+) -> None:
     declare(home.path, init, home.path / "elsewhere")
     home.start("supervisor")
     waiting = "SELECT 1 FROM incidents WHERE id = ? AND state = 'needs_person'"
@@ -107,7 +111,7 @@ def test_a_useless_action_is_not_repeated_and_a_person_is_asked(home: Home, init
     assert sentence in str(text)
 
 
-def test_a_known_fix_that_does_not_help_is_investigated(home: Home, init: Init) -> None:
+def test_failed_known_fix_is_investigated(home: Home, init: Init) -> None:
     declare(home.path, init, init.asked)
     redeploy = REDEPLOY.format(python=sys.executable, touch=TOUCH, file=init.deployed)
     with (home.path / "services.yaml").open("a") as file:
@@ -132,7 +136,7 @@ def sessions_of(home: Home, trigger: str) -> object:
     return home.value("SELECT id FROM sessions WHERE trigger = ?", trigger)
 
 
-def test_a_service_that_crashes_after_each_restart_needs_a_person(home: Home, init: Init) -> None:
+def test_service_that_crashes_after_each_restart_needs_a_person(home: Home, init: Init) -> None:
     declare(home.path, init, init.asked)
     home.start("supervisor")
     home.until(lambda: passing(home))
@@ -157,7 +161,7 @@ def test_a_service_that_crashes_after_each_restart_needs_a_person(home: Home, in
     ]
 
 
-def test_a_known_fix_asks_no_model(home: Home, init: Init) -> None:
+def test_known_fix_uses_no_model(home: Home, init: Init) -> None:
     declare(home.path, init, init.asked)
     with MessagesApi({"model": investigates}) as api:
         home.env |= {"LAMPLIGHTER_ENGINE": "messages", "ANTHROPIC_BASE_URL": api.url("model")}

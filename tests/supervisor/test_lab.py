@@ -69,7 +69,7 @@ def trial(*acts: str, repeat: int = 1, **more: Any) -> Trial:
         ),
     ],
 )
-def test_a_trial_is_judged_by_the_ground_truth(
+def test_judge_rates_a_trial_by_the_ground_truth(
     fault: Fault, seen: Trial, expected: tuple[object, ...]
 ) -> None:
     found = judge.judge(fault, [], seen)
@@ -79,7 +79,7 @@ def test_a_trial_is_judged_by_the_ground_truth(
     ) == expected  # fmt: skip
 
 
-def test_the_acts_of_two_faults_at_once_count_once() -> None:
+def test_judge_counts_actions_of_concurrent_faults_once() -> None:
     seen = trial("restart app", "restart nginx", up_at={"kill": START + 9})
 
     found = judge.judge_all([KILL, CERTIFICATE], seen)
@@ -104,18 +104,18 @@ def test_the_acts_of_two_faults_at_once_count_once() -> None:
         ("app", "The http check fails now and then and passes when tried again", "unjudged"),
     ],
 )
-def test_a_memory_is_judged_by_the_ground_truth(service: str, text: str, expected: str) -> None:
+def test_judge_rates_a_memory_by_the_ground_truth(service: str, text: str, expected: str) -> None:
     assert judge.judge_memory({"service": service, "text": text}, [KILL], [3.0]) == expected
 
 
-def test_every_class_has_its_own_name_and_pairs_name_classes() -> None:
+def test_fault_classes_have_unique_names_and_pairs_refer_to_them() -> None:
     names = [each.name for each in faults.FAULTS]
 
     assert len(set(names)) == len(names) == 20
     assert all(len(faults.find(" + ".join(pair))) == 2 for pair in faults.PAIRS)
 
 
-def test_a_class_that_cannot_run_is_reported_and_not_counted(
+def test_fault_class_that_cannot_run_is_reported_and_not_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(faults, "program", lambda name: None)
@@ -131,7 +131,7 @@ def test_a_class_that_cannot_run_is_reported_and_not_counted(
 
 
 @pytest.mark.timeout(600)
-def test_a_killed_app_is_repaired_in_the_lab() -> None:
+def test_lab_repairs_a_killed_app() -> None:
     if reason := faults.not_run(faults.find("kill")):
         pytest.skip(reason)
 

@@ -16,7 +16,7 @@ from lamplighter.repository.upkeep import leases
 from lamplighter.serve.editing.live import LiveSettings
 
 
-async def test_a_shorter_interval_begins_the_next_round_without_a_restart(
+async def test_changed_interval_starts_the_next_round_without_a_restart(
     db: Database, url: str, tmp_path: Path
 ) -> None:
     async with (
@@ -48,7 +48,7 @@ async def _until(rows: object, count: int) -> None:
         await asyncio.sleep(0.05)
 
 
-def test_a_file_with_a_mistake_changes_no_setting(tmp_path: Path) -> None:
+def test_invalid_settings_file_changes_no_setting(tmp_path: Path) -> None:
     given = {"LAMPLIGHTER_HOME": str(tmp_path)}
     applied = []
     live = LiveSettings(read_settings(given), applied.append)
@@ -59,7 +59,7 @@ def test_a_file_with_a_mistake_changes_no_setting(tmp_path: Path) -> None:
     assert (applied, live.current.max_turns) == ([], 50)
 
 
-def test_all_that_hold_a_configuration_see_the_values_that_it_adopts() -> None:
+def test_adopted_configuration_updates_every_reference() -> None:
     held = Configuration()
     holders = [held, held]
 

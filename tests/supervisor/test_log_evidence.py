@@ -49,7 +49,7 @@ def asked(home: Home, tmp_path: Path) -> Iterator[list[str]]:
         server.shutdown()
 
 
-def test_secrets_of_quoted_log_lines_are_masked_whole(home: Home, asked: list[str]) -> None:
+def test_secrets_in_quoted_log_lines_are_masked_completely(home: Home, asked: list[str]) -> None:
     home.env["LAMPLIGHTER_SHELL_TIERS"] = "2"
 
     done = home.run("run", "--tier", "2")
@@ -64,7 +64,7 @@ def test_secrets_of_quoted_log_lines_are_masked_whole(home: Home, asked: list[st
         assert PASSPHRASE[:8] not in text
 
 
-def test_no_log_is_read_without_the_permission(home: Home, asked: list[str]) -> None:
+def test_container_log_is_not_read_without_permission(home: Home, asked: list[str]) -> None:
     home.run("run", "--tier", "2")
 
     assert asked

@@ -48,9 +48,7 @@ def who(url: str, words: str) -> int:
 
 
 @pytest.mark.parametrize("words", ["up", "web"])
-def test_the_first_start_prints_a_link_that_logs_a_browser_in_once(
-    home: Home, url: str, words: str
-) -> None:
+def test_first_start_prints_a_one_time_login_link(home: Home, url: str, words: str) -> None:
     said = served(home, url, words)
 
     assert said.count(LINK) == 1
@@ -63,7 +61,7 @@ def test_the_first_start_prints_a_link_that_logs_a_browser_in_once(
     assert httpx2.get(link, timeout=20).status_code == 401
 
 
-def test_with_a_login_it_explains_how_to_get_another_link(home: Home, url: str) -> None:
+def test_start_with_a_login_explains_the_login_command(home: Home, url: str) -> None:
     link = link_in(served(home, url, "web"))
     httpx2.get(link, timeout=20)
     [first] = home.started
@@ -76,7 +74,7 @@ def test_with_a_login_it_explains_how_to_get_another_link(home: Home, url: str) 
     assert "Run `lamplighter login` for a login link." in said
 
 
-def test_a_link_is_made_with_and_without_a_server(home: Home, url: str) -> None:
+def test_login_command_prints_a_link_with_and_without_a_server(home: Home, url: str) -> None:
     before = home.run("login")
     served(home, url, "web")
     during = home.run("login")
@@ -88,7 +86,7 @@ def test_a_link_is_made_with_and_without_a_server(home: Home, url: str) -> None:
     assert httpx2.get(during.stdout.strip(), timeout=20).status_code == 200
 
 
-def test_a_token_is_made_listed_and_revoked_on_a_fresh_home(home: Home, url: str) -> None:
+def test_token_commands_create_list_and_revoke_on_a_new_home(home: Home, url: str) -> None:
     made = home.run(
         *("token", "create", "--scope", "read", "--scope", "events:write,memories:write"),
         *("--name", "backup", "--days", "30", "--json"),
@@ -111,7 +109,7 @@ def test_a_token_is_made_listed_and_revoked_on_a_fresh_home(home: Home, url: str
     assert who(url, token["token"]) == 401
 
 
-def test_in_words_the_token_is_all_of_standard_output(home: Home) -> None:
+def test_token_create_prints_only_the_token_to_standard_output(home: Home) -> None:
     done = home.run("token", "create", "--scope", "read")
 
     assert done.stdout.startswith("lamp_")
@@ -135,7 +133,7 @@ def test_in_words_the_token_is_all_of_standard_output(home: Home) -> None:
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_is_said_in_words(home: Home, words: list[str], said: str) -> None:
+def test_token_command_rejects_invalid_options(home: Home, words: list[str], said: str) -> None:
     done = home.run("token", *words)
 
     assert done.returncode == 2
@@ -147,7 +145,7 @@ def test_what_cannot_be_is_said_in_words(home: Home, words: list[str], said: str
     )
 
 
-def test_the_home_token_is_private_and_is_recreated(home: Home, url: str) -> None:
+def test_home_token_is_private_and_recreated(home: Home, url: str) -> None:
     home.run("token", "list")
     path = home.path / "token"
     first = path.read_text()
@@ -168,7 +166,7 @@ def test_the_home_token_is_private_and_is_recreated(home: Home, url: str) -> Non
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_readable_token_file_is_made_private_and_reported(home: Home) -> None:
+def test_readable_token_file_is_made_private_and_reported(home: Home) -> None:
     home.run("token", "list")
     path = home.path / "token"
     path.chmod(0o644)
@@ -182,7 +180,9 @@ def test_a_readable_token_file_is_made_private_and_reported(home: Home) -> None:
     assert f"ok   Token {path}" in home.run("doctor").stdout
 
 
-def test_doctor_says_what_runs_and_whether_it_is_ours(home: Home, url: str, tmp_path: Path) -> None:
+def test_doctor_reports_running_processes_and_rejects_foreign_servers(
+    home: Home, url: str, tmp_path: Path
+) -> None:
     fresh = home.run("doctor")
     served(home, url, "web")
     alone = home.run("doctor")
@@ -201,7 +201,7 @@ def test_doctor_says_what_runs_and_whether_it_is_ours(home: Home, url: str, tmp_
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "localhost"])
-def test_it_is_asked_by_the_names_it_was_given(home: Home, url: str, host: str) -> None:
+def test_web_accepts_only_configured_host_names(home: Home, url: str, host: str) -> None:
     home.env |= {"LAMPLIGHTER_HOST": host, "LAMPLIGHTER_HOSTS": "box.lan,lamp.example"}
     port = home.env["LAMPLIGHTER_PORT"]
 
@@ -217,7 +217,7 @@ def test_it_is_asked_by_the_names_it_was_given(home: Home, url: str, host: str) 
     assert refused == {"evil.example", "0.0.0.0"}
 
 
-def test_a_database_that_is_locked_for_long_is_said_in_words(home: Home) -> None:
+def test_token_command_reports_a_locked_database(home: Home) -> None:
     home.run("token", "list")
 
     with closing(driver.connect(str(home.path / "lamplighter.db"))) as connection:

@@ -26,7 +26,7 @@ def ask(home: Home, path: str, body: object = None) -> int:
     return 0
 
 
-def test_requests_at_once_restart_a_service_twice(home: Home) -> None:
+def test_concurrent_repair_requests_restart_a_service_twice(home: Home) -> None:
     port = free_port()
     home.env["LAMPLIGHTER_PORT"] = str(port)
     ran = home.path / "ran"

@@ -27,7 +27,7 @@ def api() -> Iterator[MessagesApi]:
         yield api
 
 
-def test_it_acts_through_the_gate_and_its_prompt_updates_at_once(
+def test_messages_session_acts_through_the_gate_and_gets_prompt_updates(
     home: Home, api: MessagesApi
 ) -> None:
     (home.path / "services.yaml").write_text(SERVICES)
@@ -49,7 +49,7 @@ def test_it_acts_through_the_gate_and_its_prompt_updates_at_once(
     assert rows == [("completed", 2, "claude-sonnet-4-5", 1)]
 
 
-def test_without_a_key_it_says_what_to_set(home: Home) -> None:
+def test_messages_session_without_a_key_fails_with_instructions(home: Home) -> None:
     home.env["LAMPLIGHTER_ENGINE"] = "messages"
 
     done = home.run("run")

@@ -64,7 +64,7 @@ def receiving() -> Iterator[Inbox]:
     server.server_close()
 
 
-async def test_a_message_arrives_as_it_was_written(inbox: Inbox) -> None:
+async def test_notification_is_delivered_verbatim(inbox: Inbox) -> None:
     text = "<b>&amp; *not* markdown*\nline two"
     message = NoticeMessage("A title", text)
 
@@ -75,7 +75,7 @@ async def test_a_message_arrives_as_it_was_written(inbox: Inbox) -> None:
 
 
 @pytest.mark.parametrize("how", ["refused", "closed", "nonsense", "unknown"])
-async def test_no_part_of_an_address_is_shown_or_logged(
+async def test_notification_address_is_never_shown_or_logged(
     inbox: Inbox, how: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     inbox.status = 500
@@ -99,7 +99,7 @@ async def test_no_part_of_an_address_is_shown_or_logged(
     assert address_problems([url]) == ([] if scheme == "json" else [why_not])
 
 
-def test_what_of_an_address_is_masked_everywhere(home: Home) -> None:
+def test_secrets_in_notification_addresses_are_masked(home: Home) -> None:
     url = f"ntfys://user:{PASSWORD}@ntfy.example.org/Topic-{CANARY}?token=tk_12345678"
     settings = read_settings({**home.env, "LAMPLIGHTER_NOTIFY": url})
 
@@ -112,7 +112,7 @@ def test_what_of_an_address_is_masked_everywhere(home: Home) -> None:
     assert "127.0.0.1" not in secrets_in("json://127.0.0.1:8080/x")
 
 
-def test_a_manual_test_reports_its_outcome(home: Home, inbox: Inbox) -> None:
+def test_notify_test_command_reports_its_outcome(home: Home, inbox: Inbox) -> None:
     assert home.run("notify", "test").returncode == 1
     home.env["LAMPLIGHTER_NOTIFY"] = inbox.url
 
@@ -133,7 +133,7 @@ def test_a_manual_test_reports_its_outcome(home: Home, inbox: Inbox) -> None:
     assert PASSWORD.encode() not in kept
 
 
-def test_the_supervisor_sends_important_events(home: Home, inbox: Inbox) -> None:
+def test_supervisor_sends_important_events(home: Home, inbox: Inbox) -> None:
     home.env["LAMPLIGHTER_NOTIFY"] = inbox.url
     home.engine("lines", "[EVENT:critical] The disk is full", f"[EVENT:critical] x {PASSWORD}")
     home.start("supervisor")
@@ -156,7 +156,7 @@ def family() -> Iterator[Inbox]:
     yield from receiving()
 
 
-def test_the_alerts_of_a_service_go_to_its_targets_and_none_while_it_is_paused(
+def test_service_alerts_go_to_its_targets_and_are_suppressed_while_paused(
     home: Home, inbox: Inbox, family: Inbox
 ) -> None:
     home.env["LAMPLIGHTER_NOTIFY"] = f"ops={inbox.url} family={family.url}"

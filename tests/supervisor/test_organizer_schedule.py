@@ -35,7 +35,7 @@ async def captured(db: Database, text: str = "Looked at the image cache") -> Non
         await memories.insert(db, replace(EPISODE, observation=text), now=NOON - 240 * HOUR)
 
 
-async def test_it_runs_first_when_there_is_something_and_then_by_its_interval(
+async def test_organizer_starts_with_the_first_memory_and_then_by_its_interval(
     db: Database,
 ) -> None:
     assert not await schedule(db, NOON).step()
@@ -50,7 +50,7 @@ async def test_it_runs_first_when_there_is_something_and_then_by_its_interval(
     assert {each.trigger for each in found} == {"schedule"}
 
 
-async def test_a_queued_run_needs_no_interval(db: Database) -> None:
+async def test_queued_organizer_run_needs_no_interval(db: Database) -> None:
     await captured(db)
     assert not await schedule(db, NOON, None).step()
     queued = await queue(db, now=NOON)
@@ -62,7 +62,7 @@ async def test_a_queued_run_needs_no_interval(db: Database) -> None:
     assert (done.state, done.trigger, done.counts["compressed"]) == ("completed", "operator", 1)
 
 
-async def test_after_an_undo_it_waits_for_a_person(db: Database) -> None:
+async def test_organizer_waits_for_a_queued_run_after_an_undo(db: Database) -> None:
     await captured(db)
     await schedule(db, NOON).step()
     await view.undo(db, 1, now=NOON)

@@ -52,9 +52,7 @@ def begin_with_an_empty_database(home: Home) -> None:
     (home.path / "sessions").rename(home.path / "old")
 
 
-def test_a_session_after_a_restored_database_ingests_its_own_output_alone(
-    home: Home, tmp_path: Path
-) -> None:
+def test_session_after_a_restore_ingests_only_its_own_output(home: Home, tmp_path: Path) -> None:
     home.engine("lines", *SIX)
     run(home, 3)
     copied(home, tmp_path / "copy.db")
@@ -67,7 +65,7 @@ def test_a_session_after_a_restored_database_ingests_its_own_output_alone(
     assert len(list((home.path / "sessions").glob("*.jsonl"))) == 8
 
 
-def test_a_session_without_a_result_does_not_end_by_the_result_of_an_older_one(
+def test_session_without_result_ignores_the_result_of_an_older_file(
     home: Home, tmp_path: Path
 ) -> None:
     home.engine("lines", *SIX)
@@ -83,7 +81,7 @@ def test_a_session_without_a_result_does_not_end_by_the_result_of_an_older_one(
     assert (number, status) == (3, "failed")
 
 
-def test_a_lost_database_does_not_let_numbers_begin_again(home: Home) -> None:
+def test_session_ids_are_not_reused_after_a_lost_database(home: Home) -> None:
     home.engine("lines", *SIX)
     run(home, 2)
     begin_with_an_empty_database(home)
@@ -107,7 +105,7 @@ def old_home(home: Home) -> None:
     (home.path / "sessions" / "7.jsonl").write_text("an old line\n")
 
 
-def test_an_upgraded_home_still_shows_the_logs_of_its_sessions(home: Home) -> None:
+def test_upgraded_home_shows_the_logs_of_old_sessions(home: Home) -> None:
     old_home(home)
     home.env["LAMPLIGHTER_PORT"] = str(free_port())
     home.start("web")
@@ -119,7 +117,7 @@ def test_an_upgraded_home_still_shows_the_logs_of_its_sessions(home: Home) -> No
     assert [each["text"] for each in log["items"]] == ["an old line"]
 
 
-def test_a_lost_database_of_an_upgraded_home_does_not_repeat_the_numbers_of_its_files(
+def test_session_ids_of_old_files_are_not_reused_after_a_lost_database(
     home: Home,
 ) -> None:
     old_home(home)
@@ -131,7 +129,7 @@ def test_a_lost_database_of_an_upgraded_home_does_not_repeat_the_numbers_of_its_
     assert home.rows(MARKERS) == [(8, 6)]
 
 
-async def test_a_file_that_is_there_is_never_opened_for_another_session(
+async def test_existing_output_file_is_never_reused_for_a_session(
     db: Database, tmp_path: Path
 ) -> None:
     db.home = Identity("a1b2", "nas:/srv/lamplighter")
@@ -148,7 +146,7 @@ async def test_a_file_that_is_there_is_never_opened_for_another_session(
     files.create(replace(opened, uid="another"))
 
 
-def test_numbers_on_postgresql_do_not_jump_when_its_server_crashes(home: Home) -> None:
+def test_session_ids_on_postgresql_have_no_gap_after_a_server_crash(home: Home) -> None:
     server = PostgresServer({"fsync": "on", "synchronous_commit": "on"})
     try:
         url = home.env["LAMPLIGHTER_DATABASE_URL"] = server.create("kept")

@@ -81,7 +81,7 @@ def lab(home: Home) -> Iterator[Lab]:
     lab.server_close()
 
 
-def test_another_service_is_repaired_while_one_waits_for_a_person(lab: Lab, home: Home) -> None:
+def test_service_is_repaired_while_another_waits_for_approval(lab: Lab, home: Home) -> None:
     lab.declare("asks", "always")
     lab.declare("helps", "never")
     lab.file("helps").touch()
@@ -113,7 +113,7 @@ def test_another_service_is_repaired_while_one_waits_for_a_person(lab: Lab, home
 
 
 @pytest.mark.parametrize("tier", [1, 2])
-def test_what_a_session_escalates_is_held_back_while_another_one_waits(
+def test_escalation_is_held_back_while_its_service_waits_for_approval(
     lab: Lab, home: Home, tier: int
 ) -> None:
     home.engine("lines", "[ESCALATE:asks] It still answers 503", "[ESCALATE:helps] It does too")
@@ -140,7 +140,7 @@ def test_what_a_session_escalates_is_held_back_while_another_one_waits(
     assert home.rows(STATES) == [("asks", "open")]
 
 
-def test_an_approval_for_a_service_that_is_healthy_again_is_withdrawn(lab: Lab, home: Home) -> None:
+def test_approval_is_withdrawn_if_its_service_recovers(lab: Lab, home: Home) -> None:
     lab.declare("asks", "always")
     home.start("supervisor")
     lab.waits()
@@ -160,7 +160,7 @@ def test_an_approval_for_a_service_that_is_healthy_again_is_withdrawn(lab: Lab, 
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
-def test_when_the_supervisor_restarts_a_parked_session_ends_interrupted(
+def test_parked_session_is_interrupted_by_a_supervisor_restart(
     lab: Lab, home: Home, end: signal.Signals
 ) -> None:
     home.env["LAMPLIGHTER_NOTIFY"] = f"http://127.0.0.1:{lab.server_port}/notices"
@@ -187,7 +187,7 @@ def test_when_the_supervisor_restarts_a_parked_session_ends_interrupted(
     home.until(lambda: lab.restarts("asks") == 1, 60)
 
 
-def test_no_more_sessions_wait_than_the_setting_allows(lab: Lab, home: Home) -> None:
+def test_parked_sessions_are_limited_by_the_setting(lab: Lab, home: Home) -> None:
     home.env["LAMPLIGHTER_PARKED_SESSIONS"] = "1"
     lab.declare("first", "always")
     home.start("supervisor")
@@ -207,7 +207,7 @@ def test_no_more_sessions_wait_than_the_setting_allows(lab: Lab, home: Home) -> 
     home.until(lambda: ("second", "open") in home.rows(STATES), 60)
 
 
-def test_a_halt_ends_parked_sessions_too(lab: Lab, home: Home) -> None:
+def test_halt_stops_parked_sessions(lab: Lab, home: Home) -> None:
     lab.declare("asks", "always")
     home.start("supervisor")
     lab.waits()
@@ -224,7 +224,7 @@ def test_a_halt_ends_parked_sessions_too(lab: Lab, home: Home) -> None:
     assert lab.restarts("asks") == 0
 
 
-def test_waiting_for_a_person_is_no_working_time(lab: Lab, home: Home) -> None:
+def test_waiting_for_approval_is_not_working_time(lab: Lab, home: Home) -> None:
     home.env["LAMPLIGHTER_SESSION_TIMEOUT"] = "20s"
     home.env["LAMPLIGHTER_APPROVAL_TIMEOUT"] = "25s"
     lab.declare("asks", "always")
@@ -234,7 +234,7 @@ def test_waiting_for_a_person_is_no_working_time(lab: Lab, home: Home) -> None:
     assert home.value("SELECT status FROM sessions") == "completed"
 
 
-def test_what_a_person_denied_is_not_asked_again_by_the_next_round(lab: Lab, home: Home) -> None:
+def test_denied_approval_is_not_requested_again_by_the_next_round(lab: Lab, home: Home) -> None:
     lab.declare("asks", "always")
     home.start("supervisor")
     lab.waits()

@@ -10,7 +10,7 @@ from living import free_port
 from postgres_server import PostgresServer
 
 
-def test_a_manual_session_is_stored_there_only(kept: Home) -> None:
+def test_manual_session_is_stored_only_in_postgresql(kept: Home) -> None:
     kept.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start", "[EVENT:info] Looked")
 
     done = kept.run("run", "--tier", "2")
@@ -23,7 +23,7 @@ def test_a_manual_session_is_stored_there_only(kept: Home) -> None:
     assert not list(kept.path.glob("*.db*"))
 
 
-def test_the_next_supervisor_takes_over_when_one_is_killed(kept: Home) -> None:
+def test_standby_takes_over_from_a_killed_supervisor(kept: Home) -> None:
     kept.engine("numbered", "10000", "0.01")
     first = kept.start("supervisor")
     kept.until(lambda: there(kept, "SELECT 1 FROM memories"))
@@ -38,7 +38,7 @@ def test_the_next_supervisor_takes_over_when_one_is_killed(kept: Home) -> None:
     kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE id = 2 AND status = 'running'"))
 
 
-def test_the_web_process_serves_from_there_and_hears_of_what_others_commit(
+def test_web_process_starts_with_postgresql_beside_a_supervisor(
     kept: Home,
 ) -> None:
     kept.engine("lines", "[EVENT:warning:jellyfin] Slow today")
@@ -50,7 +50,7 @@ def test_the_web_process_serves_from_there_and_hears_of_what_others_commit(
     assert "Listening on" in kept.until(lambda: (kept.path / "log").read_text())  # type: ignore[operator]
 
 
-def test_a_token_that_another_process_revokes_is_refused(kept: Home) -> None:
+def test_token_revoked_by_another_process_is_refused(kept: Home) -> None:
     port = free_port()
     kept.env["LAMPLIGHTER_PORT"] = str(port)
     kept.start("web")
@@ -72,7 +72,7 @@ def test_a_token_that_another_process_revokes_is_refused(kept: Home) -> None:
         assert status(token["token"]) == 401
 
 
-def test_up_waits_for_a_server_that_starts_with_it(home: Home) -> None:
+def test_up_waits_for_a_starting_server(home: Home) -> None:
     server = PostgresServer()
     try:
         home.env["LAMPLIGHTER_DATABASE_URL"] = server.create("later")
@@ -88,7 +88,7 @@ def test_up_waits_for_a_server_that_starts_with_it(home: Home) -> None:
         server.remove()
 
 
-def test_a_refused_connection_is_explained_at_once(home: Home, postgres_url: str) -> None:
+def test_refused_connection_is_explained_immediately(home: Home, postgres_url: str) -> None:
     home.env["LAMPLIGHTER_DATABASE_URL"] = postgres_url.replace("postgres@", "lamp:s3cret@")
 
     done = home.run("migrate")
@@ -99,7 +99,7 @@ def test_a_refused_connection_is_explained_at_once(home: Home, postgres_url: str
     assert "s3cret" not in done.stderr + home.run("settings").stdout
 
 
-def test_a_supervisor_whose_server_was_away_leads_on(home: Home) -> None:
+def test_supervisor_remains_the_leader_after_a_server_outage(home: Home) -> None:
     server = PostgresServer()
     try:
         home.engine("numbered", "100000", "0.05")

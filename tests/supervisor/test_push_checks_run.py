@@ -32,7 +32,7 @@ def answers(url: str) -> bool:
         return False
 
 
-def test_a_job_that_stays_silent_fails_and_is_investigated(home: Home) -> None:
+def test_silent_job_fails_and_is_investigated(home: Home) -> None:
     url = declared(home)
     assert httpx2.get(f"{url}/start").status_code == 200
     assert httpx2.head(url).status_code == 200
@@ -51,7 +51,7 @@ def test_a_job_that_stays_silent_fails_and_is_investigated(home: Home) -> None:
     assert "no signal" in str(home.until(lambda: home.value(failing)))
 
 
-def test_a_killed_supervisor_neither_invents_nor_loses_a_failure(home: Home) -> None:
+def test_killed_supervisor_neither_loses_nor_repeats_push_signals(home: Home) -> None:
     url = declared(home)
     supervisor = home.start("supervisor")
     assert httpx2.post(f"{url}/7", content=b"disk full").status_code == 200

@@ -24,7 +24,7 @@ def answers(home: Home, *lines: str | bytes) -> tuple[int, list[dict[str, Any]]]
     return done.returncode, [json.loads(line) for line in out.splitlines()]
 
 
-def test_pairs_are_answered_a_line_each(home: Home) -> None:
+def test_relate_command_prints_one_line_per_pair(home: Home) -> None:
     more = {"category": "timing", "service": "jellyfin", "label": "new"}
     status, found = answers(home, json.dumps(PAIR | more), "", json.dumps(SAME))
 
@@ -47,7 +47,7 @@ def test_pairs_are_answered_a_line_each(home: Home) -> None:
     ]
 
 
-def test_a_bad_line_is_reported_and_the_others_continue(home: Home) -> None:
+def test_relate_command_reports_invalid_lines_and_continues(home: Home) -> None:
     status, found = answers(
         home,
         "{",
@@ -72,7 +72,7 @@ def test_a_bad_line_is_reported_and_the_others_continue(home: Home) -> None:
     assert found[-1]["label"] == "reinforce"
 
 
-def test_each_line_is_answered_before_the_next_is_asked(home: Home) -> None:
+def test_relate_command_answers_each_line_before_the_next(home: Home) -> None:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     asked = nursery.python(*RELATE, env=home.env, **pipes)
     try:
@@ -90,7 +90,7 @@ def test_each_line_is_answered_before_the_next_is_asked(home: Home) -> None:
         asked.stdout.close()
 
 
-def test_two_texts_are_compared_as_text_or_json(home: Home) -> None:
+def test_relate_command_compares_two_texts_as_text_or_json(home: Home) -> None:
     words = ("memory", "relate", PAIR["old"], PAIR["new"])
     told = home.run(*map(str, words), "--service", "jellyfin")
     assert told.stdout == "contradict: 10 minutes instead of 60s\n"
@@ -106,20 +106,20 @@ def test_two_texts_are_compared_as_text_or_json(home: Home) -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["one"], ["one", ""], ["one", "two", "--jsonl"]])
-def test_what_is_asked_is_to_be_whole(home: Home, words: list[str]) -> None:
+def test_relate_command_rejects_missing_arguments(home: Home, words: list[str]) -> None:
     done = home.run("memory", "relate", *words)
     assert done.returncode == 2
     assert done.stderr.startswith("lamplighter: Pass OLD and NEW, or --jsonl")
 
 
-def test_it_needs_no_home(home: Home, tmp_path: Path) -> None:
+def test_relate_command_needs_no_home(home: Home, tmp_path: Path) -> None:
     nowhere = tmp_path / "not" / "there"
     home.env["LAMPLIGHTER_HOME"] = str(nowhere)
     assert home.run("memory", "relate", "Up", "up.").stdout.startswith("reinforce: ")
     assert not nowhere.exists()
 
 
-def test_the_operator_s_words_count(home: Home) -> None:
+def test_relate_command_uses_the_lexicon_of_the_operator(home: Home) -> None:
     pair = (
         "The queue stays brimming while the indexer of the archive runs",
         "While the indexer of the archive runs the queue is drained",
@@ -135,9 +135,7 @@ def test_the_operator_s_words_count(home: Home) -> None:
 @pytest.mark.parametrize(
     "words", [("up",), ("web",), ("supervisor",), ("run",), ("memory", "relate", "a", "b")]
 )
-def test_nothing_starts_with_a_lexicon_that_cannot_be_read(
-    home: Home, words: tuple[str, ...]
-) -> None:
+def test_commands_refuse_an_invalid_lexicon(home: Home, words: tuple[str, ...]) -> None:
     path = home.path / "lexicon.toml"
     path.write_text("synonyms = 3\n")
 
@@ -148,7 +146,7 @@ def test_nothing_starts_with_a_lexicon_that_cannot_be_read(
     assert "Traceback" not in done.stderr
 
 
-def test_the_doctor_reports_it(home: Home) -> None:
+def test_doctor_reports_the_lexicon(home: Home) -> None:
     path = home.path / "lexicon.toml"
     assert str(path) not in home.run("doctor").stdout
     path.write_text('[synonyms]\nlibrary = "mediathek"\n')

@@ -94,7 +94,9 @@ def config_test(tmp_path: Path) -> Path:
     return program
 
 
-def test_the_cause_that_a_program_printed_reaches_the_person(home: Home, config_test: Path) -> None:
+def test_output_of_a_failing_check_is_included_in_the_notification(
+    home: Home, config_test: Path
+) -> None:
     home.env["LAMPLIGHTER_NOTIFY"] = "json://127.0.0.1:9"
     (config_test.parent / "bad").touch()
     (home.path / "services.yaml").write_text(
@@ -125,7 +127,7 @@ def test_the_cause_that_a_program_printed_reaches_the_person(home: Home, config_
 
 
 @pytest.mark.parametrize("engine", ["probe", "exec"])
-def test_a_service_that_answers_is_not_restarted_for_its_configuration(
+def test_answering_service_is_not_restarted_for_a_failing_config_check(
     home: Home, site: Site, config_test: Path, engine: str
 ) -> None:
     site.declare(home, config_test, site.restart(TOUCH, "restarted"))
@@ -148,7 +150,7 @@ def test_a_service_that_answers_is_not_restarted_for_its_configuration(
     assert [str(text).count(SHOWN_CAUSE) for (text,) in alarms] == [1]
 
 
-def test_an_action_that_names_the_failing_check_runs(
+def test_action_declared_for_the_failing_check_runs(
     home: Home, site: Site, config_test: Path
 ) -> None:
     site.declare(home, config_test, site.restart(UNLINK, "bad"), "  for: [config]")
@@ -160,9 +162,7 @@ def test_an_action_that_names_the_failing_check_runs(
     assert people(home) == []
 
 
-def test_a_service_that_does_not_answer_is_restarted_as_before(
-    home: Home, site: Site, config_test: Path
-) -> None:
+def test_service_without_an_answer_is_restarted(home: Home, site: Site, config_test: Path) -> None:
     site.declare(home, config_test, site.restart(UNLINK, "down"))
     (site.path / "down").touch()
 
@@ -179,7 +179,7 @@ def test_a_service_that_does_not_answer_is_restarted_as_before(
     ],
     ids=["repaired", "in vain"],
 )
-def test_an_action_of_a_model_is_credited_only_when_the_failing_check_passes(
+def test_action_of_a_model_succeeds_only_if_the_failing_check_passes(
     home: Home, site: Site, config_test: Path, repairs: bool, outcome: str, words: str
 ) -> None:
     home.env["LAMPLIGHTER_ENGINE"] = "exec"
@@ -200,7 +200,7 @@ def test_an_action_of_a_model_is_credited_only_when_the_failing_check_passes(
     assert checked == [(0,), (int(repairs),)]
 
 
-def test_an_action_of_the_built_in_engine_is_credited_by_what_it_measured(
+def test_action_of_the_probe_is_settled_by_its_measurement(
     home: Home, site: Site, config_test: Path
 ) -> None:
     site.declare(home, config_test, site.restart(TOUCH, "restarted"), "  wait: 1s")
@@ -215,7 +215,7 @@ def test_an_action_of_the_built_in_engine_is_credited_by_what_it_measured(
     assert rows == [("failure", True), ("success", False)]
 
 
-def test_a_service_that_is_healthy_again_is_left_alone_and_keeps_its_slot(
+def test_recovered_service_is_not_restarted_and_keeps_its_slot(
     home: Home, site: Site, config_test: Path
 ) -> None:
     site.declare(home, config_test, site.restart(TOUCH, "restarted"))
@@ -230,7 +230,7 @@ def test_a_service_that_is_healthy_again_is_left_alone_and_keeps_its_slot(
     assert event == ("info", "Restart not needed: healthy again before the action ran.")
 
 
-def test_a_person_is_asked_once_and_a_new_failure_is_repaired_all_the_same(
+def test_person_is_notified_once_and_a_new_failure_is_still_repaired(
     home: Home, site: Site, config_test: Path
 ) -> None:
     site.declare(home, config_test, site.restart(UNLINK, "down"))
@@ -251,7 +251,7 @@ def test_a_person_is_asked_once_and_a_new_failure_is_repaired_all_the_same(
     assert not (site.path / "down").exists()
 
 
-def test_a_service_that_flaps_goes_to_a_person_until_one_acts(
+def test_flapping_service_is_escalated_to_a_person(
     home: Home, site: Site, config_test: Path
 ) -> None:
     site.declare(home, config_test, site.restart(UNLINK, "down"))
@@ -272,7 +272,7 @@ def test_a_service_that_flaps_goes_to_a_person_until_one_acts(
     assert not (site.path / "down").exists()
 
 
-def test_who_was_alarmed_hears_of_the_recovery_once(
+def test_recovery_notification_is_sent_once_per_incident(
     home: Home, site: Site, config_test: Path
 ) -> None:
     home.env["LAMPLIGHTER_NOTIFY"] = "json://127.0.0.1:9"
@@ -297,7 +297,7 @@ def test_who_was_alarmed_hears_of_the_recovery_once(
     assert home.rows(told) == notices
 
 
-def test_an_expired_certificate_is_for_a_person(
+def test_expired_certificate_is_escalated_to_a_person(
     home: Home, tmp_path: Path, expired: ssl.SSLContext
 ) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)

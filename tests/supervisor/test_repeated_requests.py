@@ -101,7 +101,7 @@ async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
     await supervisor.step_down()
 
 
-async def test_an_engine_that_escalates_each_round_opens_one_chain(leading: Leading) -> None:
+async def test_repeated_escalations_open_one_chain(leading: Leading) -> None:
     every = {tier: escalates("disk") for tier in (1, 2, 3)}
 
     assert await leading.make_round(every) == [1, 2, 3]
@@ -123,7 +123,7 @@ async def test_an_engine_that_escalates_each_round_opens_one_chain(leading: Lead
     assert {row["status"] for row in await leading.rows("sessions")} == {"escalated", "completed"}
 
 
-async def test_another_reason_is_an_event_of_its_own(leading: Leading) -> None:
+async def test_each_new_reason_of_an_escalation_is_a_separate_event(leading: Leading) -> None:
     await leading.make_round({tier: escalates("disk") for tier in (1, 2, 3)})
 
     assert await leading.make_round({1: escalates("disk", why="97 % full")}) == [1]
@@ -135,7 +135,7 @@ async def test_another_reason_is_an_event_of_its_own(leading: Leading) -> None:
     ]
 
 
-async def test_the_tier_that_asks_people_asks_once_too(leading: Leading) -> None:
+async def test_highest_tier_notifies_a_person_once(leading: Leading) -> None:
     leading.supervisor.context = changed(leading.supervisor.context, max_tier=1)
 
     for _ in range(3):
@@ -153,7 +153,9 @@ async def test_other_services_escalate_to_the_next_tier(leading: Leading) -> Non
     assert last["services"] == ["blog"]
 
 
-async def test_a_service_that_needs_one_which_waits_is_held_back_with_it(leading: Leading) -> None:
+async def test_escalation_is_held_back_while_a_dependency_waits_for_a_person(
+    leading: Leading,
+) -> None:
     await leading.make_round({1: escalates("db"), 2: escalates("db"), 3: escalates("db")})
 
     assert await leading.make_round({1: escalates("web")}) == [1]
@@ -162,7 +164,7 @@ async def test_a_service_that_needs_one_which_waits_is_held_back_with_it(leading
     ]
 
 
-async def test_a_service_that_passes_again_explains_no_failure_of_others(leading: Leading) -> None:
+async def test_recovered_dependency_holds_back_no_escalation(leading: Leading) -> None:
     await leading.make_round({1: escalates("db"), 2: escalates("db"), 3: escalates("db")})
     for seconds in (0, 1):
         at = leading.now() + timedelta(seconds=seconds)
@@ -172,7 +174,7 @@ async def test_a_service_that_passes_again_explains_no_failure_of_others(leading
     assert await leading.make_round({1: escalates("web")}) == [1, 2]
 
 
-async def test_when_a_person_handled_it_the_next_failure_is_escalated(leading: Leading) -> None:
+async def test_escalation_resumes_after_it_was_marked_as_handled(leading: Leading) -> None:
     await leading.make_round({tier: escalates("disk") for tier in (1, 2, 3)})
     [asked] = [row for row in await leading.rows("escalations") if row["state"] == "person"]
     assert await leading.make_round({1: escalates("disk")}) == [1]
@@ -182,7 +184,7 @@ async def test_when_a_person_handled_it_the_next_failure_is_escalated(leading: L
     assert await leading.make_round({1: escalates("disk")}) == [1, 2]
 
 
-async def test_a_person_who_does_not_answer_is_asked_again_after_a_day(leading: Leading) -> None:
+async def test_unanswered_escalation_is_repeated_after_a_day(leading: Leading) -> None:
     await leading.make_round({tier: escalates("disk") for tier in (1, 2, 3)})
     leading.late = 23 * HOURS
     assert await leading.make_round({1: escalates("disk")}) == [1]
@@ -192,14 +194,14 @@ async def test_a_person_who_does_not_answer_is_asked_again_after_a_day(leading: 
     assert await leading.make_round({tier: escalates("disk") for tier in (1, 2, 3)}) == [1, 2, 3]
 
 
-async def test_a_service_with_an_action_that_is_free_is_tried_again(leading: Leading) -> None:
+async def test_service_with_a_free_action_is_escalated_again(leading: Leading) -> None:
     every = {tier: escalates("blog") for tier in (1, 2, 3)}
     await leading.make_round(every)
 
     assert await leading.make_round(every) == [1, 2, 3], "its restart was not used"
 
 
-async def test_a_dry_run_is_held_back_alike(leading: Leading) -> None:
+async def test_dry_run_escalation_is_held_back(leading: Leading) -> None:
     await leading.make_round({tier: escalates("disk") for tier in (1, 2, 3)})
 
     assert await leading.make_round({1: escalates("disk")}, dry_run=True) == [1]

@@ -100,9 +100,7 @@ def each_once(home: Home) -> None:
     home.until(lambda: not any(path.is_dir() for path in home.outputs(1, "")))  # soon after its end
 
 
-def test_a_killed_engine_resumes_its_session(
-    thinking: Home, api: MessagesApi, stage: Stage
-) -> None:
+def test_killed_engine_resumes_its_session(thinking: Home, api: MessagesApi, stage: Stage) -> None:
     stage.waits = False
     (engine,) = engines(thinking)
     engine.kill()
@@ -117,7 +115,7 @@ def test_a_killed_engine_resumes_its_session(
     assert api.requests()[-1].messages == api.requests()[1].messages
 
 
-def test_an_engine_that_dies_again_and_again_is_given_up(thinking: Home, api: MessagesApi) -> None:
+def test_session_fails_after_three_resumes(thinking: Home, api: MessagesApi) -> None:
     for times in range(4):
         thinking.until(lambda asked=2 + times: len(api.requests()) >= asked)
         (engine,) = engines(thinking)
@@ -131,7 +129,7 @@ def test_an_engine_that_dies_again_and_again_is_given_up(thinking: Home, api: Me
     assert str(reason).startswith("The engine ended without a result (exit 137: killed, ")
 
 
-def test_the_next_supervisor_resumes_the_session_of_a_killed_one(
+def test_next_supervisor_resumes_the_session_of_a_killed_one(
     thinking: Home, api: MessagesApi, stage: Stage
 ) -> None:
     (token,) = thinking.rows("SELECT id FROM tokens WHERE session_id = 1")
@@ -166,7 +164,9 @@ def answering(thinking: Home) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("answering")
-def test_it_resumes_when_the_gate_closes_after_the_supervisor(thinking: Home, stage: Stage) -> None:
+def test_session_resumes_if_the_gate_closes_after_the_supervisor(
+    thinking: Home, stage: Stage
+) -> None:
     """A dying process closes its files in turn: under load the gate stays open longer."""
     thinking.started[0].kill()
     thinking.started[0].wait()
@@ -179,7 +179,7 @@ def test_it_resumes_when_the_gate_closes_after_the_supervisor(thinking: Home, st
     each_once(thinking)
 
 
-def test_it_resumes_when_its_engine_ends_late(thinking: Home, stage: Stage) -> None:
+def test_session_resumes_if_its_engine_ends_late(thinking: Home, stage: Stage) -> None:
     (scratch,) = [path for path in thinking.outputs(1, "") if path.is_dir()]
     with (scratch / CHECKPOINT_LOCK).open("rb") as held:
         thinking.started[0].kill()
@@ -202,7 +202,7 @@ def _locked(file: BinaryIO) -> bool:
     return False
 
 
-def test_a_stopped_session_does_not_resume(thinking: Home) -> None:
+def test_stopped_session_does_not_resume(thinking: Home) -> None:
     supervisor = thinking.started[0]
 
     def asked() -> bool:
@@ -226,7 +226,7 @@ def test_a_stopped_session_does_not_resume(thinking: Home) -> None:
     assert (status, resumed) == ("interrupted", 0)
 
 
-def test_its_time_counts_from_its_beginning(thinking: Home, stage: Stage) -> None:
+def test_resumed_session_times_out_from_its_original_start(thinking: Home, stage: Stage) -> None:
     thinking.started[0].kill()
     thinking.started[0].wait()
     thinking.env["LAMPLIGHTER_SESSION_TIMEOUT"] = "1s"

@@ -27,7 +27,7 @@ async def ran(db: Database, files: SessionFiles, at: datetime) -> Session:
     return ended
 
 
-async def test_files_of_old_and_of_removed_sessions_are_removed(
+async def test_retention_removes_files_of_old_and_removed_sessions(
     db: Database, tmp_path: Path
 ) -> None:
     files = SessionFiles(tmp_path / "sessions")

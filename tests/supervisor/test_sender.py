@@ -88,7 +88,7 @@ async def all_of(db: Database) -> list[Notice]:
     return list(reversed((await notices.page(db, None, limit=2_000)).items))
 
 
-async def test_an_important_event_is_sent_once_an_hour(db: Database, clock: Watch) -> None:
+async def test_critical_event_is_sent_at_most_once_an_hour(db: Database, clock: Watch) -> None:
     await happened(db, "Web is down")
     await happened(db, "Web is down")
     await happened(db, "Not so bad", level="warning")
@@ -109,7 +109,7 @@ async def test_nothing_is_sent_without_an_address(db: Database) -> None:
     assert (await notify.enqueue_test(db, now=NOON)).state is NoticeState.FAILED
 
 
-async def test_withdrawn_requests_are_not_sent(db: Database, clock: Watch) -> None:
+async def test_rolled_back_events_are_not_sent(db: Database, clock: Watch) -> None:
     async def happened_and_failed() -> None:
         async with writing(db):
             await happened(db, "Web is down")
@@ -121,9 +121,7 @@ async def test_withdrawn_requests_are_not_sent(db: Database, clock: Watch) -> No
     assert await all_of(db) == []
 
 
-async def test_of_a_paused_service_only_the_end_of_an_incident_is_sent(
-    db: Database, clock: Watch
-) -> None:
+async def test_paused_service_sends_only_the_end_of_an_incident(db: Database, clock: Watch) -> None:
     async with writing(db):
         for service in ("nas", "films"):
             for level, title in ((Level.CRITICAL, "fails"), (Level.INFO, "is healthy again")):
@@ -144,7 +142,7 @@ async def test_of_a_paused_service_only_the_end_of_an_incident_is_sent(
     }
 
 
-async def test_a_thousand_events_are_one_message(db: Database, clock: Watch) -> None:
+async def test_many_events_are_sent_as_one_message(db: Database, clock: Watch) -> None:
     people = People()
     sender = Sender(db, people, clock.now)
     async with writing(db):
@@ -178,7 +176,9 @@ async def test_events_are_sent_at_most_once_a_minute(db: Database, clock: Watch)
     assert {each.state for each in await all_of(db)} == {NoticeState.SENT}
 
 
-async def test_what_waits_for_a_person_waits_for_no_other(db: Database, clock: Watch) -> None:
+async def test_approval_request_is_sent_immediately_with_pending_notices(
+    db: Database, clock: Watch
+) -> None:
     people = People()
     sender = Sender(db, people, clock.now)
     await happened(db, "Web is down")
@@ -192,7 +192,7 @@ async def test_what_waits_for_a_person_waits_for_no_other(db: Database, clock: W
     assert people.got[1][1] == "Lamplighter: May it restart? (and 1 more)"
 
 
-async def test_a_halt_is_sent_immediately_and_once(db: Database, clock: Watch) -> None:
+async def test_halt_is_sent_immediately_and_once(db: Database, clock: Watch) -> None:
     people = People()
     await halt.halt_all(db, HaltControl(), "a flood", by="me", now=NOON)
 
@@ -203,7 +203,7 @@ async def test_a_halt_is_sent_immediately_and_once(db: Database, clock: Watch) -
     assert len(await all_of(db)) == 1
 
 
-async def test_what_is_not_taken_is_tried_again_and_given_up_after_a_day(
+async def test_undelivered_notice_is_retried_and_fails_after_a_day(
     db: Database, clock: Watch
 ) -> None:
     people = People(away={0})
@@ -225,7 +225,7 @@ async def test_what_is_not_taken_is_tried_again_and_given_up_after_a_day(
     assert 24 <= held.attempts <= 60
 
 
-async def test_a_recipient_that_accepted_gets_no_repeat(db: Database, clock: Watch) -> None:
+async def test_retry_skips_recipients_that_accepted(db: Database, clock: Watch) -> None:
     people = People(addresses=3, away={1})
     sender = Sender(db, people, clock.now)
     await notify.enqueue_test(db, now=NOON)
@@ -238,9 +238,7 @@ async def test_a_recipient_that_accepted_gets_no_repeat(db: Database, clock: Wat
     assert [each.state for each in await all_of(db)] == [NoticeState.SENT]
 
 
-async def test_a_new_sender_repeats_nothing_to_a_recipient_that_accepted(
-    db: Database, clock: Watch
-) -> None:
+async def test_restarted_sender_skips_recipients_that_accepted(db: Database, clock: Watch) -> None:
     people = People(addresses=3, away={2})
     await notify.enqueue_test(db, now=NOON)
     await Sender(db, people, clock.now).step()
@@ -253,7 +251,7 @@ async def test_a_new_sender_repeats_nothing_to_a_recipient_that_accepted(
     assert [each.state for each in await all_of(db)] == [NoticeState.SENT]
 
 
-async def test_the_end_of_an_incident_reaches_those_who_know_of_it(
+async def test_end_of_an_incident_is_sent_to_the_recipients_of_its_start(
     db: Database, clock: Watch
 ) -> None:
     """Its root cause, its parent incident and the routes may change in the meantime."""
@@ -289,9 +287,7 @@ async def test_the_end_of_an_incident_reaches_those_who_know_of_it(
     assert "- INFO web: web is healthy again after" in people.got[1][2]
 
 
-async def test_only_what_was_under_way_is_sent_again_after_a_kill(
-    db: Database, clock: Watch
-) -> None:
+async def test_restarted_sender_resends_only_notices_in_transit(db: Database, clock: Watch) -> None:
     await notify.enqueue_test(db, now=NOON)
     await Sender(db, People(), clock.now).step()
     await notify.enqueue_test(db, now=NOON)
@@ -322,7 +318,7 @@ async def test_pending_notices_are_dropped_without_an_address(db: Database, cloc
     )
 
 
-async def test_a_sender_reads_nothing_until_a_commit_and_then_sends_within_seconds(
+async def test_sender_reads_nothing_until_a_commit(
     db: Database, clock: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commits, people, reads = [1], People(), []
@@ -347,7 +343,7 @@ async def test_a_sender_reads_nothing_until_a_commit_and_then_sends_within_secon
         running.cancel()
 
 
-async def test_without_a_number_of_commits_a_sender_polls(
+async def test_sender_polls_if_commits_are_unknown(
     db: Database, clock: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people = People()
@@ -362,7 +358,7 @@ async def test_without_a_number_of_commits_a_sender_polls(
         running.cancel()
 
 
-async def test_a_notice_in_transit_as_the_database_failed_is_settled_later_and_not_sent_twice(
+async def test_notice_sent_during_a_database_failure_is_settled_later_and_sent_once(
     db: Database, clock: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Outage(People):

@@ -69,7 +69,7 @@ def ended(home: Home, count: int) -> bool:
     return int(str(found or 0)) >= count
 
 
-def test_the_root_failure_is_repaired_and_healthy_for_two_rounds(home: Home, site: Site) -> None:
+def test_root_cause_is_repaired_and_healthy_for_two_rounds(home: Home, site: Site) -> None:
     home.env |= {"LAMPLIGHTER_INTERVAL": "1s", "LAMPLIGHTER_COOLDOWN_RESET": "0"}
     home.start("supervisor")
 
@@ -99,7 +99,7 @@ def test_the_root_failure_is_repaired_and_healthy_for_two_rounds(home: Home, sit
     assert attempts == [(1, 2), (2, 1), (3, 1), by_gate]  # a failure just seen is confirmed once
 
 
-def test_after_a_person_was_asked_rounds_wait_and_say_so_once(home: Home, site: Site) -> None:
+def test_rounds_wait_after_an_escalation_to_a_person(home: Home, site: Site) -> None:
     text = (home.path / "services.yaml").read_text()
     (home.path / "services.yaml").write_text(text.replace(MENDS, "raise SystemExit(3)"))
     home.env["LAMPLIGHTER_INTERVAL"] = "1s"
@@ -130,7 +130,7 @@ def test_after_a_person_was_asked_rounds_wait_and_say_so_once(home: Home, site: 
 
 
 @pytest.mark.parametrize("dry", [False, True])
-def test_a_run_that_ends_with_a_person_says_so_and_fails(home: Home, dry: bool) -> None:
+def test_run_that_escalates_to_a_person_reports_it_and_fails(home: Home, dry: bool) -> None:
     (home.path / "services.yaml").write_text(
         "services:\n  bare:\n    checks: [{tcp: '127.0.0.1:9', retries: 0}]\n"
     )
@@ -149,7 +149,7 @@ def test_a_run_that_ends_with_a_person_says_so_and_fails(home: Home, dry: bool) 
     assert ("critical" in levels) is not dry
 
 
-def test_a_run_reports_how_its_chain_ended(home: Home, site: Site) -> None:
+def test_run_reports_the_outcome_of_its_chain(home: Home, site: Site) -> None:
     done = home.run("run", "--tier", "1")
 
     assert done.returncode == 0, done.stderr

@@ -58,7 +58,7 @@ def promised() -> list[tuple[str, str]]:
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else None,
 )
-async def test_a_session_that_ends_by_itself_says_how(
+async def test_session_ending_stores_its_status_and_reason(
     db: Database, tmp_path: Path, words: tuple[str, ...], status: Status, reason: str
 ) -> None:
     async with leading(db, tmp_path, *words) as bench:
@@ -79,9 +79,7 @@ async def under_way(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize("reason", [STOPPED, DRAINED])
-async def test_a_session_that_is_stopped_keeps_what_it_said(
-    db: Database, tmp_path: Path, reason: str
-) -> None:
+async def test_stopped_session_keeps_its_output(db: Database, tmp_path: Path, reason: str) -> None:
     limits = Limits(grace=0.2, drain=0.1)
     async with leading(db, tmp_path, "hangs", limits=limits) as bench, asyncio.timeout(30):
         making = asyncio.create_task(bench.make())
@@ -111,9 +109,7 @@ print(json.dumps({"type": "result", "subtype": "success", "is_error": False, "re
 """
 
 
-async def test_a_session_whose_time_is_over_begins_no_action_before_it_ends(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_timed_out_session_starts_no_action(db: Database, tmp_path: Path) -> None:
     acted, engine = tmp_path / "acted", tmp_path / "late.py"
     engine.write_text(LATE)
     restart = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/touch", str(acted)))
@@ -129,7 +125,7 @@ async def test_a_session_whose_time_is_over_begins_no_action_before_it_ends(
     assert not acted.exists()
 
 
-def test_every_reason_in_the_docs_is_one_that_is_given() -> None:
+def test_docs_list_every_reason_of_a_session_ending() -> None:
     told = set(promised())
     watch = LimitWatch(Limits(), asyncio.Event())
     day = [Charge(NOON - timedelta(hours=each), 2.5) for each in (5, 4, 3, 2)]
@@ -168,5 +164,5 @@ def test_every_reason_in_the_docs_is_one_that_is_given() -> None:
         (None, "exit status unknown"),
     ],
 )
-def test_an_exit_code_is_explained(status: int | None, words: str) -> None:
+def test_describe_exit_explains_an_exit_code(status: int | None, words: str) -> None:
     assert describe_exit(status) == words

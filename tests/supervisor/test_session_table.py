@@ -46,7 +46,7 @@ async def every_row(db: Database) -> dict[str, list[str]]:
     }
 
 
-async def test_sessions_are_offered_the_tools_of_the_table(db: Database, tmp_path: Path) -> None:
+async def test_session_server_lists_the_tools_of_the_table(db: Database, tmp_path: Path) -> None:
     async with by_mcp(await whole(db, tmp_path)) as client:
         listed = (await client.list_tools()).tools
 
@@ -60,7 +60,7 @@ async def test_sessions_are_offered_the_tools_of_the_table(db: Database, tmp_pat
 
 
 @pytest.mark.parametrize("declared", SESSION_TOOLS, ids=lambda each: each.name)
-async def test_a_tool_writes_what_its_hints_admit(
+async def test_only_tools_without_the_read_only_hint_write(
     db: Database, tmp_path: Path, declared: Any
 ) -> None:
     log = tmp_path / "main.log"
@@ -76,9 +76,7 @@ async def test_a_tool_writes_what_its_hints_admit(
     assert (after == before) == declared.hints.read_only
 
 
-async def test_a_tool_beside_which_memories_are_looked_up_is_not_read_only(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_tools_with_memory_recall_are_not_read_only(db: Database, tmp_path: Path) -> None:
     async def recall(tool: str, given: object) -> str:
         return ""
 

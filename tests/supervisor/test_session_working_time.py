@@ -10,7 +10,7 @@ from lamplighter.supervisor.run.limits import Limits, LimitWatch, SessionClock
 
 
 @pytest.mark.parametrize(("waited", "over"), [(0.0, True), (40.0, True), (90.0, False)])
-def test_waiting_for_a_person_is_no_working_time(waited: float, over: bool) -> None:
+def test_waiting_for_approval_is_not_working_time(waited: float, over: bool) -> None:
     active = Configuration(session_seconds=60, idle_seconds=1_000)
     watch = LimitWatch(Limits(), asyncio.Event(), active=active, clock=SessionClock(waited=waited))
 
@@ -19,7 +19,7 @@ def test_waiting_for_a_person_is_no_working_time(waited: float, over: bool) -> N
     assert bool(watch.due()) is over
 
 
-async def test_several_waits_at_once_count_once_and_park_once() -> None:
+async def test_concurrent_waits_count_once_and_park_once() -> None:
     waiting = ApprovalWait()
     assert (waiting.now, waiting.parked.is_set(), waiting.seconds) == (False, False, 0.0)
 

@@ -20,7 +20,7 @@ def status(home: Home, session: int = 1) -> tuple[object, ...]:
     return rows[0] if rows else (None, None)
 
 
-def test_a_marker_is_a_memory_before_its_session_ends(home: Home) -> None:
+def test_marker_is_stored_before_its_session_ends(home: Home) -> None:
     home.engine("numbered", "1000", "0.01")
     home.start("supervisor")
 
@@ -29,7 +29,7 @@ def test_a_marker_is_a_memory_before_its_session_ends(home: Home) -> None:
     assert status(home) == ("running", "")
 
 
-def test_run_alone_makes_the_session_itself_and_shows_it(home: Home) -> None:
+def test_run_without_a_supervisor_runs_and_shows_the_session(home: Home) -> None:
     home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
 
     done = home.run("run", "--tier", "2")
@@ -41,7 +41,7 @@ def test_run_alone_makes_the_session_itself_and_shows_it(home: Home) -> None:
     assert home.rows("SELECT service, confidence, tier FROM memories") == [("jellyfin", 0.7, 2)]
 
 
-def test_run_beside_a_supervisor_waits_its_turn_there(home: Home) -> None:
+def test_run_beside_a_supervisor_queues_a_request(home: Home) -> None:
     home.engine("numbered", "30", "0.05")
     home.start("supervisor")
     home.until(lambda: status(home)[0] == "running")
@@ -69,7 +69,7 @@ def test_observations_of_a_session_are_in_the_next_prompt(home: Home) -> None:
     assert home.rows("SELECT memory_id, position FROM exposures") == [(1, 0)]
 
 
-def test_the_next_session_that_says_it_again_reinforces_it(home: Home) -> None:
+def test_repeated_observation_reinforces_the_memory(home: Home) -> None:
     home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
     for _ in range(3):
         home.run("run")
@@ -87,7 +87,9 @@ def test_the_next_session_that_says_it_again_reinforces_it(home: Home) -> None:
         ("leaves_children", ("completed", "")),
     ],
 )
-def test_how_a_session_ends(home: Home, mode: str, ended: tuple[str, str]) -> None:
+def test_session_ends_with_the_expected_status_and_reason(
+    home: Home, mode: str, ended: tuple[str, str]
+) -> None:
     home.engine(mode)
 
     home.run("run")
@@ -96,7 +98,7 @@ def test_how_a_session_ends(home: Home, mode: str, ended: tuple[str, str]) -> No
     assert not home.left_over()
 
 
-def test_odd_output_is_an_event_and_the_rest_is_heard(home: Home) -> None:
+def test_invalid_output_is_an_event_and_the_rest_is_ingested(home: Home) -> None:
     home.engine("odd")
 
     done = home.run("run")
@@ -111,7 +113,7 @@ def test_odd_output_is_an_event_and_the_rest_is_heard(home: Home) -> None:
     ]
 
 
-def test_a_session_that_prints_nothing_is_timed_out(home: Home) -> None:
+def test_session_without_output_times_out(home: Home) -> None:
     home.engine("ignores_signals")
     home.env["LAMPLIGHTER_IDLE_TIMEOUT"] = "1s"
 
@@ -121,7 +123,7 @@ def test_a_session_that_prints_nothing_is_timed_out(home: Home) -> None:
     assert status(home) == ("timed_out", "The session printed nothing for 1 s.")
 
 
-def test_a_command_that_is_not_there_is_said_in_words(home: Home) -> None:
+def test_missing_engine_command_is_explained(home: Home) -> None:
     home.env |= {"LAMPLIGHTER_ENGINE": "exec", "LAMPLIGHTER_EXEC_COMMAND": "no-such-program"}
 
     done = home.run("run")
@@ -133,7 +135,7 @@ def test_a_command_that_is_not_there_is_said_in_words(home: Home) -> None:
     )
 
 
-def test_the_supervisor_drains_when_it_is_asked_to_end(home: Home) -> None:
+def test_supervisor_drains_on_sigterm(home: Home) -> None:
     home.engine("hangs")
     supervisor = home.start("supervisor")
     home.until(lambda: home.value("SELECT count(*) FROM events"))
@@ -145,7 +147,7 @@ def test_the_supervisor_drains_when_it_is_asked_to_end(home: Home) -> None:
     assert home.rows("SELECT pid, session_id FROM leases") == [(0, None)]
 
 
-def test_only_one_of_four_supervisors_leads_and_another_takes_over(home: Home) -> None:
+def test_one_of_four_supervisors_leads_and_another_takes_over(home: Home) -> None:
     home.engine("numbered", "3", "0.01")
     home.env["LAMPLIGHTER_INTERVAL"] = "1h"
     all_four = [home.start("supervisor") for _ in range(4)]
@@ -160,7 +162,7 @@ def test_only_one_of_four_supervisors_leads_and_another_takes_over(home: Home) -
     home.until(lambda: home.value("SELECT count(*) FROM sessions") == 2)
 
 
-def test_rounds_come_on_the_timer(home: Home) -> None:
+def test_rounds_start_at_the_interval(home: Home) -> None:
     home.engine("lines", "[EVENT:info] here")
     home.env["LAMPLIGHTER_INTERVAL"] = "500ms"
     home.start("supervisor")
@@ -168,7 +170,7 @@ def test_rounds_come_on_the_timer(home: Home) -> None:
     home.until(lambda: int(str(home.value("SELECT count(*) FROM sessions") or 0)) >= 3)
 
 
-def test_a_broken_services_file_is_one_event_and_no_traceback(home: Home) -> None:
+def test_invalid_services_file_is_one_event_without_traceback(home: Home) -> None:
     (home.path / "services.yaml").write_text("services:\n  web:\n    chekcs: []\n")
     home.env["LAMPLIGHTER_INTERVAL"] = "300ms"
     home.start("supervisor")
@@ -186,7 +188,7 @@ def test_a_broken_services_file_is_one_event_and_no_traceback(home: Home) -> Non
     home.until(lambda: home.value("SELECT count(*) FROM sessions"))
 
 
-def test_run_refuses_a_broken_services_file_with_its_place(home: Home) -> None:
+def test_run_refuses_an_invalid_services_file_with_its_line(home: Home) -> None:
     (home.path / "services.yaml").write_text("services:\n  web:\n    chekcs: []\n")
 
     done = home.run("run")
@@ -196,7 +198,7 @@ def test_run_refuses_a_broken_services_file_with_its_place(home: Home) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_an_unknown_setting_is_refused_with_the_right_name(home: Home) -> None:
+def test_unknown_setting_is_refused_with_a_suggestion(home: Home) -> None:
     home.env["LAMPLIGHTER_INTERVALL"] = "5s"
 
     done = home.run("run")
@@ -207,7 +209,7 @@ def test_an_unknown_setting_is_refused_with_the_right_name(home: Home) -> None:
     )
 
 
-def test_a_home_that_cannot_be_written_is_said_in_words(home: Home) -> None:
+def test_unwritable_home_is_refused_with_an_explanation(home: Home) -> None:
     home.env["LAMPLIGHTER_HOME"] = "/proc/lamplighter"
 
     done = home.run("run")
@@ -218,7 +220,7 @@ def test_a_home_that_cannot_be_written_is_said_in_words(home: Home) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_database_locked_for_a_while_loses_nothing(home: Home) -> None:
+def test_temporarily_locked_database_loses_no_marker(home: Home) -> None:
     home.engine("numbered", "100", "0.01")
     home.start("supervisor")
     home.until(lambda: home.value("SELECT count(*) FROM memories"))
@@ -234,7 +236,7 @@ def test_a_database_locked_for_a_while_loses_nothing(home: Home) -> None:
     assert home.value("SELECT count(*) FROM markers") == 100
 
 
-def test_a_tier_above_the_highest_allowed_is_refused(home: Home) -> None:
+def test_tier_above_the_highest_allowed_is_refused(home: Home) -> None:
     home.engine("lines", "[EVENT:info] here")
     home.env["LAMPLIGHTER_MAX_TIER"] = "1"
 
@@ -245,7 +247,7 @@ def test_a_tier_above_the_highest_allowed_is_refused(home: Home) -> None:
     assert home.value("SELECT count(*) FROM sessions") == 0
 
 
-def test_a_request_beside_a_broken_services_file_fails_with_the_reason(home: Home) -> None:
+def test_request_with_an_invalid_services_file_fails_with_the_reason(home: Home) -> None:
     (home.path / "services.yaml").write_text("services: 5\n")
     home.start("supervisor")
     home.until(lambda: home.value("SELECT count(*) FROM events"))
@@ -260,7 +262,7 @@ def test_a_request_beside_a_broken_services_file_fails_with_the_reason(home: Hom
     assert home.rows("SELECT state FROM requests") == [("done",)]
 
 
-def test_the_procfile_runs_both_processes(home: Home) -> None:
+def test_procfile_runs_both_processes(home: Home) -> None:
     home.env["LAMPLIGHTER_PORT"] = str(free_port())
     binaries = Path(sys.executable).parent
     home.env["PATH"] = f"{binaries}:{home.env['PATH']}"
@@ -280,7 +282,7 @@ def test_the_procfile_runs_both_processes(home: Home) -> None:
     assert "Traceback" not in (home.path / "log").read_text()
 
 
-def test_a_session_that_is_nearly_done_may_end_when_the_supervisor_is_asked_to(home: Home) -> None:
+def test_nearly_finished_session_completes_while_the_supervisor_drains(home: Home) -> None:
     home.engine("numbered", "50", "0.03")
     supervisor = home.start("supervisor")
     home.until(lambda: home.value("SELECT count(*) FROM memories"))
@@ -292,7 +294,7 @@ def test_a_session_that_is_nearly_done_may_end_when_the_supervisor_is_asked_to(h
     assert home.value("SELECT count(*) FROM memories") == 50
 
 
-def test_an_engine_that_cannot_be_started_fails_its_session_in_words(home: Home) -> None:
+def test_engine_that_cannot_start_fails_its_session_with_an_explanation(home: Home) -> None:
     home.engine("lines", "[EVENT:info] here")
     (home.path / "sessions").write_text("no directory")
 
@@ -304,7 +306,7 @@ def test_an_engine_that_cannot_be_started_fails_its_session_in_words(home: Home)
     assert "Traceback" not in done.stderr
 
 
-def test_a_file_that_breaks_later_leaves_the_last_good_version_active(home: Home) -> None:
+def test_invalid_services_file_keeps_the_last_valid_version_active(home: Home) -> None:
     home.engine("lines", "[EVENT:info] here")
     home.env["LAMPLIGHTER_INTERVAL"] = "500ms"
     home.start("supervisor")
@@ -320,7 +322,7 @@ def test_a_file_that_breaks_later_leaves_the_last_good_version_active(home: Home
     assert "and the last valid version stays active: " in str(text)
 
 
-def test_a_session_that_fails_is_an_event(home: Home) -> None:
+def test_failed_session_is_recorded_as_a_critical_event(home: Home) -> None:
     home.engine("fails")
 
     home.run("run")
@@ -338,7 +340,7 @@ def test_a_session_that_fails_is_an_event(home: Home) -> None:
     ]
 
 
-def test_a_port_is_taken_from_the_moment_it_is_bound() -> None:
+def test_bound_port_is_in_use_immediately() -> None:
     from lamplighter.domain.errors import Unavailable
     from lamplighter.serve import web
 

@@ -49,7 +49,7 @@ async def giving(
     return Giving(gate(db, by, services=services, redact=redact, active=EVERY_TIER), root, **shell)
 
 
-async def test_a_read_only_command_runs_unchanged_and_is_reported(
+async def test_read_only_command_runs_unchanged_and_is_reported(
     db: Database, tmp_path: Path
 ) -> None:
     (tmp_path / "a log").write_text(f"one; $(two)\x1b[31m `three` {SECRET}\n")
@@ -64,7 +64,9 @@ async def test_a_read_only_command_runs_unchanged_and_is_reported(
     assert await told(db) == [("info", f"Running the command cat '{tmp_path}/a log'.")]
 
 
-async def test_what_fails_says_so(db: Database, tmp_path: Path) -> None:
+async def test_failed_command_returns_its_exit_code_and_errors(
+    db: Database, tmp_path: Path
+) -> None:
     (tmp_path / "log").write_text("nothing\n")
     by = await giving(db, tmp_path)
 
@@ -86,7 +88,7 @@ async def test_what_fails_says_so(db: Database, tmp_path: Path) -> None:
         (f"cat /{SECRET}", "'/[REDACTED:PASSWORD]' is outside of"),
     ],
 )
-async def test_a_refusal_is_reported_and_nothing_runs(
+async def test_refused_command_is_reported_and_not_run(
     db: Database, tmp_path: Path, command: str, why: str
 ) -> None:
     by = await giving(db, tmp_path)
@@ -101,7 +103,7 @@ async def test_a_refusal_is_reported_and_nothing_runs(
     assert SECRET not in event
 
 
-async def test_a_session_that_insists_is_not_heard_any_more(db: Database, tmp_path: Path) -> None:
+async def test_session_at_its_limit_of_refusals_runs_nothing(db: Database, tmp_path: Path) -> None:
     by = await giving(db, tmp_path)
 
     for _ in range(REFUSALS + 3):
@@ -113,7 +115,7 @@ async def test_a_session_that_insists_is_not_heard_any_more(db: Database, tmp_pa
     assert len(await told(db)) == REFUSALS
 
 
-async def test_refused_actions_count_for_commands_too(db: Database, tmp_path: Path) -> None:
+async def test_refused_actions_count_toward_the_command_limit(db: Database, tmp_path: Path) -> None:
     by = await giving(db, tmp_path)
 
     for _ in range(REFUSALS):
@@ -125,7 +127,7 @@ async def test_refused_actions_count_for_commands_too(db: Database, tmp_path: Pa
 
 
 @pytest.mark.parametrize("tier", TIERS)
-async def test_only_the_tiers_that_people_name_give_commands(
+async def test_commands_run_only_in_the_configured_tiers(
     db: Database, tmp_path: Path, tier: int
 ) -> None:
     by = await giving(db, tmp_path, tier=tier)
@@ -135,7 +137,7 @@ async def test_only_the_tiers_that_people_name_give_commands(
     assert (await by.says("uptime")).text == f"Not run: tier {tier} cannot run commands."
 
 
-async def test_a_declared_action_goes_through_the_gate_in_whatever_spelling(
+async def test_command_of_a_declared_action_goes_through_the_gate(
     db: Database, tmp_path: Path
 ) -> None:
     ran = tmp_path / "ran"
@@ -156,7 +158,7 @@ async def test_a_declared_action_goes_through_the_gate_in_whatever_spelling(
 
 
 @pytest.mark.parametrize("tier", [1, 2])
-async def test_an_action_given_as_a_command_is_still_not_for_this_tier(
+async def test_command_of_a_declared_action_is_refused_below_tier_3(
     db: Database, tmp_path: Path, tier: int
 ) -> None:
     ran = tmp_path / "ran"
@@ -168,7 +170,7 @@ async def test_an_action_given_as_a_command_is_still_not_for_this_tier(
     assert not ran.exists()
 
 
-async def test_a_path_is_judged_by_where_it_leads(db: Database, tmp_path: Path) -> None:
+async def test_command_paths_are_judged_by_their_target(db: Database, tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     (root / "home").mkdir(parents=True)
     outside.mkdir()
@@ -190,7 +192,7 @@ async def test_a_path_is_judged_by_where_it_leads(db: Database, tmp_path: Path) 
     assert len([level for level, _ in await told(db) if level == "warning"]) == 6
 
 
-async def test_a_root_that_is_a_link_itself_is_read(db: Database, tmp_path: Path) -> None:
+async def test_symlinked_root_is_readable(db: Database, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "log").write_text("tell")
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -199,7 +201,7 @@ async def test_a_root_that_is_a_link_itself_is_read(db: Database, tmp_path: Path
     assert (await by.says(f"cat {tmp_path}/link/log")).text == "exit 0\ntell"
 
 
-async def test_it_runs_in_a_place_and_with_an_environment_of_its_own(
+async def test_command_runs_in_a_temporary_directory_with_a_clean_environment(
     db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAMPLIGHTER_TOKEN", SECRET)
@@ -216,7 +218,7 @@ async def test_it_runs_in_a_place_and_with_an_environment_of_its_own(
     assert not os.path.exists(directory)  # noqa: ASYNC240  # it is only looked at
 
 
-async def test_what_takes_too_long_is_ended(db: Database, tmp_path: Path) -> None:
+async def test_command_is_ended_after_its_time_limit(db: Database, tmp_path: Path) -> None:
     by = await giving(db, tmp_path, declared=(("sleep", "*"),), seconds=0.2)
 
     answer = await by.says("sleep 77")
@@ -226,7 +228,7 @@ async def test_what_takes_too_long_is_ended(db: Database, tmp_path: Path) -> Non
     assert not by.gate.busy
 
 
-async def test_long_output_is_cut(db: Database, tmp_path: Path) -> None:
+async def test_long_command_output_is_truncated(db: Database, tmp_path: Path) -> None:
     (tmp_path / "log").write_text("line\n" * 100_000)
     by = await giving(db, tmp_path)
 
@@ -236,7 +238,7 @@ async def test_long_output_is_cut(db: Database, tmp_path: Path) -> None:
     assert answer.text.endswith("(truncated; request less output)")
 
 
-async def test_a_dry_run_looks_but_runs_nothing_that_was_declared(
+async def test_dry_run_runs_read_only_but_no_declared_commands(
     db: Database, tmp_path: Path
 ) -> None:
     ran = tmp_path / "ran"
@@ -249,7 +251,7 @@ async def test_a_dry_run_looks_but_runs_nothing_that_was_declared(
     assert not ran.exists()
 
 
-async def test_what_people_took_out_of_the_file_is_not_run(db: Database, tmp_path: Path) -> None:
+async def test_command_no_longer_declared_is_not_run(db: Database, tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     by = await giving(db, tmp_path, declared=(("touch", "*"),))
     by.gate.current = lambda: SERVICES
@@ -260,7 +262,7 @@ async def test_what_people_took_out_of_the_file_is_not_run(db: Database, tmp_pat
     assert not ran.exists()
 
 
-async def test_nothing_is_run_for_a_session_that_is_over_or_while_all_is_halted(
+async def test_command_is_refused_after_the_session_or_while_halted(
     db: Database, tmp_path: Path
 ) -> None:
     by = await giving(db, tmp_path)
@@ -289,7 +291,7 @@ def repository(path: Path, *settings: str) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
-async def test_a_repository_is_looked_at_without_running_what_it_names(
+async def test_git_command_runs_no_program_of_the_repository_settings(
     db: Database, tmp_path: Path
 ) -> None:
     ran, program = tmp_path / "ran", tmp_path / "program"
@@ -327,7 +329,7 @@ def hooked(top: Path, program: str) -> None:
 
 @pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
 @pytest.mark.parametrize("words", ["diff", "describe --always --dirty", "status"])
-async def test_no_hook_of_a_repository_runs_when_it_is_looked_at(
+async def test_git_command_runs_no_hook_of_the_repository(
     db: Database, tmp_path: Path, words: str
 ) -> None:
     top = tmp_path / "repository"
@@ -343,9 +345,7 @@ async def test_no_hook_of_a_repository_runs_when_it_is_looked_at(
     assert not ran.exists()
 
 
-async def test_a_secret_is_masked_that_is_written_with_what_cannot_be_seen(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_secret_with_invisible_characters_is_masked(db: Database, tmp_path: Path) -> None:
     (tmp_path / "wide").write_bytes(f"password {SECRET}\n".encode("utf-16-le"))
     (tmp_path / "parted").write_text("\u200b".join(SECRET))
     by = await giving(db, tmp_path)
@@ -354,7 +354,7 @@ async def test_a_secret_is_masked_that_is_written_with_what_cannot_be_seen(
         assert "REDACTED:PASSWORD" in (await by.says(f"cat {tmp_path}/{name}")).text
 
 
-async def test_what_is_not_on_this_machine_is_said(db: Database, tmp_path: Path) -> None:
+async def test_missing_program_is_reported(db: Database, tmp_path: Path) -> None:
     by = await giving(db, tmp_path, declared=(("no-such-program",),))
 
     assert (await by.says("no-such-program")).text == (

@@ -10,7 +10,7 @@ services:
 ALL = "services: {nas: {paused: true, checks: [{tcp: '127.0.0.1:1', retries: 0}]}}\n"
 
 
-def test_a_round_checks_only_the_services_that_are_not_silent(home: Home) -> None:
+def test_round_skips_silenced_services(home: Home) -> None:
     (home.path / "services.yaml").write_text(PART)
 
     home.start("supervisor")
@@ -19,7 +19,7 @@ def test_a_round_checks_only_the_services_that_are_not_silent(home: Home) -> Non
     assert home.rows("SELECT DISTINCT service FROM checks") == [("films",)]
 
 
-def test_a_round_of_silent_services_is_left_out(home: Home) -> None:
+def test_round_is_skipped_if_all_services_are_silenced(home: Home) -> None:
     (home.path / "services.yaml").write_text(ALL)
 
     home.start("supervisor")

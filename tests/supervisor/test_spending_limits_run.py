@@ -33,7 +33,7 @@ async def cost(
         return ended
 
 
-async def test_a_session_has_what_is_left_of_the_day(db: Database, tmp_path: Path) -> None:
+async def test_session_budget_is_the_rest_of_the_daily_limit(db: Database, tmp_path: Path) -> None:
     async with leading(db, tmp_path, "spends", "2", "0.01", "0", caps=USUAL) as bench:
         await cost(db, 9.25)
 
@@ -50,7 +50,7 @@ async def test_a_session_has_what_is_left_of_the_day(db: Database, tmp_path: Pat
     ("spent", "words"),
     [((9.0, None), "Today's 10 dollars are spent; the limit resets at "), ((10.5,), "Today's 10 ")],
 )
-async def test_nothing_left_starts_no_engine(
+async def test_exhausted_daily_limit_starts_no_engine(
     db: Database, tmp_path: Path, spent: tuple[float | None, ...], words: str
 ) -> None:
     async with leading(db, tmp_path, "spends", "1", "0.01", "0", caps=USUAL) as bench:
@@ -66,14 +66,14 @@ async def test_nothing_left_starts_no_engine(
     assert not bench.supervisor.context.files.path(session).exists()
 
 
-async def test_what_is_older_than_a_day_is_free_again(db: Database, tmp_path: Path) -> None:
+async def test_spending_older_than_a_day_does_not_count(db: Database, tmp_path: Path) -> None:
     async with leading(db, tmp_path, "spends", "1", "0.01", "0", caps=USUAL) as bench:
         await cost(db, 10.0, hours=24.01)
 
         assert (await bench.make()).status is Status.COMPLETED
 
 
-async def test_a_chain_has_what_its_sessions_left(db: Database, tmp_path: Path) -> None:
+async def test_chain_budget_is_the_rest_of_the_chain_limit(db: Database, tmp_path: Path) -> None:
     async with leading(db, tmp_path, "spends", "1", "0.01", "0", caps=USUAL) as bench:
         first = await cost(db, 1.0)
         second = await cost(db, 1.75, parent_id=first.id)
@@ -91,7 +91,7 @@ async def test_a_chain_has_what_its_sessions_left(db: Database, tmp_path: Path) 
     assert none.why_not == "This chain's 3 dollars are spent; the next round starts a new chain."
 
 
-async def test_an_engine_without_a_model_costs_nothing(db: Database, tmp_path: Path) -> None:
+async def test_engine_without_a_model_has_no_budget(db: Database, tmp_path: Path) -> None:
     async with leading(db, tmp_path, "lines", "all well", caps=USUAL) as bench:
         await cost(db, 20.0)
 
@@ -100,7 +100,7 @@ async def test_an_engine_without_a_model_costs_nothing(db: Database, tmp_path: P
     assert (session.status, session.budget_usd) == (Status.COMPLETED, None)
 
 
-async def test_a_session_is_stopped_at_most_a_turn_past_its_dollars(
+async def test_session_is_stopped_at_most_one_turn_over_its_budget(
     db: Database, tmp_path: Path
 ) -> None:
     caps = replace(USUAL, session=0.25)
@@ -114,7 +114,7 @@ async def test_a_session_is_stopped_at_most_a_turn_past_its_dollars(
     assert session.summary.startswith("Session with ")
 
 
-async def test_a_session_is_stopped_at_most_a_turn_past_its_turns(
+async def test_session_is_stopped_at_most_one_turn_over_its_turn_limit(
     db: Database, tmp_path: Path
 ) -> None:
     async with leading(db, tmp_path, "spends", "30", "?", SLOW, caps=USUAL, max_turns=2) as bench:
@@ -126,9 +126,7 @@ async def test_a_session_is_stopped_at_most_a_turn_past_its_turns(
     assert (session.cost_usd, session.budget_usd) == (None, 1.0)
 
 
-async def test_a_session_whose_last_turn_takes_the_rest_completes(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_session_that_uses_its_exact_budget_completes(db: Database, tmp_path: Path) -> None:
     caps = replace(USUAL, session=0.2)
     async with leading(db, tmp_path, "spends", "2", "0.1", SLOW, caps=caps) as bench:
         session = await bench.make()
@@ -137,7 +135,7 @@ async def test_a_session_whose_last_turn_takes_the_rest_completes(
 
 
 @pytest.mark.parametrize(("dollars", "counted"), [("0.1", 0.2), ("?", 1.0)])
-async def test_what_a_killed_session_had_spent_counts(
+async def test_spending_of_a_killed_session_counts(
     db: Database, tmp_path: Path, dollars: str, counted: float
 ) -> None:
     more = {"limits": Limits(grace=0.2), "idle_seconds": 3.0}
@@ -153,7 +151,9 @@ async def test_what_a_killed_session_had_spent_counts(
     assert left.budget_usd == 10 - counted
 
 
-async def test_the_open_session_of_a_dead_supervisor_counts(db: Database, tmp_path: Path) -> None:
+async def test_open_session_of_a_dead_supervisor_counts_its_budget(
+    db: Database, tmp_path: Path
+) -> None:
     async with leading(db, tmp_path, "lines", "hm", caps=USUAL) as bench:
         async with writing(db):
             plan = SessionPlan(engine="model", budget_usd=0.75)

@@ -3,7 +3,7 @@
 from homes import Home
 
 
-def test_a_session_of_markers_is_never_blank_and_repeats_nothing(home: Home) -> None:
+def test_session_summary_is_not_empty_and_contains_no_markers(home: Home) -> None:
     home.engine(
         "lines", "Looked at web.\n[MEMORY:timing:web] Takes 60s to start", "[EVENT:info] ok"
     )

@@ -50,7 +50,7 @@ def services(*given: Check) -> Services:
     return Services((Service(name="Web", checks=given), Service(name="bare")))
 
 
-async def test_a_later_look_confirms_what_the_session_did(db: Database) -> None:
+async def test_later_check_confirms_an_unconfirmed_action(db: Database) -> None:
     async with serving(http("200 OK")) as port:
         pass
     checks = [TcpCheck(name=name, host="127.0.0.1", port=port, **QUICK) for name in ("one", "two")]
@@ -77,7 +77,7 @@ async def test_a_later_look_confirms_what_the_session_did(db: Database) -> None:
     ]
 
 
-async def test_every_check_runs_and_is_reported_and_stored(db: Database) -> None:
+async def test_look_runs_reports_and_stores_every_check(db: Database) -> None:
     async with serving(http("200 OK")) as port, serving(http("503 Busy")) as ill:
         well = HttpCheck(name="page", url=f"http://127.0.0.1:{port}/", **QUICK)
         bad = HttpCheck(name="api", url=f"http://u:hunter2-hunter2@127.0.0.1:{ill}/", **QUICK)
@@ -107,7 +107,7 @@ async def test_every_check_runs_and_is_reported_and_stored(db: Database) -> None
     assert "hunter2" not in f"{answer} {kept}"
 
 
-async def test_what_hangs_is_ended_and_is_a_finding(db: Database) -> None:
+async def test_look_reports_a_hanging_check_as_timed_out(db: Database) -> None:
     async with serving(b"") as port:
         slow = HttpCheck(name="page", url=f"http://127.0.0.1:{port}/", timeout=0.3, retries=0)
         tools = box(db, await opened(db), services=services(slow))
@@ -119,7 +119,7 @@ async def test_what_hangs_is_ended_and_is_a_finding(db: Database) -> None:
     assert "timed out after 0.3 s" in answer.text
 
 
-async def test_a_probe_that_does_not_end_is_ended_with_all_it_started(
+async def test_look_ends_a_hanging_check_with_its_processes(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checking, "MAX_CHECK_SECONDS", 1.5)
@@ -133,7 +133,7 @@ async def test_a_probe_that_does_not_end_is_ended_with_all_it_started(
     assert running("611.375") == []
 
 
-async def test_a_check_may_be_chosen(db: Database) -> None:
+async def test_look_can_run_one_check(db: Database) -> None:
     async with serving(http("200 OK")) as port:
         chosen = TcpCheck(name="port", host="127.0.0.1", port=port, **QUICK)
         shut = TcpCheck(name="shut", host="127.0.0.1", port=1, **QUICK)
@@ -176,7 +176,7 @@ ALL = Services((NEEDED, NEEDS, OTHER, Service(name="bare")))
     ],
     ids=str,
 )
-async def test_what_cannot_be_looked_at_is_said(
+async def test_look_rejects_services_and_checks_it_cannot_run(
     db: Database, given: dict[str, object], words: str
 ) -> None:
     session = await opened(db, tier=2, services=("Web",))
@@ -185,7 +185,7 @@ async def test_what_cannot_be_looked_at_is_said(
     assert await checks.of_session(db, session.id) == []
 
 
-async def test_what_a_service_in_scope_depends_on_may_be_looked_at(db: Database) -> None:
+async def test_look_accepts_dependencies_of_services_in_scope(db: Database) -> None:
     tools = box(db, await opened(db, tier=2, services=("Web",)), services=ALL)
 
     answer = await used(tools, "look", service="db")
@@ -193,7 +193,7 @@ async def test_what_a_service_in_scope_depends_on_may_be_looked_at(db: Database)
     assert "connection refused at 127.0.0.1:1" in answer.text
 
 
-async def test_a_service_without_checks_and_a_session_that_looks_without_end(
+async def test_look_rejects_services_without_checks_and_uses_over_the_limit(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service_checks, "MAX_CHECKS", 0)
@@ -205,7 +205,7 @@ async def test_a_service_without_checks_and_a_session_that_looks_without_end(
     )
 
 
-async def test_a_healthy_first_look_is_one_attempt(db: Database) -> None:
+async def test_look_reports_one_attempt_for_a_passing_check(db: Database) -> None:
     async with serving(http("200 OK")) as port:
         check = HttpCheck(name="page", url=f"http://127.0.0.1:{port}/", **QUICK)
         session = await opened(db, tier=2)

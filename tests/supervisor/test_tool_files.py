@@ -54,9 +54,7 @@ async def tools(db: Database, place: Path) -> Toolbox:
     return box(db, session, roots=(root,), private=(root / "home", place / "lamplighter.db"))
 
 
-async def test_a_file_is_read_from_an_offset_and_returns_the_next(
-    tools: Toolbox, place: Path
-) -> None:
+async def test_read_file_returns_a_part_and_the_next_offset(tools: Toolbox, place: Path) -> None:
     path = str(place / "logs" / "main.log")
 
     first = await used(tools, "read_file", path=path, limit=20)
@@ -82,7 +80,7 @@ async def test_a_file_is_read_from_an_offset_and_returns_the_next(
     assert (whole.structured["start"], whole.structured["end"]) == (0, 12_000)
 
 
-async def test_a_directory_is_named_not_read(tools: Toolbox, place: Path) -> None:
+async def test_read_file_lists_a_directory(tools: Toolbox, place: Path) -> None:
     answer = await used(tools, "read_file", path=str(place / "logs"))
 
     assert answer.text.endswith(
@@ -92,9 +90,7 @@ async def test_a_directory_is_named_not_read(tools: Toolbox, place: Path) -> Non
     assert (await used(tools, "read_file", path=f"{place}/logs/sub/deep.log")).text.endswith("deep")
 
 
-async def test_an_umlaut_at_the_edge_of_a_part_is_whole_in_one_of_both(
-    tools: Toolbox, place: Path
-) -> None:
+async def test_read_file_never_splits_a_multibyte_character(tools: Toolbox, place: Path) -> None:
     path = place / "logs" / "umlauts"
     path.write_text("äöü" * 10)
 
@@ -108,7 +104,7 @@ async def test_an_umlaut_at_the_edge_of_a_part_is_whole_in_one_of_both(
     assert "".join(parts) == "äöü" * 10
 
 
-async def test_a_secret_is_masked_wherever_a_part_begins(tools: Toolbox, place: Path) -> None:
+async def test_read_file_masks_secrets_at_any_offset(tools: Toolbox, place: Path) -> None:
     path = place / "logs" / "keys"
     key = "sk-ant-" + "k3y" * 20
     path.write_text(f"{'x' * 50} hunter2-hunter2 {'y' * 50} {key} end\n")
@@ -125,7 +121,7 @@ async def test_a_secret_is_masked_wherever_a_part_begins(tools: Toolbox, place: 
 @pytest.mark.parametrize(
     "content", [b"\x7fELF\0\0", b"\0", bytes(range(128, 256)) * 20, b"text\0more"], ids=repr
 )
-async def test_what_is_no_text_is_not_shown(tools: Toolbox, place: Path, content: bytes) -> None:
+async def test_read_file_rejects_binary_files(tools: Toolbox, place: Path, content: bytes) -> None:
     path = place / "logs" / "odd"
     path.write_bytes(content)
 
@@ -166,7 +162,7 @@ OUTSIDE = [
 ]
 
 
-async def test_no_name_leads_out(tools: Toolbox, place: Path) -> None:
+async def test_read_file_rejects_paths_outside_its_roots(tools: Toolbox, place: Path) -> None:
     assert len(OUTSIDE) > 75
     for name in OUTSIDE:
         path = name.format(root=place / "logs", place=place) if "{" in name else name
@@ -181,7 +177,7 @@ async def box_use(tools: Toolbox, path: str):  # type: ignore[no-untyped-def]
     return await asyncio.wait_for(tools.use("read_file", {"path": path}), 30)
 
 
-async def test_why_not_is_said(tools: Toolbox, place: Path) -> None:
+async def test_read_file_explains_each_refusal(tools: Toolbox, place: Path) -> None:
     root = place / "logs"
     for name, words in {
         "link": "/link: it is a symbolic link, and links are not followed.",
@@ -197,7 +193,7 @@ async def test_why_not_is_said(tools: Toolbox, place: Path) -> None:
     )
 
 
-def test_our_own_files_are_known_by_what_they_are(place: Path) -> None:
+def test_read_file_rejects_hard_links_to_files_of_lamplighter(place: Path) -> None:
     root, home = place / "logs", place / "logs" / "home"
     os.link(home / "token", root / "innocent")
     os.link(place / "secret", root / "database")
@@ -227,12 +223,12 @@ def test_our_own_files_are_known_by_what_they_are(place: Path) -> None:
     assert Readable(roots=(root,), private=ours).read(str(root / "main.old"), offset=0, limit=9)
 
 
-def test_without_roots_there_is_nothing_to_read(place: Path) -> None:
+def test_readable_without_roots_rejects_every_file(place: Path) -> None:
     with pytest.raises(LamplighterError, match="outside the readable directories: none"):
         Readable().read(str(place / "secret"), offset=0, limit=100)
 
 
-async def test_without_roots_the_tool_is_not_there(db: Database) -> None:
+async def test_read_file_is_not_offered_without_roots(db: Database) -> None:
     tools = box(db, await opened(db))
 
     assert (await refused(tools, "read_file", path="/etc/hosts")).startswith(
@@ -273,7 +269,7 @@ def read_there(place: Path) -> bytes:
     return part.around
 
 
-def test_what_is_exchanged_for_a_link_all_the_time_gives_nothing_away(
+def test_repeatedly_swapped_link_reveals_no_file(
     place: Path, exchanged: tuple[str, str, str]
 ) -> None:
     swapping = subprocess.Popen([sys.executable, "-S", "-c", EXCHANGE, *exchanged])
@@ -286,7 +282,7 @@ def test_what_is_exchanged_for_a_link_all_the_time_gives_nothing_away(
     assert seen <= {b"", b"harmless"}
 
 
-def test_what_is_exchanged_for_a_link_once_it_was_looked_at_gives_nothing_away(
+def test_file_replaced_with_a_link_after_its_check_is_not_read(
     place: Path, exchanged: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spot, bait, kept = exchanged
@@ -305,7 +301,7 @@ def test_what_is_exchanged_for_a_link_once_it_was_looked_at_gives_nothing_away(
     assert os.path.islink(spot)
 
 
-def test_a_file_that_shrinks_or_is_not_there_is_no_fault(place: Path) -> None:
+def test_readable_returns_the_requested_part_and_directory_entries(place: Path) -> None:
     path = place / "logs" / "sub" / "deep.log"
     found = Readable(roots=(place / "logs",)).read(str(path), offset=2, limit=1)
     names = Readable(roots=(place,)).read(str(place / "logs" / "sub"), offset=0, limit=1)

@@ -33,7 +33,7 @@ LOOKS = Hooks(inject=(InjectRule(tool="look"),))
 RULE = '\n[[save_rules]]\ntool = "bash"\ntype = "bugfix"\nmatch_output = "error|panic|fatal"\n'
 
 
-def test_a_rule_of_the_file_keeps_what_a_tool_answered(home: Home) -> None:
+def test_save_rule_stores_the_output_of_a_tool(home: Home) -> None:
     (home.path / "lamplighter.toml").write_text(RULE)
     home.engine("tool", "Bash", "fatal: no route")
 
@@ -47,7 +47,7 @@ def test_a_rule_of_the_file_keeps_what_a_tool_answered(home: Home) -> None:
     assert str(row[7]).startswith("session 1, byte ")
 
 
-def test_a_pattern_that_is_none_is_refused_at_the_start_with_its_place(home: Home) -> None:
+def test_invalid_rule_pattern_is_refused_with_its_line(home: Home) -> None:
     (home.path / "lamplighter.toml").write_text(RULE.replace("panic|", "(?!panic)"))
 
     done = home.run("run")
@@ -57,7 +57,7 @@ def test_a_pattern_that_is_none_is_refused_at_the_start_with_its_place(home: Hom
     assert "Traceback" not in done.stderr
 
 
-async def test_an_answer_after_a_supervisors_death_finds_its_use(
+async def test_tool_result_ingested_after_a_restart_is_matched_with_its_use(
     db: Database, tmp_path: Path
 ) -> None:
     async with leading(db, tmp_path, "tool", "Bash", "fatal: x", hooks=ERRORS) as bench:
@@ -83,7 +83,7 @@ async def ask(path: Path, tool: str, **given: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("rules", "told"), [(LOOKS, True), (Hooks(), False), (ERRORS, False)])
-async def test_memories_are_added_beside_the_answer_of_our_tool(
+async def test_inject_rule_adds_memories_to_a_tool_result(
     db: Database, tmp_path: Path, rules: Hooks, told: bool
 ) -> None:
     session = await opened(db)
@@ -114,7 +114,7 @@ async def test_memories_are_added_beside_the_answer_of_our_tool(
     assert searched == [int(told)]  # before the tool ran
 
 
-async def test_a_tool_waits_for_no_database(db: Database, tmp_path: Path) -> None:
+async def test_tool_result_is_returned_if_the_recall_fails(db: Database, tmp_path: Path) -> None:
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         return ToolOutput(text="up")
 

@@ -99,7 +99,7 @@ async def test_both_interfaces_offer_the_same_tools(db: Database, tmp_path: Path
     ]
 
 
-async def test_both_interfaces_answer_alike_and_for_their_session(
+async def test_both_interfaces_return_the_same_results_for_their_session(
     db: Database, tmp_path: Path
 ) -> None:
     first, second = await opened(db, tier=3), await opened(db, tier=3)
@@ -124,7 +124,7 @@ async def test_both_interfaces_answer_alike_and_for_their_session(
 
 
 @pytest.mark.parametrize("door", ["socket", "mcp"])
-async def test_whatever_a_model_gives_is_answered_in_words(
+async def test_invalid_tool_arguments_return_an_explanation(
     db: Database, tmp_path: Path, door: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     tools = box(db, await opened(db, tier=3, services=()), roots=(tmp_path,))
@@ -150,7 +150,7 @@ async def test_whatever_a_model_gives_is_answered_in_words(
     assert await uses(db) == []
 
 
-async def test_a_tool_that_hangs_fails_or_says_too_much_is_bounded(
+async def test_hanging_failing_and_flooding_tools_are_bounded(
     db: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def hangs(given: object) -> ToolOutput:

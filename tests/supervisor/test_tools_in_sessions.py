@@ -45,9 +45,7 @@ class ToolEngine(ExecEngine):
         return replace(command, env={**command.env, **found})
 
 
-async def test_a_session_uses_its_tools_while_it_runs_and_not_after(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_session_tools_work_only_while_the_session_runs(db: Database, tmp_path: Path) -> None:
     engine = ToolEngine(shlex.join([sys.executable, "-S", str(USER)]))
     async with (
         SessionServer() as doors,
@@ -80,7 +78,7 @@ async def test_a_session_uses_its_tools_while_it_runs_and_not_after(
     ]
 
 
-async def test_an_engine_without_tools_has_none_in_its_prompt(db: Database, tmp_path: Path) -> None:
+async def test_prompt_of_an_engine_without_tools_lists_none(db: Database, tmp_path: Path) -> None:
     async with leading(db, tmp_path, "lines", "All is well") as bench:
         session = await bench.make(tier=1)
 
@@ -89,7 +87,7 @@ async def test_an_engine_without_tools_has_none_in_its_prompt(db: Database, tmp_
     assert prompt.system == system_prompt(1)
 
 
-def test_a_preview_lists_the_tools_of_the_usual_engine_of_a_tier(tmp_path: Path) -> None:
+def test_preview_lists_the_tools_of_the_engine_of_a_tier(tmp_path: Path) -> None:
     environ = {
         "LAMPLIGHTER_HOME": str(tmp_path),
         "LAMPLIGHTER_ENGINE_TIER2": "claude",
@@ -108,7 +106,9 @@ def test_a_preview_lists_the_tools_of_the_usual_engine_of_a_tier(tmp_path: Path)
     assert asked.system == system_prompt(2, found[2])
 
 
-def test_what_we_live_by_is_never_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_and_secrets_of_lamplighter_are_never_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environ = {"LAMPLIGHTER_HOME": str(tmp_path / "home"), "LAMPLIGHTER_READ_ROOTS": str(tmp_path)}
     settings = read_settings(environ)
     settings.home.mkdir()

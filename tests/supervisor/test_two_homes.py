@@ -53,7 +53,7 @@ def api(home: Home) -> httpx2.Client:
 
 
 @pytest.mark.timeout(240)
-def test_the_output_of_a_killed_leader_is_ingested_when_its_home_is_back(
+def test_output_of_a_killed_leader_is_ingested_when_its_home_is_back(
     home: Home, other: Home
 ) -> None:
     host = f":{other.path}"
@@ -99,7 +99,7 @@ def test_the_output_of_a_killed_leader_is_ingested_when_its_home_is_back(
 
 
 @pytest.mark.timeout(240)
-def test_a_stopped_leader_ingests_its_output_when_it_resumes(home: Home, other: Home) -> None:
+def test_suspended_leader_ingests_its_output_when_it_resumes(home: Home, other: Home) -> None:
     leader = leading(other)
     leader.send_signal(signal.SIGSTOP)
     rows(
@@ -120,7 +120,7 @@ def test_a_stopped_leader_ingests_its_output_when_it_resumes(home: Home, other: 
 
 
 @pytest.mark.timeout(240)
-def test_output_that_is_gone_is_reported_missing(home: Home, other: Home) -> None:
+def test_lost_output_is_reported_as_missing(home: Home, other: Home) -> None:
     leading(other).send_signal(signal.SIGKILL)
     home.start("supervisor")
     home.until(lambda: there(home, ENDED), 60)

@@ -38,7 +38,7 @@ def child(up: int, name: str) -> psutil.Process | None:
     return None
 
 
-def test_the_first_run_checks_lamplighter_itself(home: Home, port: int) -> None:
+def test_first_start_checks_lamplighter_itself(home: Home, port: int) -> None:
     (home.path / "services.yaml").unlink()
     home.env["LAMPLIGHTER_PORT"] = str(port)
 
@@ -53,7 +53,7 @@ def test_the_first_run_checks_lamplighter_itself(home: Home, port: int) -> None:
     assert not ready(port)
 
 
-def test_logs_as_json_go_to_standard_error_and_words_for_people_do_not(
+def test_json_logs_go_to_standard_error_and_the_login_link_to_standard_output(
     home: Home, port: int, tmp_path: Path
 ) -> None:
     words = [sys.executable, "-m", "lamplighter", "up"]
@@ -73,7 +73,7 @@ def test_logs_as_json_go_to_standard_error_and_words_for_people_do_not(
 
 
 @pytest.mark.parametrize("name", ["web", "supervisor"])
-def test_a_killed_process_is_started_again(home: Home, port: int, name: str) -> None:
+def test_up_restarts_a_killed_process(home: Home, port: int, name: str) -> None:
     home.env["LAMPLIGHTER_PORT"] = str(port)
     up = home.start("up")
     first = home.until(lambda: ready(port) and child(up.pid, name))
@@ -90,7 +90,7 @@ def test_a_killed_process_is_started_again(home: Home, port: int, name: str) -> 
     assert up.wait(timeout=15) == 0
 
 
-def test_nothing_is_left_when_up_itself_is_killed(home: Home, port: int) -> None:
+def test_killed_up_leaves_no_process(home: Home, port: int) -> None:
     home.env["LAMPLIGHTER_PORT"] = str(port)
     up = home.start("up")
     home.until(lambda: ready(port) and child(up.pid, "supervisor"))
@@ -110,7 +110,7 @@ def test_nothing_is_left_when_up_itself_is_killed(home: Home, port: int) -> None
 
 
 @pytest.mark.parametrize("words", ["up", "web"])
-def test_a_port_in_use_is_said_in_words(home: Home, port: int, words: str) -> None:
+def test_port_in_use_is_refused_with_an_explanation(home: Home, port: int, words: str) -> None:
     home.env["LAMPLIGHTER_PORT"] = str(port)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", port))
@@ -124,7 +124,7 @@ def test_a_port_in_use_is_said_in_words(home: Home, port: int, words: str) -> No
     assert "Traceback" not in done.stderr + done.stdout
 
 
-def test_a_newer_database_is_refused_and_not_touched(home: Home) -> None:
+def test_newer_database_is_refused_and_unchanged(home: Home) -> None:
     home.run("migrate")
     from lamplighter.repository.store import driver
 
@@ -139,7 +139,7 @@ def test_a_newer_database_is_refused_and_not_touched(home: Home) -> None:
     assert home.value("SELECT version_num FROM alembic_version") == "9999"
 
 
-def test_doctor_finds_a_sound_home_and_a_broken_file(home: Home) -> None:
+def test_doctor_reports_a_valid_home_and_invalid_files(home: Home) -> None:
     home.run("migrate")
     sound = home.run("doctor")
     (home.path / "services.yaml").write_text("services: 5\n")
@@ -156,7 +156,7 @@ def test_doctor_finds_a_sound_home_and_a_broken_file(home: Home) -> None:
     assert "services.yaml:1:" in broken.stdout
 
 
-def test_doctor_names_a_notification_target_that_is_not_set(home: Home) -> None:
+def test_doctor_reports_an_undefined_notification_target(home: Home) -> None:
     home.env["LAMPLIGHTER_NOTIFY"] = "ops=json://127.0.0.1:9/a"
     (home.path / "services.yaml").write_text(
         "services: {nas: {notify: [OPS, family], checks: [{ping: 127.0.0.1}]}}\n"
@@ -168,7 +168,7 @@ def test_doctor_names_a_notification_target_that_is_not_set(home: Home) -> None:
     assert "notification target OPS" not in found
 
 
-def test_settings_say_where_each_value_comes_from(home: Home) -> None:
+def test_settings_command_shows_the_source_of_each_value(home: Home) -> None:
     (home.path / "lamplighter.toml").write_text("memory_budget = 100\nport = 9000\n")
     home.env["LAMPLIGHTER_PORT"] = "9001"
 
@@ -203,7 +203,7 @@ def test_idle_processes_leave_no_zombies(home: Home, port: int) -> None:
     assert up.wait(timeout=15) == 0
 
 
-def test_what_is_kept_is_for_its_owner_alone(home: Home) -> None:
+def test_files_of_the_home_are_private(home: Home) -> None:
     home.engine("lines", "[EVENT:info] here")
     (home.path / "lamplighter.db").unlink()
 

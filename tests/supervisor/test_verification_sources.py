@@ -132,21 +132,19 @@ async def state(source: GroundTruth, text: str, project: str = "ops") -> AnswerS
         ("`zzz-program` is installed", REFUTED),
     ],
 )
-async def test_a_claim_is_answered_by_what_is_there(
+async def test_claims_are_tested_against_files_and_repositories(
     root: Path, text: str, expected: AnswerState | None
 ) -> None:
     assert await state(truth(root, names=["SHOP_TOKEN"]), text) is expected
 
 
-async def test_a_commit_is_found_by_the_beginning_of_its_name(root: Path) -> None:
+async def test_commit_is_found_by_its_abbreviated_hash(root: Path) -> None:
     commit, tree = git(root, "rev-parse", "HEAD"), git(root, "rev-parse", "HEAD^{tree}")
     assert await state(truth(root), f"The fix is in commit {commit[:39]}") is CONFIRMED
     assert await state(truth(root), f"The fix is in commit {tree}") is REFUTED
 
 
-async def test_absence_counts_where_a_text_can_be_about_one_root_only(
-    root: Path, tmp_path: Path
-) -> None:
+async def test_missing_file_refutes_only_if_one_root_applies(root: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     (other / "src").mkdir(parents=True)
     both = truth(root, other)
@@ -158,7 +156,7 @@ async def test_absence_counts_where_a_text_can_be_about_one_root_only(
     assert await state(both, "The default branch is trunk") is None
 
 
-async def test_no_link_leads_out_of_a_root(root: Path, tmp_path: Path) -> None:
+async def test_links_out_of_a_root_confirm_nothing(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.txt").write_text("secret")
@@ -178,7 +176,7 @@ async def test_no_link_leads_out_of_a_root(root: Path, tmp_path: Path) -> None:
         ), text
 
 
-async def test_a_link_that_is_exchanged_meanwhile_leads_nowhere(root: Path, tmp_path: Path) -> None:
+async def test_directory_swapped_with_a_link_confirms_nothing(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "only-outside.txt").write_text("secret")
@@ -216,12 +214,12 @@ async def test_pipes_large_and_binary_files_are_not_read(root: Path) -> None:
         ("Cargo.toml", "[dependencies"),
     ],
 )
-async def test_a_broken_manifest_declares_nothing(root: Path, name: str, content: str) -> None:
+async def test_invalid_manifest_declares_nothing(root: Path, name: str, content: str) -> None:
     (root / name).write_text(content)
     assert await state(truth(root), "flask is at version 3.0") is None
 
 
-async def test_a_repository_that_could_run_a_program_is_not_asked(root: Path) -> None:
+async def test_repository_that_could_run_a_program_is_not_queried(root: Path) -> None:
     flag = root / "ran"
     with (root / ".git/config").open("a") as file:
         file.write(f"[core]\n\tfsmonitor = touch {flag}\n[alias]\n\trev-parse = !touch {flag}\n")
@@ -233,7 +231,7 @@ async def test_a_repository_that_could_run_a_program_is_not_asked(root: Path) ->
     assert not flag.exists()
 
 
-async def test_without_git_the_evidence_says_so(
+async def test_evidence_states_that_git_is_missing(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lamplighter.supervisor.tools.opened.PATH", str(root))
@@ -249,7 +247,7 @@ def tools(root: Path, home: Path) -> VerificationTools:
     return build_tools(settings, ServicesFile(settings.services))
 
 
-async def test_a_command_that_only_reads_confirms_or_refutes(root: Path, tmp_path: Path) -> None:
+async def test_read_only_command_confirms_or_refutes(root: Path, tmp_path: Path) -> None:
     kit = tools(root, tmp_path / "home")
     passed = await kit.run_command(f"grep -q starlette {root}/pyproject.toml")
     failed = await kit.run_command(f"grep -q flask {root}/pyproject.toml")
@@ -260,6 +258,6 @@ async def test_a_command_that_only_reads_confirms_or_refutes(root: Path, tmp_pat
     "command",
     ["rm -rf {root}", "cat /etc/shadow", "sh -c id", "cat {root}/a; id", "systemctl restart x"],
 )
-def test_any_other_command_is_refused(root: Path, tmp_path: Path, command: str) -> None:
+def test_other_commands_are_refused(root: Path, tmp_path: Path, command: str) -> None:
     assert tools(root, tmp_path / "home").refusal(command.format(root=root))
     assert root.exists()

@@ -28,7 +28,7 @@ def objects(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.split("\n")[:-1]]
 
 
-def test_each_record_is_one_object_on_one_line(said: Callable[[], str]) -> None:
+def test_json_log_writes_each_record_as_one_object_on_one_line(said: Callable[[], str]) -> None:
     telemetry.configure("info", "json")
 
     LOGGER.info('a "word"\nand\r\x1b[31manother %s', "\u202eone\u2028")
@@ -44,7 +44,7 @@ def test_each_record_is_one_object_on_one_line(said: Callable[[], str]) -> None:
     assert set(told) == {"time", "level", "logger", "message", "process"}
 
 
-def test_what_it_is_about_is_said(said: Callable[[], str]) -> None:
+def test_json_log_contains_the_request_id_and_session_id(said: Callable[[], str]) -> None:
     telemetry.configure("info", "json")
 
     with telemetry.about(request="r-1"), telemetry.about(session=7):
@@ -56,7 +56,7 @@ def test_what_it_is_about_is_said(said: Callable[[], str]) -> None:
     assert not {"request_id", "session_id"} & outside.keys()
 
 
-def test_a_traceback_stays_in_its_object(said: Callable[[], str]) -> None:
+def test_json_log_contains_the_traceback_in_its_object(said: Callable[[], str]) -> None:
     telemetry.configure("info", "json")
 
     try:
@@ -69,7 +69,7 @@ def test_a_traceback_stays_in_its_object(said: Callable[[], str]) -> None:
     assert "ValueError: of ours" in told["exception"]
 
 
-def test_text_stays_as_it_is(said: Callable[[], str]) -> None:
+def test_text_log_escapes_line_breaks_and_omits_the_request_id(said: Callable[[], str]) -> None:
     telemetry.configure("info", "text")
 
     with telemetry.about(request="r-1"):
@@ -107,7 +107,7 @@ raise RuntimeError("of the process")
 """
 
 
-def test_nothing_else_is_written_where_objects_are_read() -> None:
+def test_warnings_and_uncaught_errors_are_logged_as_json_objects() -> None:
     """Warnings, uncaught errors, and messages that do not fit their arguments are objects too."""
     done = subprocess.run(
         [sys.executable, "-c", SPEAKS], capture_output=True, text=True, timeout=60, check=False

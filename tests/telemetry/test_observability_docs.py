@@ -42,7 +42,7 @@ def shown_as(family: Metric) -> str:
     return family.name + kinds.get(family.type, "")
 
 
-def test_every_metric_is_documented_with_its_help_and_no_other(told: dict[str, Metric]) -> None:
+def test_docs_list_exactly_the_metrics_with_type_and_help(told: dict[str, Metric]) -> None:
     rows = {name: (kind, words) for name, _, kind, _, words in ROW.findall(page())}
     ours = {
         shown_as(each): (each.type, each.documentation)
@@ -53,7 +53,7 @@ def test_every_metric_is_documented_with_its_help_and_no_other(told: dict[str, M
     assert rows == ours
 
 
-def test_labels_are_documented(told: dict[str, Metric]) -> None:
+def test_docs_list_the_labels_of_each_metric(told: dict[str, Metric]) -> None:
     labels = {name: set(re.findall(r"`(\w+)`", each)) for name, each, *_ in ROW.findall(page())}
     for family in told.values():
         for sample in family.samples:
@@ -61,7 +61,7 @@ def test_labels_are_documented(told: dict[str, Metric]) -> None:
                 assert set(sample.labels) - {"le"} == labels[shown_as(family)], sample
 
 
-def test_names_keep_to_the_conventions(told: dict[str, Metric]) -> None:
+def test_metric_names_follow_prometheus_conventions(told: dict[str, Metric]) -> None:
     for family in told.values():
         assert re.fullmatch(r"[a-z][a-z0-9_]*", family.name)
         assert family.documentation
@@ -78,7 +78,7 @@ def test_names_keep_to_the_conventions(told: dict[str, Metric]) -> None:
             assert all(re.fullmatch(r"[a-z_]+", label) for label in sample.labels), sample
 
 
-def test_no_label_grows_with_what_is_typed_or_kept(told: dict[str, Metric]) -> None:
+def test_metric_labels_have_bounded_values(told: dict[str, Metric]) -> None:
     """No label contains row ids, names, addresses or texts of people."""
     known = {"method", "route", "status", "outcome", "profile", "category", "state", "tier"}
     known |= {"action", "version", "le", "figure", "severity"}
@@ -93,7 +93,7 @@ def test_no_label_grows_with_what_is_typed_or_kept(told: dict[str, Metric]) -> N
     assert labels <= known
 
 
-def test_units_are_those_that_promtool_accepts(told: dict[str, Metric]) -> None:
+def test_metric_units_are_accepted_by_promtool(told: dict[str, Metric]) -> None:
     """`promtool check metrics` requires seconds, bytes and ratios."""
     others = {"milliseconds", "minutes", "hours", "days", "weeks", "kilobytes", "percent"}
 
@@ -101,9 +101,7 @@ def test_units_are_those_that_promtool_accepts(told: dict[str, Metric]) -> None:
 
 
 @pytest.mark.parametrize("name", ["alerts.yml", "grafana.json"])
-def test_the_dashboard_and_the_rules_use_figures_that_exist(
-    told: dict[str, Metric], name: str
-) -> None:
+def test_dashboard_and_alert_rules_use_existing_metrics(told: dict[str, Metric], name: str) -> None:
     text = (DOCS / "observability" / name).read_text()
     known = {sample.name for family in told.values() for sample in family.samples}
     known |= {shown_as(family) for family in told.values()}  # those without a series yet
@@ -127,7 +125,7 @@ def expressions(name: str, text: str) -> list[str]:
     return [target["expr"] for each in panels for target in each["targets"]]
 
 
-def test_the_agents_in_the_docs_are_read(tmp_path: Path) -> None:
+def test_agents_example_in_the_docs_loads(tmp_path: Path) -> None:
     examples = re.findall(
         r"```toml\n(.*?)```", (DOCS / "reference" / "agents.md").read_text(), re.DOTALL
     )
@@ -140,7 +138,7 @@ def test_the_agents_in_the_docs_are_read(tmp_path: Path) -> None:
     assert not found[2].auto_save
 
 
-def test_the_line_of_the_log_in_the_docs_is_one() -> None:
+def test_log_line_in_the_docs_has_the_fields_of_a_record() -> None:
     [line] = re.findall(r"```json\n(.*?)```", page(), re.DOTALL)
 
     assert {"time", "level", "logger", "message", "request_id"} <= json.loads(line).keys()

@@ -40,7 +40,7 @@ def home(path: Path, url: str) -> Home:
     return Home(path / "home", more)
 
 
-def test_140_a_context_call_with_a_traceparent_has_one_span_with_an_event_a_memory(
+def test_140_context_request_with_traceparent_records_one_event_per_memory(
     tmp_path: Path, collector: Collector
 ) -> None:
     server = Server(home(tmp_path, collector.url))
@@ -83,7 +83,7 @@ def test_140_a_context_call_with_a_traceparent_has_one_span_with_an_event_a_memo
 
 
 @pytest.mark.parametrize("way", ["header", "_meta"])
-def test_an_mcp_tool_continues_the_trace_of_its_caller(
+def test_mcp_tool_call_continues_the_trace_of_its_caller(
     tmp_path: Path, collector: Collector, way: str
 ) -> None:
     server = Server(home(tmp_path, collector.url))
@@ -138,7 +138,7 @@ def test_a_session_passes_its_span_to_its_engine_and_records_its_end(
     assert "Takes 60s" not in str(collector.spans)
 
 
-def test_a_session_that_is_asked_for_is_of_the_trace_of_who_asked(
+def test_requested_session_continues_the_trace_of_its_request(
     tmp_path: Path, collector: Collector
 ) -> None:
     """Requested by a person or an alert; a session without a request begins a separate trace."""
@@ -186,7 +186,7 @@ def test_a_session_that_is_asked_for_is_of_the_trace_of_who_asked(
     assert "traceparent" not in kept[0]
 
 
-def test_a_collector_that_is_away_fails_no_request_and_holds_up_no_end(tmp_path: Path) -> None:
+def test_missing_collector_fails_no_request_and_does_not_delay_shutdown(tmp_path: Path) -> None:
     server = Server(home(tmp_path, f"http://127.0.0.1:{free_port()}"))
     try:
         with httpx2.Client(base_url=server.url, headers=server.headers, timeout=20) as client:

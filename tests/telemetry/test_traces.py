@@ -13,7 +13,7 @@ PARENT = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0
 COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
 
 
-def test_a_span_continues_that_of_the_caller(collected: Collected) -> None:
+def test_span_continues_the_trace_of_the_caller(collected: Collected) -> None:
     with collected, telemetry.span("outer", parent=PARENT), telemetry.span("inner"):
         carried = telemetry.traceparent()
 
@@ -27,14 +27,14 @@ def test_a_span_continues_that_of_the_caller(collected: Collected) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "00-zz-zz-01", "00-" + "0" * 32 + "-" + "0" * 16 + "-01"])
-def test_what_is_no_traceparent_begins_a_trace_of_its_own(collected: Collected, given: str) -> None:
+def test_invalid_traceparent_begins_a_new_trace(collected: Collected, given: str) -> None:
     with collected, telemetry.span("alone", parent={"traceparent": given}):
         pass
 
     assert collected.named("alone").parent is None
 
 
-def test_secrets_are_masked_and_what_is_not_known_is_left_out(collected: Collected) -> None:
+def test_span_attributes_are_masked_and_none_values_omitted(collected: Collected) -> None:
     with collected, telemetry.span("it", {"a": "hunter2", "none": None, "number": 3}) as span:
         span.note({"b": "x" * 900, "c": "hunter2"})
         span.event("memory", {"title": "the hunter2 of it"})
@@ -46,7 +46,7 @@ def test_secrets_are_masked_and_what_is_not_known_is_left_out(collected: Collect
     assert dict(event.attributes or {}) == {"title": "the *** of it"}
 
 
-def test_failures_are_recorded_by_kind_and_not_by_text(collected: Collected) -> None:
+def test_span_records_the_error_type_without_its_message(collected: Collected) -> None:
     with pytest.raises(ValueError, match="hunter2"), collected, telemetry.span("it"):
         raise ValueError("hunter2 and more")
 
@@ -56,7 +56,7 @@ def test_failures_are_recorded_by_kind_and_not_by_text(collected: Collected) -> 
     assert told.events == ()
 
 
-def test_spans_that_are_over_have_their_own_times(collected: Collected) -> None:
+def test_recorded_span_keeps_its_start_and_end_time(collected: Collected) -> None:
     with collected, telemetry.span("session"):
         telemetry.record_span("chat", {"gen_ai.operation.name": "chat"}, started=1_000, ended=5_000)
 
@@ -74,7 +74,7 @@ def test_the_resource_names_the_process(collected: Collected) -> None:
     assert (told["service.version"], told["lamplighter.process"]) == ("1", "web")
 
 
-def test_without_a_collector_a_span_is_nothing() -> None:
+def test_span_does_nothing_without_a_collector() -> None:
     with telemetry.tracing("web", "1", redact=masked, environ={}) as told:
         with telemetry.span("it", {"a": 1}) as span:
             span.note({"b": 2})
@@ -101,13 +101,13 @@ def test_without_a_collector_a_span_is_nothing() -> None:
         ({"OTEL_SERVICE_NAME": "mine"}, False),
     ],
 )
-def test_the_standard_variables_say_whether_traces_are_wanted(
+def test_otel_variables_decide_whether_traces_are_sent(
     environ: dict[str, str], wanted: bool
 ) -> None:
     assert telemetry.tracing_requested(environ) is wanted
 
 
-def test_nothing_of_it_is_loaded_where_it_is_not_wanted() -> None:
+def test_opentelemetry_is_not_imported_without_a_collector() -> None:
     script = (
         "import sys\n"
         "from lamplighter import telemetry\n"
@@ -120,7 +120,9 @@ def test_nothing_of_it_is_loaded_where_it_is_not_wanted() -> None:
     assert subprocess.run([sys.executable, "-c", script], timeout=30, check=False).returncode == 0
 
 
-def test_without_the_extra_it_reports_that_and_continues(caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_otel_extra_is_reported_and_the_process_continues(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     hidden = "\n".join(
         (
             "import sys",

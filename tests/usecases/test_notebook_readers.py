@@ -39,7 +39,7 @@ async def learn(here: NotebookContext, text: str, **more: Any) -> None:
     await curate.create(here, Candidate(observation=text, tier=0, session_id=None, **given))
 
 
-async def test_a_reader_sees_the_pages_of_its_project_only(here: NotebookContext) -> None:
+async def test_read_page_returns_only_pages_of_the_project(here: NotebookContext) -> None:
     page = await read_page(here.db, "projects/blog.md", "blog")
 
     assert "- [pattern] Uses Hugo ^m2" in page.text
@@ -56,7 +56,9 @@ async def test_a_reader_sees_the_pages_of_its_project_only(here: NotebookContext
     assert "jellyfin" not in index.text
 
 
-async def test_a_global_memory_is_read_without_the_text_around_it(here: NotebookContext) -> None:
+async def test_read_page_of_another_project_returns_only_global_memories(
+    here: NotebookContext,
+) -> None:
     await learn(here, "Known to all", project="shop", scope="global")
     page = here.tree.root / "projects/shop.md"
     page.write_text(f"{page.read_text()}\nPrivate prose\n")
@@ -70,7 +72,7 @@ async def test_a_global_memory_is_read_without_the_text_around_it(here: Notebook
     assert "Secret of the shop" not in found.text
 
 
-async def test_the_index_is_in_the_project_context_for_its_project(here: NotebookContext) -> None:
+async def test_project_context_includes_the_index_of_its_project(here: NotebookContext) -> None:
     block = await project_context(here.db, "blog", DEFAULTS.profile, now=NOON)
 
     assert "### Index of the notebook" in block.text
@@ -78,7 +80,7 @@ async def test_the_index_is_in_the_project_context_for_its_project(here: Noteboo
     assert "shop" not in block.text
 
 
-async def test_the_index_and_the_lists_of_a_project_leave_out_what_expired(
+async def test_index_and_lists_of_a_project_omit_expired_memories(
     here: NotebookContext,
 ) -> None:
     await learn(here, "A mirror until tomorrow", project="blog", expires_at=NOON + timedelta(1))
@@ -94,7 +96,7 @@ async def test_the_index_and_the_lists_of_a_project_leave_out_what_expired(
 
 
 @pytest.mark.parametrize("cap", [500, 2_000])
-async def test_the_index_stays_within_its_bytes_and_points_to_what_is_left_out(
+async def test_index_is_within_its_byte_limit_and_refers_to_omitted_pages(
     here: NotebookContext, cap: int
 ) -> None:
     for at in range(60):
@@ -110,7 +112,7 @@ async def test_the_index_stays_within_its_bytes_and_points_to_what_is_left_out(
     assert "\ufffd" not in text
 
 
-async def test_the_index_of_a_session_names_no_unverified_or_raw_memory(
+async def test_session_index_omits_unverified_and_raw_memories(
     here: NotebookContext,
 ) -> None:
     async with writing(here.db):
@@ -150,7 +152,7 @@ async def write(here: NotebookContext, path: str, text: str) -> None:
     await sync(here)
 
 
-async def test_the_search_finds_what_people_wrote_on_a_page(here: NotebookContext) -> None:
+async def test_search_finds_text_that_people_wrote_on_a_page(here: NotebookContext) -> None:
     await write(here, "services/jellyfin", "The plug is behind the cupboard.")
 
     assert await found(here, "plug cupboard") == ["services/jellyfin"]
@@ -164,7 +166,7 @@ async def test_the_search_finds_what_people_wrote_on_a_page(here: NotebookContex
     assert await found(here, "switch") == ["services/jellyfin"]
 
 
-async def test_a_search_finds_the_pages_of_its_project_only(here: NotebookContext) -> None:
+async def test_search_finds_only_pages_of_the_project(here: NotebookContext) -> None:
     await learn(here, "Known to all", project="shop", scope="global")
     await write(here, "projects/shop", "The margin is secret.")
     await write(here, "services/jellyfin", "The margin of error.")
@@ -176,7 +178,7 @@ async def test_a_search_finds_the_pages_of_its_project_only(here: NotebookContex
     assert await found(here, "margin", "blog") == []
 
 
-async def test_the_search_finds_no_page_that_is_gone_or_of_another_home(
+async def test_search_finds_no_deleted_page_and_none_of_another_home(
     here: NotebookContext,
 ) -> None:
     await learn(here, "Short", project="gone")

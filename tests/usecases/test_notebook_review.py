@@ -37,7 +37,7 @@ async def active(here: NotebookContext) -> int:
     return sum(each.active for each in found.values())
 
 
-async def test_an_accepted_page_is_read_as_it_is(here: NotebookContext) -> None:
+async def test_accepted_page_replaces_the_memories(here: NotebookContext) -> None:
     result = await decide.accept(here, ["services/nas"])
 
     assert result.edits == LINES + 1
@@ -46,7 +46,7 @@ async def test_an_accepted_page_is_read_as_it_is(here: NotebookContext) -> None:
     assert (await sync(here)).written == []
 
 
-async def test_a_discarded_page_is_written_again_and_its_text_is_kept(
+async def test_discarded_page_is_rewritten_and_its_text_stored_in_the_review(
     here: NotebookContext,
 ) -> None:
     review = await reviews.open_review(here.db)
@@ -63,6 +63,6 @@ async def test_a_discarded_page_is_written_again_and_its_text_is_kept(
     assert "The only line" in resolved.discarded["services/nas"]
 
 
-async def test_a_page_without_a_review_has_nothing_to_decide(here: NotebookContext) -> None:
+async def test_accept_rejects_a_page_without_a_review(here: NotebookContext) -> None:
     with pytest.raises(NotFound, match="needs no review"):
         await decide.accept(here, ["services/jellyfin"])

@@ -59,7 +59,7 @@ def hostile_names() -> Iterator[str]:
     )
 
 
-def test_two_hundred_hostile_names_are_refused(tmp_path: Path) -> None:
+def test_notebook_tree_rejects_hostile_names(tmp_path: Path) -> None:
     names = list(dict.fromkeys(hostile_names()))
     assert len(names) >= 200
     tree = NotebookTree(tmp_path / "home")
@@ -77,7 +77,7 @@ def test_two_hundred_hostile_names_are_refused(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.rglob("*")] == ["home"]
 
 
-async def test_a_path_outside_is_refused_to_readers(db: Database) -> None:
+async def test_read_page_rejects_paths_outside_the_notebook(db: Database) -> None:
     """read_memory("../../etc/passwd") is refused."""
     for name in ("../../etc/passwd", "/etc/passwd", "services/../../x", "services/a\x00"):
         with pytest.raises(NotFound, match="The notebook has no page"):
@@ -85,7 +85,7 @@ async def test_a_path_outside_is_refused_to_readers(db: Database) -> None:
 
 
 @pytest.mark.parametrize("kind", ["page", "section", "root"])
-def test_a_link_is_never_followed(tmp_path: Path, kind: str) -> None:
+def test_notebook_tree_follows_no_link(tmp_path: Path, kind: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "a.md").write_text("secret")
@@ -116,7 +116,7 @@ def test_a_link_is_never_followed(tmp_path: Path, kind: str) -> None:
     assert [each.name for each in outside.iterdir()] == ["a.md"]
 
 
-def test_a_link_swapped_in_a_race_reaches_nothing_outside(tmp_path: Path) -> None:
+def test_concurrently_swapped_link_reaches_nothing_outside_the_tree(tmp_path: Path) -> None:
     outside, stop = tmp_path / "outside", threading.Event()
     outside.mkdir()
     (outside / "a.md").write_text("secret")
@@ -154,7 +154,7 @@ def test_a_link_swapped_in_a_race_reaches_nothing_outside(tmp_path: Path) -> Non
     assert [each.name for each in outside.iterdir()] == ["a.md"]
 
 
-def test_names_that_differ_in_case_only_get_different_files() -> None:
+def test_names_that_differ_only_in_case_get_different_files() -> None:
     names = [
         "Blog",
         "blog",
@@ -192,7 +192,7 @@ async def warnings(db: Database) -> list[tuple[Level, str]]:
     return [(each.level, each.text) for each in page.items]
 
 
-async def test_a_directory_that_refuses_is_reported_once_and_memories_are_stored(
+async def test_unwritable_notebook_is_reported_once_and_memories_are_stored(
     db: Database, tmp_path: Path
 ) -> None:
     here = here_at(db, tmp_path)
@@ -213,7 +213,7 @@ async def test_a_directory_that_refuses_is_reported_once_and_memories_are_stored
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="needs a limit on file sizes")
-def test_a_full_disk_leaves_the_old_page(tmp_path: Path) -> None:
+def test_full_disk_keeps_the_old_page(tmp_path: Path) -> None:
     import resource
     import signal
 
@@ -233,7 +233,7 @@ def test_a_full_disk_leaves_the_old_page(tmp_path: Path) -> None:
     assert (tree.root / "services/a.md").read_text() == "old"
 
 
-def test_an_interrupted_write_is_removed_and_a_hidden_file_of_a_person_stays(
+def test_recover_removes_interrupted_writes_and_keeps_hidden_files(
     tmp_path: Path,
 ) -> None:
     tree = NotebookTree(tmp_path)
@@ -248,7 +248,7 @@ def test_an_interrupted_write_is_removed_and_a_hidden_file_of_a_person_stays(
     assert {each.name for each in section.iterdir()} == {*kept, "x.md"}
 
 
-async def test_two_processes_at_once_store_each_edit_once(db: Database, tmp_path: Path) -> None:
+async def test_concurrent_syncs_store_each_edit_once(db: Database, tmp_path: Path) -> None:
     first, second = here_at(db, tmp_path), here_at(db, tmp_path)
     await learned(first)
     await sync(first)
@@ -261,7 +261,7 @@ async def test_two_processes_at_once_store_each_edit_once(db: Database, tmp_path
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"x" * (2 * 1024 * 1024 + 1)])
-async def test_a_file_that_cannot_be_read_is_left_alone(
+async def test_unreadable_page_is_skipped_and_unchanged(
     db: Database, tmp_path: Path, content: bytes
 ) -> None:
     here = here_at(db, tmp_path)

@@ -42,7 +42,7 @@ async def end_session(db: Database, words: str) -> int:
     return session.id
 
 
-async def test_a_small_store_is_searched_completely_when_the_time_is_over(db: Database) -> None:
+async def test_small_store_is_searched_completely_after_the_deadline(db: Database) -> None:
     kept = [await keep(db, f"Fact {number} about the WAL mode") for number in range(26)]
     session = await end_session(db, "Turn the WAL mode on")
     wanted = SearchRequest(query="WAL mode", project="shop", limit=50)
@@ -54,7 +54,7 @@ async def test_a_small_store_is_searched_completely_when_the_time_is_over(db: Da
     assert (found.partial, found.missing) == (False, ())
 
 
-async def test_of_a_large_store_the_memories_are_searched_and_the_rest_is_named(
+async def test_large_store_search_after_the_deadline_reports_omitted_layers(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = await keep(db, "The WAL mode is on")
@@ -70,7 +70,7 @@ async def test_of_a_large_store_the_memories_are_searched_and_the_rest_is_named(
     )
 
 
-async def test_what_was_not_searched_is_an_error_and_no_empty_list(
+async def test_search_without_any_result_in_time_raises(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await keep(db, "The WAL mode is on")
@@ -80,9 +80,7 @@ async def test_what_was_not_searched_is_an_error_and_no_empty_list(
         await find(db, SearchRequest(query="WAL mode"), now=NOON)
 
 
-async def test_within_a_transaction_rows_that_wait_to_be_indexed_are_named(
-    db: Database, url: str
-) -> None:
+async def test_search_within_a_transaction_reports_unindexed_rows(db: Database, url: str) -> None:
     kept = await keep(db, "The WAL mode is on")
     direct_writes.run(url, "UPDATE memories SET title = 'Journal'")
 

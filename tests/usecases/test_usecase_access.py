@@ -18,7 +18,7 @@ DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 SECOND = timedelta(seconds=1)
 
 
-async def test_a_valid_token_grants_access(db: Database) -> None:
+async def test_valid_token_grants_access(db: Database) -> None:
     token, words = await access.mint(db, "backup", ["read"], now=NOON)
 
     caller = await access.authenticate_token(db, words, now=NOON)
@@ -27,7 +27,7 @@ async def test_a_valid_token_grants_access(db: Database) -> None:
     assert (caller.kind, caller.name, caller.scopes) == ("token", "backup", ("read",))
 
 
-async def test_neither_half_of_another_token_grants_access(db: Database) -> None:
+async def test_mixed_parts_of_two_tokens_grant_no_access(db: Database) -> None:
     _, one = await access.mint(db, "one", ["read"], now=NOON)
     two, _ = await access.mint(db, "two", ["read"], now=NOON)
     secret = one.split("_", 2)[2]
@@ -36,7 +36,7 @@ async def test_neither_half_of_another_token_grants_access(db: Database) -> None
         assert await access.authenticate_token(db, words, now=NOON) is None
 
 
-async def test_a_token_ends_at_its_time(db: Database) -> None:
+async def test_token_expires_at_its_time(db: Database) -> None:
     token, words = await access.mint(db, "", ["read"], days=2, now=NOON)
 
     assert await access.authenticate_token(db, words, now=NOON + 2 * DAY - SECOND)
@@ -44,7 +44,7 @@ async def test_a_token_ends_at_its_time(db: Database) -> None:
     assert not await access.is_still_valid(db, token.caller(), now=NOON + 2 * DAY)
 
 
-async def test_a_revoked_token_is_denied_and_not_revoked_twice(db: Database) -> None:
+async def test_revoked_token_is_denied_and_cannot_be_revoked_again(db: Database) -> None:
     token, words = await access.mint(db, "", ["read"], now=NOON)
 
     await access.revoke(db, token.id, now=NOON)
@@ -56,7 +56,7 @@ async def test_a_revoked_token_is_denied_and_not_revoked_twice(db: Database) -> 
             await access.revoke(db, number, now=NOON)
 
 
-async def test_wrong_scopes_and_names_make_no_token(db: Database) -> None:
+async def test_invalid_scopes_and_names_are_rejected(db: Database) -> None:
     for name, scopes in (("x", ["everything"]), ("x", []), (MACHINE, ["read"])):
         with pytest.raises(Invalid):
             await access.mint(db, name, scopes, now=NOON)
@@ -64,7 +64,7 @@ async def test_wrong_scopes_and_names_make_no_token(db: Database) -> None:
     assert await rows(db, "tokens") == []
 
 
-async def test_the_machine_has_one_token(db: Database) -> None:
+async def test_new_machine_token_replaces_the_previous_one(db: Database) -> None:
     _, old = await access.mint_for_machine(db, "/home/a on box", now=NOON)
     _, new = await access.mint_for_machine(db, "/home/a on box", now=NOON)
 
@@ -74,7 +74,7 @@ async def test_the_machine_has_one_token(db: Database) -> None:
     assert caller.scopes == (ADMIN,)
 
 
-async def test_each_home_on_one_database_has_a_token_of_its_own(db: Database) -> None:
+async def test_each_home_on_one_database_has_its_own_token(db: Database) -> None:
     _, one = await access.mint_for_machine(db, "/home/a on box", now=NOON)
     _, two = await access.mint_for_machine(db, "/home/a on other", now=NOON)
 
@@ -82,7 +82,7 @@ async def test_each_home_on_one_database_has_a_token_of_its_own(db: Database) ->
         assert await access.authenticate_token(db, words, now=NOON)
 
 
-async def test_a_session_has_a_token_of_its_own_that_is_not_listed(db: Database) -> None:
+async def test_session_token_is_separate_and_not_listed(db: Database) -> None:
     its = await session(db)
     words = await access.mint_for_session(db, its, expires_at=NOON + HOUR, now=NOON)
 
@@ -94,7 +94,7 @@ async def test_a_session_has_a_token_of_its_own_that_is_not_listed(db: Database)
     assert await access.authenticate_token(db, words, now=NOON + HOUR) is None
 
 
-async def test_a_code_becomes_a_login_once(db: Database) -> None:
+async def test_code_is_redeemed_for_a_login_once(db: Database) -> None:
     code = await access.create_code(db, now=NOON)
 
     words = await access.redeem(db, f" {code.upper()} ", "Firefox\n" * 100, now=NOON)
@@ -106,7 +106,7 @@ async def test_a_code_becomes_a_login_once(db: Database) -> None:
     assert await access.redeem(db, code, "", now=NOON) is None
 
 
-async def test_of_many_who_use_a_code_at_once_one_comes_in(db: Database) -> None:
+async def test_concurrent_redemptions_of_a_code_create_one_login(db: Database) -> None:
     code = await access.create_code(db, now=NOON)
 
     async def come_in() -> str | None:
@@ -117,7 +117,7 @@ async def test_of_many_who_use_a_code_at_once_one_comes_in(db: Database) -> None
     assert len([words for words in came if words]) == 1
 
 
-async def test_a_code_is_void_after_an_hour_and_when_another_is_made(db: Database) -> None:
+async def test_code_is_invalid_after_an_hour_or_a_newer_code(db: Database) -> None:
     late = await access.create_code(db, now=NOON)
     assert await access.redeem(db, late, "", now=NOON + HOUR) is None
 
@@ -127,7 +127,7 @@ async def test_a_code_is_void_after_an_hour_and_when_another_is_made(db: Databas
     assert await access.redeem(db, new, "", now=NOON + 2 * SECOND)
 
 
-async def test_a_login_ends_after_thirty_days_or_when_its_person_logs_out(db: Database) -> None:
+async def test_login_ends_after_thirty_days_or_by_logging_out(db: Database) -> None:
     words = [
         await access.redeem(db, await access.create_code(db, now=NOON), "", now=NOON) or ""
         for _ in range(2)
@@ -145,7 +145,7 @@ async def test_a_login_ends_after_thirty_days_or_when_its_person_logs_out(db: Da
     assert not await logins.any_active(db, now=NOON + 30 * DAY)
 
 
-async def test_a_token_is_no_login_and_a_login_no_token(db: Database) -> None:
+async def test_tokens_and_logins_are_not_interchangeable(db: Database) -> None:
     _, token = await access.mint(db, "", ["admin"], now=NOON)
     login = await access.redeem(db, await access.create_code(db, now=NOON), "", now=NOON)
 
@@ -154,7 +154,7 @@ async def test_a_token_is_no_login_and_a_login_no_token(db: Database) -> None:
     assert await access.authenticate_token(db, login, now=NOON) is None
 
 
-async def test_no_secret_is_in_the_database(db: Database) -> None:
+async def test_database_contains_no_token_login_or_code(db: Database) -> None:
     _, token = await access.mint(db, "", ["read"], now=NOON)
     code = await access.create_code(db, now=NOON)
     login = await access.redeem(db, code, "", now=NOON)
@@ -167,7 +167,7 @@ async def test_no_secret_is_in_the_database(db: Database) -> None:
         assert secret.encode() not in kept
 
 
-async def test_who_was_here_is_noted(db: Database) -> None:
+async def test_record_use_stores_the_time_of_use(db: Database) -> None:
     token, _ = await access.mint(db, "", ["read"], now=NOON)
 
     await access.record_use(db, [token.id], [], now=NOON + HOUR)

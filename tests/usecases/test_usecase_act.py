@@ -30,7 +30,7 @@ from lamplighter.usecases.sessions import sessions
 from lamplighter.usecases.sessions.sessions import SessionEnd
 
 
-async def test_a_slot_is_used_from_its_reservation_on(db: Database) -> None:
+async def test_reserved_slot_counts_as_used(db: Database) -> None:
     by = await session(db, tier=3)
 
     use = await act.reserve(db, by, "Web", RESTART, now=NOON)
@@ -40,7 +40,9 @@ async def test_a_slot_is_used_from_its_reservation_on(db: Database) -> None:
 
 
 @pytest.mark.parametrize(("ok", "outcome"), [(True, "success"), (False, "failure")])
-async def test_a_slot_is_used_whatever_became_of_it(db: Database, ok: bool, outcome: str) -> None:
+async def test_settled_slot_counts_as_used_after_success_and_failure(
+    db: Database, ok: bool, outcome: str
+) -> None:
     use = await acted(db, await session(db, tier=3), ok=ok)
 
     assert (use.outcome, use.text, use.settled_at) == (outcome, "done", NOON)
@@ -55,7 +57,7 @@ async def test_a_slot_is_used_whatever_became_of_it(db: Database, ok: bool, outc
         (-HOUR, UseOutcome.REFUSED),
     ],
 )
-async def test_a_third_restart_has_to_wait_for_four_hours_from_the_first(
+async def test_third_restart_is_refused_until_four_hours_after_the_first(
     db: Database, later: timedelta, outcome: UseOutcome
 ) -> None:
     by = await session(db, tier=3)
@@ -69,7 +71,7 @@ async def test_a_third_restart_has_to_wait_for_four_hours_from_the_first(
     ("later", "outcome"),
     [(24 * HOUR - timedelta(microseconds=1), UseOutcome.REFUSED), (24 * HOUR, UseOutcome.RESERVED)],
 )
-async def test_a_second_redeployment_has_to_wait_for_a_day(
+async def test_second_redeployment_is_refused_for_a_day(
     db: Database, later: timedelta, outcome: UseOutcome
 ) -> None:
     by = await session(db, tier=3)
@@ -90,7 +92,7 @@ async def test_a_second_redeployment_has_to_wait_for_a_day(
         ("unconfirmed", FAILURE, "failure", "Still down", "failure): Still down"),
     ],
 )
-async def test_a_marker_annotates_a_use_and_confirms_none(
+async def test_marker_annotates_a_use_without_confirming_it(
     db: Database, found: str, marker: str, outcome: str, text: str, event: str
 ) -> None:
     by = await session(db, tier=3)
@@ -104,7 +106,7 @@ async def test_a_marker_annotates_a_use_and_confirms_none(
     assert [row["text"] for row in await rows(db, "events")] == [f"Restart ({event}"]
 
 
-async def test_each_marker_reports_one_use(db: Database) -> None:
+async def test_marker_reports_one_use(db: Database) -> None:
     by = await session(db, tier=3)
     await acted(db, by)
 
@@ -114,7 +116,7 @@ async def test_each_marker_reports_one_use(db: Database) -> None:
     assert await texts(db, "warning") == ["Restart (claimed failure): Still down"]
 
 
-async def test_a_marker_of_a_second_attempt_reports_the_same_use(db: Database) -> None:
+async def test_marker_of_a_second_attempt_reports_the_same_use(db: Database) -> None:
     by = await session(db, tier=3)
     await said(db, "The first restart fails and the second one works", "remediation", "Web")
     first = await acted(db, by, ok=False)
@@ -128,7 +130,7 @@ async def test_a_marker_of_a_second_attempt_reports_the_same_use(db: Database) -
     assert (use.outcome, use.attempts, use.text) == ("success", 2, "Healthy again")
 
 
-async def test_a_marker_said_too_early_frees_nothing_while_the_action_runs(db: Database) -> None:
+async def test_marker_during_a_running_action_frees_no_slot(db: Database) -> None:
     by = await session(db, tier=3)
     use = await act.reserve(db, by, "Web", RESTART, now=NOON)
 
@@ -142,7 +144,7 @@ async def test_a_marker_said_too_early_frees_nothing_while_the_action_runs(db: D
 
 
 @pytest.mark.parametrize("tier", [1, 2, 3])
-async def test_what_a_marker_only_claims_uses_no_slot(db: Database, tier: int) -> None:
+async def test_marker_without_an_action_uses_no_slot(db: Database, tier: int) -> None:
     by = await session(db, tier=tier)
 
     await marked(db, by, *(f"[COOLDOWN:restart:web] failure - {number}" for number in range(5)))
@@ -154,7 +156,7 @@ async def test_what_a_marker_only_claims_uses_no_slot(db: Database, tier: int) -
     assert (await act.reserve(db, by, "Web", RESTART, now=NOON)).outcome is UseOutcome.RESERVED
 
 
-async def test_a_marker_annotates_a_use_of_its_chain(db: Database) -> None:
+async def test_marker_annotates_a_use_of_its_chain(db: Database) -> None:
     one, other = await session(db, tier=2), await session(db, tier=3)
     two = await session(db, tier=3, parent_id=one.id)
     await acted(db, one)
@@ -167,7 +169,7 @@ async def test_a_marker_annotates_a_use_of_its_chain(db: Database) -> None:
     assert await texts(db, "warning") == ["Restart (claimed failure): Still down"]
 
 
-async def test_what_a_marker_says_is_kept_without_secrets(db: Database) -> None:
+async def test_secrets_in_a_cooldown_marker_are_masked(db: Database) -> None:
     by = await session(db, tier=3)
     await acted(db, by)
     words = "[COOLDOWN:restart:web] success - with hunter2-hunter2"
@@ -178,7 +180,7 @@ async def test_what_a_marker_says_is_kept_without_secrets(db: Database) -> None:
     assert "hunter2" not in use.text + str(await rows(db, "changes"))
 
 
-async def test_a_service_has_one_cooldown_in_whatever_case_it_is_spelled(db: Database) -> None:
+async def test_spellings_of_a_service_share_one_cooldown(db: Database) -> None:
     by = await session(db, tier=3)
     for name in ("web", "WEB"):
         await acted(db, by, service=name)
@@ -191,7 +193,7 @@ async def test_a_service_has_one_cooldown_in_whatever_case_it_is_spelled(db: Dat
     assert await used(db) == [0, 0]
 
 
-async def test_what_a_dead_session_left_reserved_is_abandoned_and_counts(db: Database) -> None:
+async def test_reserved_use_of_an_interrupted_session_is_abandoned_and_counts(db: Database) -> None:
     by = await session(db, tier=3)
     await act.reserve(db, by, "Web", RESTART, now=NOON)
 
@@ -204,7 +206,7 @@ async def test_what_a_dead_session_left_reserved_is_abandoned_and_counts(db: Dat
     assert await used(db) == [1, 0]
 
 
-async def test_the_use_of_one_session_is_not_settled_by_anothers_end_or_marker(
+async def test_use_is_not_settled_by_the_end_or_marker_of_another_session(
     db: Database,
 ) -> None:
     one, two = await session(db, tier=3), await session(db, tier=3)
@@ -216,7 +218,7 @@ async def test_the_use_of_one_session_is_not_settled_by_anothers_end_or_marker(
     assert [(use.session_id, use.outcome) for use in await uses(db)] == [(one.id, "reserved")]
 
 
-async def test_a_first_attempt_is_known_to_fail_from_what_was_done(db: Database) -> None:
+async def test_first_attempt_is_known_to_fail_from_earlier_uses(db: Database) -> None:
     now = NOON
     for _ in range(2):
         by = await session(db, tier=3)
@@ -255,7 +257,7 @@ async def said(db: Database, observation: str, category: str, service: str | Non
         ("A restart helps", "remediation", "Web", False),
     ],
 )
-async def test_a_first_attempt_is_known_to_fail_when_a_person_says_so_of_the_service(
+async def test_first_attempt_is_known_to_fail_from_a_memory_of_a_person(
     db: Database, observation: str, category: str, service: str | None, known: bool
 ) -> None:
     by = await session(db, tier=3)
@@ -267,7 +269,7 @@ async def test_a_first_attempt_is_known_to_fail_when_a_person_says_so_of_the_ser
     assert (second.id == first.id) is known
 
 
-async def test_what_a_session_says_permits_no_second_attempt(db: Database) -> None:
+async def test_memory_of_a_session_permits_no_second_attempt(db: Database) -> None:
     by = await session(db, tier=3)
     for speaker in (await session(db), by):
         await marked(db, speaker, "[MEMORY:remediation:web] The first restart fails")
@@ -278,7 +280,7 @@ async def test_what_a_session_says_permits_no_second_attempt(db: Database) -> No
     assert (second.id, second.attempts) == (2, 1)
 
 
-async def test_a_second_attempt_comes_at_once_or_is_another_use(db: Database) -> None:
+async def test_second_attempt_after_the_pair_window_is_a_new_use(db: Database) -> None:
     by = await session(db, tier=3)
     await said(db, "The first restart fails", "remediation", "Web")
     first = await acted(db, by, ok=False)
@@ -290,7 +292,7 @@ async def test_a_second_attempt_comes_at_once_or_is_another_use(db: Database) ->
     assert (second.id, second.attempts) == (2, 1)
 
 
-async def test_a_dry_run_reports_what_the_cooldown_would_refuse(db: Database) -> None:
+async def test_dry_run_reports_a_cooldown_refusal(db: Database) -> None:
     by = await session(db, tier=3)
     for _ in range(2):
         await acted(db, by)
@@ -301,7 +303,7 @@ async def test_a_dry_run_reports_what_the_cooldown_would_refuse(db: Database) ->
     assert (use.outcome, use.text) == ("would", f"restart would be refused: {refused}")
 
 
-async def test_a_use_that_was_cleared_has_no_second_attempt(db: Database) -> None:
+async def test_second_attempt_after_a_cooldown_reset_is_a_new_use(db: Database) -> None:
     by = await session(db, tier=3)
     await marked(db, by, "[MEMORY:remediation:web] The first restart fails")
     first = await acted(db, by, ok=False)

@@ -43,7 +43,7 @@ async def took(db: Database, *given: Alert, active: Configuration = ACTIVE) -> l
     return await alert.ingest_delivery(here, "uptime-kuma", given)
 
 
-async def test_an_alert_is_a_request_for_an_investigation(db: Database) -> None:
+async def test_alert_files_a_request_for_an_investigation(db: Database) -> None:
     [taken] = await took(db, replace(DOWN, severity="critical", details={"error": "refused"}))
 
     assert taken.new
@@ -76,7 +76,7 @@ async def test_an_alert_is_a_request_for_an_investigation(db: Database) -> None:
         ("is down", "info", ""),
     ],
 )
-async def test_an_alert_that_reports_a_change_is_one(
+async def test_alert_about_a_deployment_is_recorded_as_a_change(
     db: Database, title: str, severity: str, change: str
 ) -> None:
     await took(db, replace(DOWN, title=title, severity=severity))
@@ -101,7 +101,7 @@ async def test_an_alert_that_reports_a_change_is_one(
         (3, 3, 9, 3),
     ],
 )
-async def test_a_payload_asks_for_no_more_than_the_setting(
+async def test_tier_of_a_payload_is_limited_by_the_settings(
     db: Database, ours: int, highest: int, asked: int | None, tier: int
 ) -> None:
     active = Configuration(webhook_tier=ours, max_tier=highest)
@@ -113,7 +113,7 @@ async def test_a_payload_asks_for_no_more_than_the_setting(
     assert "tier" not in taken.request.prompt
 
 
-async def test_an_undeclared_service_belongs_to_all(db: Database) -> None:
+async def test_alert_for_an_undeclared_service_requests_all_services(db: Database) -> None:
     [taken] = await took(db, replace(DOWN, names=("nas",)))
 
     assert taken.incident.service is None
@@ -121,7 +121,7 @@ async def test_an_undeclared_service_belongs_to_all(db: Database) -> None:
     assert taken.request.services is None
 
 
-async def test_a_repeated_alert_keeps_its_request(db: Database) -> None:
+async def test_repeated_alert_keeps_its_request(db: Database) -> None:
     [first] = await took(db, DOWN)
     [again] = await took(db, replace(DOWN, at=NOON + MINUTE))
 
@@ -130,7 +130,7 @@ async def test_a_repeated_alert_keeps_its_request(db: Database) -> None:
     assert again.request == first.request
 
 
-async def test_its_end_takes_a_waiting_request_back(db: Database) -> None:
+async def test_resolved_alert_cancels_its_queued_request(db: Database) -> None:
     await took(db, DOWN)
     [over] = await took(db, UP)
 
@@ -141,7 +141,7 @@ async def test_its_end_takes_a_waiting_request_back(db: Database) -> None:
     assert texts[0] == "uptime-kuma reports it resolved: is down. Request 1 was canceled."
 
 
-async def test_its_end_leaves_a_session_that_has_begun(db: Database) -> None:
+async def test_resolved_alert_does_not_stop_a_running_session(db: Database) -> None:
     [taken] = await took(db, DOWN)
     assert taken.request is not None
     async with writing(db):
@@ -154,7 +154,7 @@ async def test_its_end_leaves_a_session_that_has_begun(db: Database) -> None:
     assert over.request.state is RequestState.RUNNING
 
 
-async def test_an_end_that_comes_first_counts(db: Database) -> None:
+async def test_resolution_delivered_before_its_alert_counts(db: Database) -> None:
     await took(db, UP)
     [late] = await took(db, DOWN)
     [next_one] = await took(db, replace(DOWN, at=UP.at and UP.at + MINUTE))
@@ -165,7 +165,7 @@ async def test_an_end_that_comes_first_counts(db: Database) -> None:
     assert (next_one.new, next_one.incident.state) == (True, AlertState.FIRING)
 
 
-async def test_an_end_without_a_time_ends_what_is_open_and_nothing_twice(db: Database) -> None:
+async def test_resolution_without_a_time_resolves_the_open_alert_once(db: Database) -> None:
     over = replace(UP, at=None)
     await took(db, replace(DOWN, at=None))
     await took(db, over)
@@ -176,7 +176,7 @@ async def test_an_end_without_a_time_ends_what_is_open_and_nothing_twice(db: Dat
     assert anew.new
 
 
-async def test_secrets_are_kept_out_of_what_is_kept(db: Database) -> None:
+async def test_secrets_in_alerts_are_masked_before_storing(db: Database) -> None:
     [taken] = await took(
         db, replace(DOWN, title="key quite-a-secret", details={"a": "x quite-a-secret"})
     )
@@ -187,7 +187,7 @@ async def test_secrets_are_kept_out_of_what_is_kept(db: Database) -> None:
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["incidents named", "incidents told by times"])
-async def test_ten_thousand_deliveries_of_fifty_incidents_are_fifty_requests(
+async def test_repeated_deliveries_of_fifty_alerts_file_fifty_requests(
     db: Database, named: bool
 ) -> None:
     dice = random.Random(50)
@@ -220,7 +220,7 @@ async def test_ten_thousand_deliveries_of_fifty_incidents_are_fifty_requests(
     assert {each.state for each in asked} == {RequestState.CANCELLED}
 
 
-async def test_a_secret_is_masked_before_what_an_alert_says_is_cut(db: Database) -> None:
+async def test_secret_in_an_alert_is_masked_before_truncation(db: Database) -> None:
     words = "x" * (MAX_CHARS - 7) + "quite-a-secret"
     said = replace(DOWN, title=words, details={"error": words})
 
@@ -234,7 +234,7 @@ async def test_a_secret_is_masked_before_what_an_alert_says_is_cut(db: Database)
 
 
 @pytest.mark.parametrize("incident", [None, "quite-a-secret#1"])
-async def test_of_a_name_with_a_secret_in_it_only_the_hash_is_kept(
+async def test_alert_identity_with_a_secret_is_stored_as_hash(
     db: Database, incident: str | None
 ) -> None:
     named = {"fingerprint": "https://nas/quite-a-secret", "incident": incident}
@@ -246,7 +246,7 @@ async def test_of_a_name_with_a_secret_in_it_only_the_hash_is_kept(
     assert "quite" not in f"{held} {await changes.list_after(db, 0)}"
 
 
-async def test_alerts_of_one_service_share_the_request_of_its_incident(db: Database) -> None:
+async def test_alerts_of_one_service_share_one_request(db: Database) -> None:
     first, second = DOWN, replace(DOWN, fingerprint="8", title="is slow")
 
     results = await took(db, first, second)
@@ -258,7 +258,7 @@ async def test_alerts_of_one_service_share_the_request_of_its_incident(db: Datab
     assert await requests.count_queued(db, Trigger.ALERT) == 0
 
 
-async def test_a_storm_of_alerts_is_kept_but_so_many_investigations_wait_at_most(
+async def test_many_alerts_are_stored_but_queued_investigations_are_limited(
     db: Database,
 ) -> None:
     storm = [replace(DOWN, fingerprint=f"f{number}", names=()) for number in range(MAX_QUEUED + 3)]

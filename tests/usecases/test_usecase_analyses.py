@@ -76,7 +76,7 @@ def odd(count: int, start: int = 0) -> list[str]:
     return [f"Plugin {name} logs to volume {name[::-1]} on restart" for name in names]
 
 
-async def test_what_another_process_changes_is_seen_by_the_next_one_who_speaks(
+async def test_edits_of_another_process_are_used_by_the_next_reconciliation(
     db: Database, elsewhere: Database
 ) -> None:
     mine = (await heard(db, "Keeps its pictures in /srv/p")).memory
@@ -91,7 +91,9 @@ async def test_what_another_process_changes_is_seen_by_the_next_one_who_speaks(
     assert (other.outcome, other.effects) == (ReconcileOutcome.LEARNED, ())
 
 
-async def test_what_another_process_learns_is_found(db: Database, elsewhere: Database) -> None:
+async def test_memories_learned_by_another_process_are_related(
+    db: Database, elsewhere: Database
+) -> None:
     await look(db)
 
     theirs = (await heard(elsewhere, SLOW_START.observation)).memory
@@ -102,7 +104,7 @@ async def test_what_another_process_learns_is_found(db: Database, elsewhere: Dat
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["before we look", "after we looked"])
-async def test_a_row_of_ten_columns_written_outside_the_app_is_found(
+async def test_row_with_ten_columns_written_outside_the_app_is_related(
     db: Database, url: str, known: bool
 ) -> None:
     if known:
@@ -127,7 +129,7 @@ def write_by_hand(url: str, texts: Sequence[str]) -> None:
     direct_writes.run(url, f"{BY_HAND} VALUES {values}")
 
 
-async def test_many_rows_written_outside_the_app_are_all_found_immediately(
+async def test_many_rows_written_outside_the_app_are_related_immediately(
     db: Database, url: str
 ) -> None:
     await look(db)
@@ -140,7 +142,7 @@ async def test_many_rows_written_outside_the_app_are_all_found_immediately(
 
 
 @pytest.mark.parametrize("ahead", [False, True], ids=["by who asks", "by a session that begins"])
-async def test_very_many_rows_are_read_some_at_a_time_until_all_are_found(
+async def test_very_many_external_rows_are_analyzed_in_batches(
     db: Database, url: str, ahead: bool
 ) -> None:
     await look(db)
@@ -163,7 +165,7 @@ async def test_very_many_rows_are_read_some_at_a_time_until_all_are_found(
     [{"service": "plex"}, {"category": Category.BEHAVIOR}, {"active": False}],
     ids=["service", "category", "inactive"],
 )
-async def test_what_left_the_group_is_not_related_until_it_is_back(
+async def test_memory_outside_its_group_is_not_related_until_restored(
     db: Database, change: dict[str, object]
 ) -> None:
     mine = (await heard(db, SLOW_START.observation)).memory
@@ -209,7 +211,7 @@ async def test_often_confirmed_memories_do_not_hide_the_relevant_one(
     assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, mine.id)
 
 
-async def test_what_a_bulk_brings_back_is_seen(db: Database, elsewhere: Database) -> None:
+async def test_memory_activated_by_a_bulk_act_is_related(db: Database, elsewhere: Database) -> None:
     mine = (await heard(db, SLOW_START.observation)).memory
     await edited(db, mine, active=False)
     await look(db)
@@ -219,7 +221,7 @@ async def test_what_a_bulk_brings_back_is_seen(db: Database, elsewhere: Database
     assert (await heard(db, MINUTE)).memory.id == mine.id
 
 
-async def test_one_of_many_is_found(db: Database) -> None:
+async def test_relevant_memory_is_related_among_many(db: Database) -> None:
     half = examples(1_000)
     await typed(db, odd(half))
     mine = (await heard(db, SLOW_START.observation)).memory
@@ -234,7 +236,7 @@ async def test_one_of_many_is_found(db: Database) -> None:
     ]
 
 
-async def test_what_was_rolled_back_is_not_related_nor_what_has_its_number_since(
+async def test_rolled_back_memory_is_not_related_and_its_id_can_be_reused(
     db: Database,
 ) -> None:
     await look(db)
@@ -257,7 +259,7 @@ async def test_what_was_rolled_back_is_not_related_nor_what_has_its_number_since
     assert (learned.outcome, learned.effects) == (ReconcileOutcome.LEARNED, ())
 
 
-async def test_a_larger_lexicon_analyzes_memories_again(db: Database) -> None:
+async def test_changed_lexicon_analyzes_memories_again(db: Database) -> None:
     words = parse_lexicon(builtin_source(), '[synonyms]\ngrommet = "frobnicate"')
     before = (await heard(db, "Takes 60s to grommet itself")).memory
     [kept] = await rows(db, "analyses")
@@ -271,7 +273,7 @@ async def test_a_larger_lexicon_analyzes_memories_again(db: Database) -> None:
     assert anew["lexicon"] != kept["lexicon"]
 
 
-async def test_what_is_true_of_all_services_is_a_group_of_its_own(db: Database) -> None:
+async def test_general_memories_are_a_separate_group(db: Database) -> None:
     general = (await heard(db, SLOW_START.observation, service=None)).memory
     mine = (await heard(db, SLOW_START.observation)).memory
 
@@ -280,7 +282,7 @@ async def test_what_is_true_of_all_services_is_a_group_of_its_own(db: Database) 
     assert (await heard(db, MINUTE)).memory.id == mine.id
 
 
-async def test_each_database_of_a_process_is_known_by_itself(
+async def test_databases_of_one_process_have_separate_analyses(
     db: Database, migrated: Path, tmp_path: Path
 ) -> None:
     copy = shutil.copy(migrated, tmp_path / "second.db")
@@ -294,7 +296,7 @@ async def test_each_database_of_a_process_is_known_by_itself(
     assert (here.outcome, there.outcome) == (ReconcileOutcome.LEARNED, ReconcileOutcome.REINFORCED)
 
 
-async def test_a_deleted_memory_leaves_no_analysis(db: Database) -> None:
+async def test_deleted_memory_leaves_no_analysis(db: Database) -> None:
     mine = (await heard(db, SLOW_START.observation)).memory
 
     await curate.delete(db, mine.id, version=None, now=NOON)
@@ -303,7 +305,7 @@ async def test_a_deleted_memory_leaves_no_analysis(db: Database) -> None:
     assert (await heard(db, HALF)).outcome is ReconcileOutcome.LEARNED
 
 
-async def test_a_feed_that_was_pruned_meanwhile_is_no_loss(
+async def test_pruned_feed_loses_no_edit_of_another_process(
     db: Database, elsewhere: Database
 ) -> None:
     mine = (await heard(db, "Keeps its pictures in /srv/p")).memory

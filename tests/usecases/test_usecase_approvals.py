@@ -94,7 +94,7 @@ async def several(stack: AsyncExitStack, url: str, count: int = AT_ONCE) -> list
     return [await stack.enter_async_context(Database(url)) for _ in range(count)]
 
 
-async def test_of_people_who_decide_at_once_exactly_one_wins(db: Database, url: str) -> None:
+async def test_one_of_several_concurrent_decisions_is_stored(db: Database, url: str) -> None:
     session = await opened(db)
     async with AsyncExitStack() as stack:
         doors = await several(stack, url)
@@ -118,7 +118,7 @@ async def test_of_people_who_decide_at_once_exactly_one_wins(db: Database, url: 
             assert held.version == 2
 
 
-async def test_an_approval_is_used_once_under_concurrency(db: Database, url: str) -> None:
+async def test_approval_is_redeemed_once_under_concurrency(db: Database, url: str) -> None:
     session = await opened(db)
     case = await asked(db, session)
     await said(db, case.id, YES)
@@ -137,7 +137,7 @@ async def test_an_approval_is_used_once_under_concurrency(db: Database, url: str
     )
 
 
-async def test_what_a_person_read_before_another_decided_is_stale(db: Database) -> None:
+async def test_decision_on_an_outdated_version_is_rejected_as_stale(db: Database) -> None:
     case = await asked(db, await opened(db))
     await said(db, case.id, YES, version=1)
 
@@ -152,7 +152,7 @@ async def test_what_a_person_read_before_another_decided_is_stale(db: Database) 
 @pytest.mark.parametrize(
     ("answer", "action"), [(YES, "approve"), (NO, "deny"), (EDIT, "replace")], ids=str
 )
-async def test_a_decision_is_an_act_that_cannot_be_undone(
+async def test_approval_decision_is_an_act_that_cannot_be_undone(
     db: Database, answer: ApprovalAnswer, action: str
 ) -> None:
     case = await asked(db, await opened(db))
@@ -176,7 +176,7 @@ async def test_another_session_cannot_use_an_approval(db: Database) -> None:
 
 
 @pytest.mark.parametrize("state", [each for each in ApprovalState if each != "approved"])
-async def test_what_is_not_approved_reserves_nothing(db: Database, state: ApprovalState) -> None:
+async def test_unapproved_request_reserves_no_slot(db: Database, state: ApprovalState) -> None:
     session = await opened(db)
     case = await asked(db, session)
     async with writing(db):
@@ -187,7 +187,7 @@ async def test_what_is_not_approved_reserves_nothing(db: Database, state: Approv
     assert (action, use.outcome) == (None, UseOutcome.REFUSED)
 
 
-async def test_the_feed_reports_each_step_without_secrets(db: Database) -> None:
+async def test_each_approval_step_is_recorded_in_the_feed(db: Database) -> None:
     session = await opened(db)
     case = await asked(db, session)
     edited = await said(db, case.id, EDIT)
@@ -207,7 +207,7 @@ async def test_the_feed_reports_each_step_without_secrets(db: Database) -> None:
     ]
 
 
-async def test_an_approval_reads_back_as_stored_and_pages_continue(db: Database) -> None:
+async def test_approvals_are_read_as_stored_and_in_pages(db: Database) -> None:
     session = await opened(db)
     cases = [
         await asked(db, session, replace(WISH, argv=(f"/bin/{number}",))) for number in range(3)
@@ -225,7 +225,7 @@ async def test_an_approval_reads_back_as_stored_and_pages_continue(db: Database)
     assert await approvals.count_open(db, now=NOON + timedelta(minutes=5)) == (0, None)
 
 
-async def test_first_holds_for_exactly_this_command_in_this_place(db: Database) -> None:
+async def test_policy_first_applies_to_the_same_command_directory_and_service(db: Database) -> None:
     case = await asked(db, await opened(db))
     await said(db, case.id, YES)
 
@@ -242,7 +242,7 @@ async def test_first_holds_for_exactly_this_command_in_this_place(db: Database) 
     assert [name for name, yes in given.items() if yes] == ["this", "name"]
 
 
-async def test_an_approval_permits_nothing_while_halted(db: Database) -> None:
+async def test_approval_permits_nothing_while_halted(db: Database) -> None:
     session = await opened(db)
     case = await asked(db, session)
     await said(db, case.id, YES)
@@ -284,7 +284,7 @@ async def notified(db: Database) -> list[str]:
     return [each.link for each in (await notices.page(db, None, limit=9)).items]
 
 
-async def test_a_request_that_a_restart_of_the_supervisor_repeats_notifies_once(
+async def test_request_repeated_after_a_restart_notifies_once(
     db: Database,
 ) -> None:
     db.telling = NoticePolicy()
@@ -302,7 +302,7 @@ async def test_a_request_that_a_restart_of_the_supervisor_repeats_notifies_once(
 
 
 @pytest.mark.parametrize("way", ["expired", "other command", "stopped", "edited", "other agent"])
-async def test_a_request_that_is_another_one_notifies_again(db: Database, way: str) -> None:
+async def test_different_request_after_a_restart_notifies_again(db: Database, way: str) -> None:
     db.telling = NoticePolicy()
     session = await opened(db)
     first = await asked(db, session)
@@ -323,7 +323,7 @@ async def test_a_request_that_is_another_one_notifies_again(db: Database, way: s
 
 
 @pytest.mark.parametrize("until", ["it is used", "incident ends", "session stops", "it expires"])
-async def test_what_was_approved_and_not_run_is_approved_while_its_incident_lasts(
+async def test_unused_approval_applies_to_a_repeated_request_during_its_incident(
     db: Database, until: str
 ) -> None:
     lasts = until == "it is used"
@@ -356,7 +356,7 @@ async def test_what_was_approved_and_not_run_is_approved_while_its_incident_last
         assert (use.outcome, action) == (UseOutcome.RESERVED, REDEPLOY)
 
 
-async def test_those_who_asked_are_gone_and_nothing_waits(db: Database) -> None:
+async def test_withdraw_all_withdraws_open_and_unused_approvals(db: Database) -> None:
     session = await opened(db)
     one = await asked(db, session)
     two = await asked(db, session, replace(WISH, argv=("/bin/2",)))

@@ -124,7 +124,7 @@ def fits(memory: Memory, wanted: MemoryFilter) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(examples(8)))
-async def test_each_moment_shows_what_was_seen_then(
+async def test_memories_as_of_a_time_equal_the_state_at_that_time(
     db: Database, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "FEW", 2 * (seed % 2))  # more have a text, or fewer
@@ -158,7 +158,9 @@ async def test_each_moment_shows_what_was_seen_then(
 
 
 @pytest.mark.parametrize("budget", [0, 60, 2_000])
-async def test_the_preview_as_of_a_moment(db: Database, budget: int) -> None:
+async def test_preview_as_of_a_time_equals_the_prompt_at_that_time(
+    db: Database, budget: int
+) -> None:
     dice, now = random.Random(42), NOON
     by = [await session(db) for _ in range(3)]
     kept: list[tuple[datetime, Any]] = []
@@ -181,7 +183,9 @@ async def test_the_preview_as_of_a_moment(db: Database, budget: int) -> None:
         )
 
 
-async def test_an_entry_of_old_leaves_the_rest_as_it_is_now(db: Database, url: str) -> None:
+async def test_old_history_entry_without_all_fields_uses_current_values(
+    db: Database, url: str
+) -> None:
     first = (await said(db, None)).memory
     change = Edit(observation="Takes 90s", category=Category.BEHAVIOR, service="caddy")
     now = NOON + timedelta(hours=1)
@@ -210,7 +214,7 @@ async def test_an_entry_of_old_leaves_the_rest_as_it_is_now(db: Database, url: s
     )
 
 
-async def test_a_clock_that_was_wrong_for_a_while_hides_nothing_later(db: Database) -> None:
+async def test_temporarily_wrong_clock_hides_no_later_changes(db: Database) -> None:
     wrong = NOON + timedelta(days=365)
     first = (await said(db, None)).memory
     for now, confidence in ((wrong, 0.4), (NOON + timedelta(hours=1), 0.5)):
@@ -225,9 +229,7 @@ async def test_a_clock_that_was_wrong_for_a_while_hides_nothing_later(db: Databa
     assert await memories.count(db, MemoryFilter(), at=NOON + timedelta(hours=2)) == 1
 
 
-async def test_a_row_written_outside_the_app_exists_from_its_creation(
-    db: Database, url: str
-) -> None:
+async def test_row_written_outside_the_app_exists_from_its_creation(db: Database, url: str) -> None:
     direct_writes.run(
         url,
         "INSERT INTO memories (category, observation, confidence, active, created_at, updated_at)"

@@ -37,7 +37,7 @@ async def asked(db: Database, topic: str = "jellyfin", **more: Any) -> Audit:
     return await page_on_topic(db, topic, **{"limit": 50, **more})
 
 
-async def test_a_topic_is_a_service_in_any_spelling_or_a_word(db: Database) -> None:
+async def test_audit_topic_matches_service_spellings_and_words(db: Database) -> None:
     await known(db, "Starts slowly", service="WireGuard")
     await known(db, "Needs wireguard", service="caddy")
     await known(db, "Is well", service="caddy", title="On WireGuard")
@@ -54,12 +54,12 @@ async def test_a_topic_is_a_service_in_any_spelling_or_a_word(db: Database) -> N
 
 
 @pytest.mark.parametrize("topic", ["", "  ", "\u200b\u202e"])
-async def test_a_topic_says_something(db: Database, topic: str) -> None:
+async def test_audit_rejects_an_empty_topic(db: Database, topic: str) -> None:
     with pytest.raises(Invalid):
         await asked(db, topic)
 
 
-async def test_the_active_come_first_then_the_surest_in_pages(db: Database) -> None:
+async def test_audit_pages_list_active_memories_first_by_confidence(db: Database) -> None:
     for number, confidence in enumerate((0.5, 0.9, 0.7, 0.2, 0.9, 0.1)):
         await known(db, f"Fact {number}", confidence=confidence)
     await curate.edit(context(db), 5, Edit(active=False), version=None)
@@ -77,7 +77,7 @@ async def test_the_active_come_first_then_the_surest_in_pages(db: Database) -> N
     assert seen == [2, 3, 1, 5, 4, 6]
 
 
-async def test_confirmations_contradictions_and_prompts_are_listed(db: Database) -> None:
+async def test_audit_lists_confirmations_contradictions_and_prompts(db: Database) -> None:
     first, second, third = [await session(db) for _ in range(3)]
     held = (await said(db, first)).memory
     await said(db, second, now=LATER)
@@ -107,9 +107,7 @@ async def test_confirmations_contradictions_and_prompts_are_listed(db: Database)
     assert (belief.memory.session_id, belief.memory.tier) == (first.id, 1)
 
 
-async def test_links_are_seen_from_both_sides_and_cases_while_they_are_open(
-    db: Database, url: str
-) -> None:
+async def test_audit_lists_links_of_both_memories_and_open_reviews(db: Database, url: str) -> None:
     old = await known(db, "Takes 60s")
     new = await known(db, "Takes 90s", category=Category.BEHAVIOR)
     async with writing(db):
@@ -139,7 +137,7 @@ async def test_links_are_seen_from_both_sides_and_cases_while_they_are_open(
     ]
 
 
-async def test_what_is_named_is_bounded_and_what_is_counted_is_not(db: Database) -> None:
+async def test_audit_limits_listed_evidence_but_counts_all(db: Database) -> None:
     held = await known(db, "Starts slowly")
     count = NAMED + 5
     async with writing(db):
@@ -157,7 +155,7 @@ async def test_what_is_named_is_bounded_and_what_is_counted_is_not(db: Database)
     assert belief.confirmed.occurrences[0].at == NOON + timedelta(minutes=count - 1)
 
 
-async def test_as_many_queries_for_many_as_for_one(
+async def test_audit_uses_a_constant_number_of_queries(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked_for: list[Any] = []

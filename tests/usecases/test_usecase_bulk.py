@@ -57,7 +57,7 @@ def alone(memory: Memory, act: BulkAction) -> Memory:
 
 @LOOSE
 @given(given=st.lists(ROWS, min_size=1, max_size=20), act=ACTS)
-async def test_a_bulk_act_equals_single_acts_and_can_be_undone(
+async def test_bulk_act_equals_single_acts_and_can_be_undone(
     db: Database, url: str, given: list[dict[str, Any]], act: BulkAction
 ) -> None:
     given = [
@@ -96,7 +96,7 @@ async def test_a_bulk_act_equals_single_acts_and_can_be_undone(
 
 @LOOSE
 @given(given=st.lists(ROWS, min_size=1, max_size=20), act=ACTS)
-async def test_what_an_act_would_do_is_what_it_does_to_each(
+async def test_bulk_preview_equals_the_effect_of_the_act(
     db: Database, url: str, given: list[dict[str, Any]], act: BulkAction
 ) -> None:
     await asyncio.to_thread(written, url, given, NOON)
@@ -115,7 +115,7 @@ async def test_what_an_act_would_do_is_what_it_does_to_each(
     assert not [row for row in await rows(db, "history") if row["cause"] == "edited"]
 
 
-async def test_what_a_deletion_would_take_is_said_before_it_is_gone(db: Database) -> None:
+async def test_preview_of_a_deletion_lists_memories_and_deletes_none(db: Database) -> None:
     ids = await made(db, 0.9, 0.5)
 
     found = await bulk.preview(db, ids[:1], BulkAction(action="delete"), now=NOON)
@@ -125,7 +125,9 @@ async def test_what_a_deletion_would_take_is_said_before_it_is_gone(db: Database
     assert len(await held(db)) == 2
 
 
-async def test_what_turns_is_shown_first_and_what_is_too_low_is_left(db: Database) -> None:
+async def test_preview_lists_state_changes_first_and_counts_unchanged_low_memories(
+    db: Database,
+) -> None:
     ids = await made(db, 0.9, 0.35, 0.1)
 
     lowered = await bulk.preview(db, ids, BulkAction(action="adjust", value=-0.1), now=NOON)
@@ -176,7 +178,7 @@ async def test_what_turns_is_shown_first_and_what_is_too_low_is_left(db: Databas
     ],
     ids=lambda each: each.action if isinstance(each, BulkAction) else "",
 )
-async def test_each_act_does_what_it_says(
+async def test_bulk_acts_change_each_memory_as_declared(
     db: Database, act: BulkAction, after: list[tuple[float, bool, str | None]], left: int
 ) -> None:
     ids = await made(db, *SOME)
@@ -192,7 +194,7 @@ async def test_each_act_does_what_it_says(
     }
 
 
-async def test_the_filter_is_asked_once(db: Database) -> None:
+async def test_bulk_act_evaluates_its_filter_once(db: Database) -> None:
     ids = await made(db, 0.3, 0.5)
     others = await made(db, 0.5, service="caddy")
 
@@ -206,7 +208,7 @@ async def test_the_filter_is_asked_once(db: Database) -> None:
     assert others[0] not in done.ids
 
 
-async def test_what_changed_since_is_left_as_it_is(db: Database) -> None:
+async def test_partial_undo_skips_memories_changed_later(db: Database) -> None:
     one, two, three = await made(db, 0.5, 0.6, 0.7)
     done = await bulk.apply_action(
         db, MemoryFilter(), BulkAction(action="confidence", value=0.2), now=LATER
@@ -222,7 +224,7 @@ async def test_what_changed_since_is_left_as_it_is(db: Database) -> None:
     assert await stood(db) == [(0.5, True, None), (0.9, True, None)]
 
 
-async def test_an_undo_is_an_act_that_is_not_undone(db: Database) -> None:
+async def test_undo_is_an_act_that_cannot_be_undone(db: Database) -> None:
     await made(db, 0.5, 0.6)
     before = await held(db)
     done = await bulk.apply_action(db, MemoryFilter(), BulkAction(action="deactivate"), now=LATER)
@@ -240,7 +242,7 @@ async def test_an_undo_is_an_act_that_is_not_undone(db: Database) -> None:
     )
 
 
-async def test_a_step_undone_in_bulk_is_not_undone_again_alone(db: Database) -> None:
+async def test_step_undone_in_bulk_cannot_be_undone_again(db: Database) -> None:
     [one] = await made(db, 0.7)
     done = await bulk.apply_action(db, [one], BulkAction(action="adjust", value=0.2), now=LATER)
     await journal.undo(db, done.act, now=LATER)
@@ -255,7 +257,7 @@ async def test_a_step_undone_in_bulk_is_not_undone_again_alone(db: Database) -> 
     assert again.confidence == 0.9
 
 
-async def test_deleting_takes_the_words_out_of_the_feed(db: Database) -> None:
+async def test_bulk_deletion_blanks_the_memories_in_the_feed(db: Database) -> None:
     ids = await made(db, 0.5, 0.6, observation="Secret words")
     kept = await made(db, 0.7)
 
@@ -277,7 +279,7 @@ async def test_an_unknown_act_cannot_be_undone(db: Database) -> None:
         await journal.undo(db, 7, now=LATER)
 
 
-async def test_what_is_due_of_fading_comes_first(db: Database) -> None:
+async def test_bulk_act_applies_due_fading_first(db: Database) -> None:
     [one] = await made(db, 0.7)
     later = NOON + timedelta(days=44)
 
@@ -308,7 +310,7 @@ async def test_completed_batches_survive_a_failure_and_can_be_undone(
     assert direct_writes.run(url, count) == [(0,)]
 
 
-async def test_within_another_write_it_is_part_of_that(db: Database) -> None:
+async def test_bulk_act_within_a_transaction_is_rolled_back_with_it(db: Database) -> None:
     await made(db, 0.5, 0.6)
 
     async def broken() -> None:

@@ -37,7 +37,7 @@ async def told(db: Database, source: str = "supervisor") -> list[tuple[str, str,
     ]
 
 
-async def test_escalations_of_a_session_are_the_plan_of_the_next_one(db: Database) -> None:
+async def test_escalations_of_a_session_form_the_plan_of_the_next(db: Database) -> None:
     parent = await handed(db, "web", "db")
 
     plan = await chain.next_plan(db, parent)
@@ -113,7 +113,7 @@ async def test_the_whole_chain_is_returned_from_any_of_its_sessions(db: Database
         ]
 
 
-async def test_a_service_is_escalated_once_a_session(db: Database) -> None:
+async def test_session_escalates_a_service_once(db: Database) -> None:
     by = await session(db)
     await said(db, by, "[ESCALATE:web] one", "[ESCALATE:WEB] two", "[ESCALATE:Web] three")
 
@@ -130,7 +130,7 @@ async def test_a_service_is_escalated_once_a_session(db: Database) -> None:
         ("plex", "service plex not found; declared services: db, Web, bare"),
     ],
 )
-async def test_escalating_an_undeclared_service_is_refused_at_once(
+async def test_escalation_of_an_undeclared_service_is_refused_immediately(
     db: Database, name: str, problem: str
 ) -> None:
     by = await session(db)
@@ -145,14 +145,14 @@ async def test_escalating_an_undeclared_service_is_refused_at_once(
     ]
 
 
-async def test_a_service_that_is_not_declared_holds_up_no_other(db: Database) -> None:
+async def test_undeclared_service_does_not_block_other_escalations(db: Database) -> None:
     by = await session(db)
     await said(db, by, "[ESCALATE:nosuch] refused", "[ESCALATE:web] refused")
 
     assert (await finished(db, by)).reason == "Escalated Web to tier 2."
 
 
-async def test_what_is_of_no_service_is_looked_into_at_all_of_them(db: Database) -> None:
+async def test_general_escalation_investigates_all_services(db: Database) -> None:
     parent = await handed(db, "general")
 
     begun = await taken_on(db, parent)
@@ -162,7 +162,9 @@ async def test_what_is_of_no_service_is_looked_into_at_all_of_them(db: Database)
 
 
 @pytest.mark.parametrize("status", sorted(set(sessions.ALARMING) | {Status.STOPPED}))
-async def test_only_a_completed_session_escalates(db: Database, status: Status) -> None:
+async def test_session_that_does_not_complete_drops_its_escalations(
+    db: Database, status: Status
+) -> None:
     by = await session(db)
     await said(db, by, "[ESCALATE:web] connection refused")
 
@@ -175,7 +177,7 @@ async def test_only_a_completed_session_escalates(db: Database, status: Status) 
     assert ("warning", text, "Web") in await told(db)
 
 
-async def test_a_dry_run_escalates_nothing_and_names_the_services(db: Database) -> None:
+async def test_dry_run_reports_services_without_escalating(db: Database) -> None:
     by = await kept_dry(db)
     await said(db, by, "[ESCALATE:web] connection refused", "[ESCALATE:db] gone")
 
@@ -199,7 +201,7 @@ async def kept_dry(db: Database) -> Session:
 
 
 @pytest.mark.parametrize("max_tier", [1, 2, 3])
-async def test_at_the_highest_tier_a_person_is_asked_at_once(db: Database, max_tier: int) -> None:
+async def test_highest_tier_escalates_to_a_person_immediately(db: Database, max_tier: int) -> None:
     by = await session(db, tier=max_tier)
     await said(db, by, "[ESCALATE:web] nothing helps", max_tier=max_tier)
     at_once = await told(db, "marker")
@@ -212,7 +214,7 @@ async def test_at_the_highest_tier_a_person_is_asked_at_once(db: Database, max_t
     assert await told(db) == []
 
 
-async def test_a_person_stays_asked_when_the_session_fails_after_that(db: Database) -> None:
+async def test_escalation_to_a_person_remains_if_the_session_fails(db: Database) -> None:
     by = await session(db, tier=3)
     await said(db, by, "[ESCALATE:web] nothing helps")
 
@@ -232,7 +234,9 @@ async def test_escalations_are_accepted_once(db: Database) -> None:
     assert [row["id"] for row in await rows(db, "sessions")] == [1, 2]
 
 
-async def test_what_a_dead_supervisor_left_is_dropped_and_said(db: Database) -> None:
+async def test_drop_stranded_drops_and_reports_escalations_of_a_dead_supervisor(
+    db: Database,
+) -> None:
     running = await session(db)
     await said(db, running, "[ESCALATE:db] refused")
     parent = await handed(db, "web")
@@ -247,7 +251,7 @@ async def test_what_a_dead_supervisor_left_is_dropped_and_said(db: Database) -> 
         await taken_on(db, parent)
 
 
-async def test_reasons_are_kept_without_secrets_and_short(db: Database) -> None:
+async def test_escalation_reason_is_masked_and_truncated(db: Database) -> None:
     by = await session(db)
     await said(db, by, f"[ESCALATE:web] hunter2-hunter2 {'x' * 2 * REASON_CHARS}", redact=SECRETIVE)
 
@@ -267,7 +271,5 @@ async def test_reasons_are_kept_without_secrets_and_short(db: Database) -> None:
         (["plex"], []),
     ],
 )
-def test_neighbours_are_what_it_needs_and_what_needs_it(
-    names: list[str], around: list[str]
-) -> None:
+def test_neighbors_are_dependencies_and_dependents(names: list[str], around: list[str]) -> None:
     assert SERVICES.neighbors(names) == around

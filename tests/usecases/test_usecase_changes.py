@@ -50,7 +50,7 @@ async def reported(db: Database, text: str, at: int, service: str = "Web") -> No
     await report(here, Level.INFO, text, service=service, services=NAMES)
 
 
-async def test_a_deployment_before_a_failure_is_noted_where_the_incident_opens(
+async def test_deployment_before_a_failure_is_recorded_in_the_incident(
     db: Database,
 ) -> None:
     await reported(db, "Deployed db 2.1", -3, "db")
@@ -67,13 +67,13 @@ async def test_a_deployment_before_a_failure_is_noted_where_the_incident_opens(
 @pytest.mark.parametrize(
     "text", ["Backup is done", "The deployment was not started", "The lock is released"]
 )
-async def test_other_events_are_no_change(db: Database, text: str) -> None:
+async def test_other_events_do_not_count_as_changes(db: Database, text: str) -> None:
     await reported(db, text, -3)
     record = await happened(db, NOON)
     assert record.context["change"] is None
 
 
-async def test_failures_after_deployments_are_learned_from_the_second_on(db: Database) -> None:
+async def test_second_failure_after_a_deployment_is_learned(db: Database) -> None:
     sentence = "Fails after a deployment of Web: within {}, {} times"
     for hour, minutes in enumerate((4, 2)):
         assert not [text for text, _ in await held(db) if text.startswith("Fails after")]
@@ -101,7 +101,7 @@ async def test_failures_after_deployments_are_learned_from_the_second_on(db: Dat
     assert (sentence.format("4 min", "4 of 9"), 0.6) in await held(db)
 
 
-async def test_two_failures_after_fifty_good_deployments_teach_nothing(db: Database) -> None:
+async def test_two_failures_after_fifty_deployments_are_not_learned(db: Database) -> None:
     for hour in range(50):
         await reported(db, f"Deployed Web 1.{hour}", hour * 60)
     for hour in (60, 61):
@@ -124,7 +124,7 @@ async def test_one_deployment_before_two_failures_counts_once(db: Database) -> N
     assert learned in await held(db)
 
 
-async def test_the_next_tier_reads_the_last_change_of_what_a_service_needs(db: Database) -> None:
+async def test_handoff_includes_the_last_change_of_a_dependency(db: Database) -> None:
     await reported(db, "Deployed db 2.1", -3, "db")
     by = await session(db, tier=1)
     await said(db, by, "[ESCALATE:Web] refused")
@@ -135,13 +135,13 @@ async def test_the_next_tier_reads_the_last_change_of_what_a_service_needs(db: D
     assert "- change: deployment of db at 11:57 UTC: Deployed db 2.1" in text
 
 
-async def test_a_reported_deployment_reopens_the_question_of_what_helps(db: Database) -> None:
+async def test_reported_deployment_invalidates_a_known_fix(db: Database) -> None:
     await happened(db, NOON)
     await reported(db, "Deployed Web 2.1", 30)
     assert (await advice_on(db, SERVICES.items[0], REFUSED, now=NOON + HOUR)).fix is None
 
 
-async def test_a_change_in_mid_incident_allows_another_try_and_counts_by_itself(
+async def test_change_during_an_incident_allows_another_attempt(
     db: Database,
 ) -> None:
     incident = await failing(db, NOON)

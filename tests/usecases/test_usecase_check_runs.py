@@ -76,7 +76,7 @@ async def test_results_are_stored_with_the_state_of_their_check(db: Database) ->
     assert await stored(db, "db") == [(NOON, PASSED), (NOON + MINUTE, FAILED)]
 
 
-async def test_results_whose_answer_was_lost_are_not_stored_twice(db: Database) -> None:
+async def test_repeated_delivery_of_results_stores_them_once(db: Database) -> None:
     runs = [run("db"), run("db", 1), run("mail")]
     await record(db, *runs)
 
@@ -87,7 +87,7 @@ async def test_results_whose_answer_was_lost_are_not_stored_twice(db: Database) 
     assert (await series.find(db, [("db", "tcp")]))["db", "tcp"].streak == 2
 
 
-async def test_a_secret_in_the_output_of_a_check_is_masked(db: Database) -> None:
+async def test_secret_in_check_output_is_masked(db: Database) -> None:
     here = replace(context(db), redact=build_redactor([("A_TOKEN", "quite-a-secret")]))
 
     await check_runs.record(here, [run("db", state=FAILED, detail="is quite-a-secret")], SERVICES)
@@ -96,7 +96,7 @@ async def test_a_secret_in_the_output_of_a_check_is_masked(db: Database) -> None
     assert "quite-a-secret" not in held.detail
 
 
-async def test_a_failing_check_files_one_request_until_it_passes(db: Database) -> None:
+async def test_failing_check_files_one_request_until_it_passes(db: Database) -> None:
     await record(db, run("db"), run("mail"))
     assert await filed(db) == []
 
@@ -116,12 +116,12 @@ async def test_a_failing_check_files_one_request_until_it_passes(db: Database) -
     assert await filed(db) == [("db",), ("db",)]
 
 
-async def test_services_that_fail_with_their_root_are_one_request(db: Database) -> None:
+async def test_services_that_fail_with_their_root_cause_share_one_request(db: Database) -> None:
     await record(db, run("db", 0, FAILED), run("web", 0, FAILED), run("mail", 0, FAILED))
     assert await filed(db) == [("db", "web"), ("mail",)]
 
 
-async def test_a_service_that_fails_after_its_root_joins_its_request(db: Database) -> None:
+async def test_service_that_fails_after_its_root_cause_joins_the_incident(db: Database) -> None:
     await record(db, run("db", 0, FAILED))
     await record(db, run("web", 1, FAILED), run("db", 1.1, FAILED))
 
@@ -131,7 +131,7 @@ async def test_a_service_that_fails_after_its_root_joins_its_request(db: Databas
 
 
 @pytest.mark.parametrize("order", [("http", "tls"), ("tls", "http")])
-async def test_what_fails_together_is_one_failure_whichever_check_found_it_first(
+async def test_checks_that_fail_together_form_one_failure_in_any_order(
     db: Database, order: tuple[str, str]
 ) -> None:
     job = PushCheck(name="nightly", every=60.0)  # nothing runs for it: it is not waited for
@@ -153,7 +153,7 @@ async def test_what_fails_together_is_one_failure_whichever_check_found_it_first
     )
 
 
-async def test_a_service_waits_for_what_its_failing_dependency_waits_for(db: Database) -> None:
+async def test_failing_service_waits_for_the_dependencies_of_its_dependency(db: Database) -> None:
     chain = Services((*SERVICES, Service(name="front", checks=PORT, depends_on=("web",))))
 
     async def results(*runs: CheckRun) -> set[str]:
@@ -168,7 +168,7 @@ async def test_a_service_waits_for_what_its_failing_dependency_waits_for(db: Dat
     assert (incident.service, incident.services) == ("web", ("web", "front"))
 
 
-async def test_a_failing_service_waits_for_new_results_of_what_it_depends_on(
+async def test_failing_service_waits_for_new_results_of_its_dependencies(
     db: Database,
 ) -> None:
     await record(db, run("db", 0), run("web", 0))
@@ -180,7 +180,7 @@ async def test_a_failing_service_waits_for_new_results_of_what_it_depends_on(
     assert (awaited, await filed(db)) == (set(), [("db", "web")])
 
 
-async def test_a_result_of_a_check_that_began_before_the_failure_is_no_new_result(
+async def test_check_started_before_the_failure_is_not_a_new_result(
     db: Database,
 ) -> None:
     await record(db, run("db", 0), run("web", 0))
@@ -191,7 +191,7 @@ async def test_a_result_of_a_check_that_began_before_the_failure_is_no_new_resul
     assert (awaited, await filed(db)) == ({"db"}, [])
 
 
-async def test_a_failing_service_does_not_wait_longer_than_ten_seconds(db: Database) -> None:
+async def test_failing_service_waits_at_most_ten_seconds(db: Database) -> None:
     await record(db, run("web", 0, FAILED))
     assert await filed(db) == []
 
@@ -199,7 +199,7 @@ async def test_a_failing_service_does_not_wait_longer_than_ten_seconds(db: Datab
     assert await filed(db) == [("web",)]
 
 
-async def test_fifty_services_of_one_root_are_one_request_whenever_each_is_found(
+async def test_fifty_services_of_one_root_cause_share_one_request(
     db: Database,
 ) -> None:
     root = Service(name="root", checks=PORT)
@@ -218,7 +218,7 @@ async def test_fifty_services_of_one_root_are_one_request_whenever_each_is_found
     assert (incident.service, len(incident.services)) == ("root", 51)
 
 
-async def test_a_check_that_is_no_longer_declared_opens_no_incident(db: Database) -> None:
+async def test_check_no_longer_declared_opens_no_incident(db: Database) -> None:
     await record(db, run("gone", 0, FAILED))
 
     assert await filed(db) == []
@@ -231,7 +231,7 @@ async def test_inconclusive_results_open_no_incident(db: Database) -> None:
     assert await stored(db, "db") == [(NOON, PointState.INCONCLUSIVE)]
 
 
-async def test_a_request_says_which_checks_fail(db: Database) -> None:
+async def test_request_lists_the_failing_checks(db: Database) -> None:
     await record(db, run("db", 0, FAILED))
 
     [request] = (await requests.page(db, RequestState.QUEUED, limit=10)).items
@@ -251,7 +251,7 @@ async def aggregates(db: Database, span: SeriesResolution) -> list[tuple[datetim
     return [(each.at, each.count, each.failures) for each in found]
 
 
-async def test_only_spans_that_ended_are_folded_and_only_once(db: Database) -> None:
+async def test_only_completed_spans_are_folded_and_only_once(db: Database) -> None:
     await record(db, *(run("db", n, FAILED if n == 3 else PASSED) for n in range(8)))
 
     assert await fold(db, 8) == 1
@@ -265,7 +265,7 @@ async def test_only_spans_that_ended_are_folded_and_only_once(db: Database) -> N
     assert await aggregates(db, SeriesResolution.FINE) == [(NOON, 5, 1), (NOON + 5 * MINUTE, 4, 0)]
 
 
-async def test_an_uptime_counts_folded_and_single_results_of_the_worst_check(db: Database) -> None:
+async def test_uptime_counts_folded_and_single_results_of_the_worst_check(db: Database) -> None:
     await record(db, *(run("db", n, FAILED if n in (3, 12) else PASSED) for n in range(10)))
     await fold(db, 8)
     await record(db, *(run("db", n, FAILED if n == 12 else PASSED) for n in range(10, 20)))
@@ -281,7 +281,7 @@ async def test_an_uptime_counts_folded_and_single_results_of_the_worst_check(db:
     assert (await read_uptime(db, mail, now=NOON))["day"] is None
 
 
-async def test_days_are_folded_from_results_and_results_go_after_their_retention(
+async def test_days_are_folded_and_results_removed_after_their_retention(
     db: Database,
 ) -> None:
     for day in range(4):
@@ -300,7 +300,7 @@ async def test_days_are_folded_from_results_and_results_go_after_their_retention
     assert timedelta(hours=47) <= NOON + 4 * DAY - oldest <= timedelta(hours=50)
 
 
-async def test_aggregates_go_after_their_retention(db: Database) -> None:
+async def test_aggregates_are_removed_after_their_retention(db: Database) -> None:
     for day in range(5):
         await record(db, run("db", day * 1_440))
         await fold(db, day * 1_440 + 720 + 1, fine=timedelta(days=2), daily=timedelta(days=3))
@@ -312,7 +312,7 @@ async def test_aggregates_go_after_their_retention(db: Database) -> None:
     assert len(await aggregates(db, SeriesResolution.DAILY)) == 2
 
 
-async def test_a_day_is_folded_before_its_results_go_however_late(db: Database) -> None:
+async def test_day_is_folded_before_its_results_are_removed(db: Database) -> None:
     await record(db, *(run("db", n) for n in range(10)))
 
     await fold(db, 10 * 1_440)
@@ -321,7 +321,7 @@ async def test_a_day_is_folded_before_its_results_go_however_late(db: Database) 
     assert await stored(db, "db") == []
 
 
-async def test_the_status_of_a_service_is_its_newest_result(db: Database) -> None:
+async def test_service_status_is_its_newest_result(db: Database) -> None:
     await record(db, run("db", 0, FAILED), run("mail", 0, PointState.WARNED))
     await record(db, run("db", 1, FAILED))
 
@@ -332,7 +332,7 @@ async def test_the_status_of_a_service_is_its_newest_result(db: Database) -> Non
     assert found[0].detail == "tcp: connection refused"
 
 
-async def test_a_newer_result_of_a_session_is_the_status(db: Database) -> None:
+async def test_newer_result_of_a_session_determines_the_status(db: Database) -> None:
     await record(db, run("db", 0, FAILED))
     opened = await session(db)
     result = CheckResult(service="db", name="tcp", kind="tcp", ok=True)
@@ -349,7 +349,7 @@ async def read(db: Database, **selection: object) -> dict[str, object]:
     return await read_series(db, SERVICES.items[0], wanted, now=NOON)
 
 
-async def test_a_series_is_read_at_the_resolution_of_its_span(db: Database) -> None:
+async def test_series_is_read_at_the_resolution_of_its_span(db: Database) -> None:
     await record(db, *(run("db", n) for n in range(10)))
     await fold(db, 11)
 
@@ -361,7 +361,7 @@ async def test_a_series_is_read_at_the_resolution_of_its_span(db: Database) -> N
     assert fine["points"] == []
 
 
-async def test_an_unknown_check_and_an_empty_span_are_refused(db: Database) -> None:
+async def test_unknown_check_and_empty_span_are_rejected(db: Database) -> None:
     with pytest.raises(NotFound, match="db has no check 'http'"):
         await read(db, check="http")
     with pytest.raises(Invalid):

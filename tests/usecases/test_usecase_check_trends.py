@@ -58,7 +58,7 @@ async def latency(db: Database, period: LatencyPeriod, now: datetime = NOON) -> 
     return await read_latency(db, DB, period, now=now)
 
 
-async def test_a_latency_is_the_same_before_and_after_folding(db: Database) -> None:
+async def test_latency_is_equal_before_and_after_folding(db: Database) -> None:
     began = NOON - 3 * DAY
     hours = [
         run(began + n * HOUR + MINUTE, "failed" if n == 30 else "passed", ms=float(n))
@@ -79,7 +79,7 @@ async def test_a_latency_is_the_same_before_and_after_folding(db: Database) -> N
 
 
 @pytest.mark.parametrize("period", list(LatencyPeriod))
-async def test_a_latency_has_at_most_200_spans(db: Database, period: LatencyPeriod) -> None:
+async def test_latency_has_at_most_200_spans(db: Database, period: LatencyPeriod) -> None:
     span, now = period.span, NOON + 7 * MINUTE
     start = period.start(now)
     await record(db, *(run(start + n * span) for n in range((now - start) // span + 1)))
@@ -92,7 +92,7 @@ async def test_a_latency_has_at_most_200_spans(db: Database, period: LatencyPeri
 
 
 @pytest.mark.parametrize("folded", [False, True])
-async def test_a_latency_is_compared_with_the_period_before(db: Database, *, folded: bool) -> None:
+async def test_latency_is_compared_with_the_previous_period(db: Database, *, folded: bool) -> None:
     week, now = timedelta(days=7), NOON
     runs = [
         run(now - week * age - hour * HOUR, ms=ms)
@@ -108,7 +108,7 @@ async def test_a_latency_is_compared_with_the_period_before(db: Database, *, fol
     assert (found["median_ms"], found["before_ms"]) == (50.0, 20.0)
 
 
-async def test_a_month_is_merged_by_the_database_as_by_the_rules(db: Database) -> None:
+async def test_month_merged_by_the_database_equals_merge_spans(db: Database) -> None:
     began, slow = NOON - 2 * DAY, 2 * HOUR
     runs = [run(began + n * MINUTE, ms=float(n * 7 % 90)) for n in range(400)]
     runs += [run(began + slow + n * HOUR, "failed", ms=float(n)) for n in range(5, 30)]
@@ -125,7 +125,7 @@ async def test_a_month_is_merged_by_the_database_as_by_the_rules(db: Database) -
         assert found[name] == [getattr(each, name) for each in expected], name
 
 
-async def test_a_latency_lists_pauses_and_maintenance_windows(db: Database) -> None:
+async def test_latency_lists_pauses_and_maintenance_windows(db: Database) -> None:
     await silence.pause(
         context(db, NOON - 2 * HOUR), SERVICES, "db", "disk", by="me", until=NOON - HOUR
     )
@@ -157,9 +157,7 @@ async def test_heartbeats_are_the_last_results_of_all_checks(db: Database) -> No
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_an_uptime_counts_each_result_outside_of_silence_once_wherever_it_is_folded(
-    db: Database, seed: int
-) -> None:
+async def test_uptime_counts_each_result_outside_of_silence_once(db: Database, seed: int) -> None:
     chance = random.Random(seed)
     ages = sorted((chance.uniform(0.1, 100) for _ in range(150)), reverse=True)
     runs = [run(NOON - age * HOUR, chance.choice(("passed", "failed"))) for age in ages]
@@ -180,7 +178,9 @@ async def test_an_uptime_counts_each_result_outside_of_silence_once_wherever_it_
         assert found[name] == round(100 * (1 - failed / len(some)), 3), name
 
 
-async def test_results_in_silence_are_counted_apart_and_shown_as_maintenance(db: Database) -> None:
+async def test_results_in_silence_are_counted_separately_and_shown_as_maintenance(
+    db: Database,
+) -> None:
     night = NOON.replace(hour=3)
     states = ("passed", "failed", "passed", "failed")
     ats = [night + n * MINUTE for n in (-2, 1, 2, 61)]
@@ -201,7 +201,7 @@ async def test_results_in_silence_are_counted_apart_and_shown_as_maintenance(db:
     assert month == merge_spans(found, DAY)
 
 
-def test_merged_percentiles_count_each_entry_as_often_as_it_has_results() -> None:
+def test_merged_percentiles_are_weighted_by_the_number_of_results() -> None:
     one = Aggregate(at=NOON, count=90, failures=1, warnings=0, p50_ms=10, p95_ms=20, max_ms=30)
     slow = Aggregate(
         at=NOON + 5 * MINUTE, count=10, failures=2, warnings=1, p50_ms=500, p95_ms=600, max_ms=700

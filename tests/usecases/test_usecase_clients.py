@@ -46,7 +46,7 @@ async def begun(db: Database, name: str = "s1", project: str = "MyProj") -> Sess
     return session
 
 
-async def test_a_session_begun_twice_is_the_same_one(db: Database) -> None:
+async def test_session_started_twice_is_stored_once(db: Database) -> None:
     first, new = await client_sessions.start(
         db, NewSession(external_id="s1", project="MyProj"), now=NOON
     )
@@ -60,12 +60,12 @@ async def test_a_session_begun_twice_is_the_same_one(db: Database) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " \n", "x" * 201])
-async def test_a_session_has_a_name(db: Database, name: str) -> None:
+async def test_session_name_must_be_1_to_200_characters(db: Database, name: str) -> None:
     with pytest.raises(Invalid):
         await begun(db, name)
 
 
-async def test_an_agent_does_not_speak_in_a_session_of_another_project(db: Database) -> None:
+async def test_agent_cannot_use_its_session_in_another_project(db: Database) -> None:
     await client_sessions.start(
         db, NewSession(external_id="s1", project="theirs", agent="a"), now=NOON
     )
@@ -79,7 +79,7 @@ async def test_an_agent_does_not_speak_in_a_session_of_another_project(db: Datab
 
 
 @pytest.mark.parametrize("project", ["ours", "theirs"])
-async def test_agents_call_their_sessions_what_they_like(db: Database, project: str) -> None:
+async def test_session_names_are_separate_by_agent(db: Database, project: str) -> None:
     """No client takes another's name or ends another's session, in one project or two."""
     opening = NewSession(external_id="manual-save-ours", project="ours", agent="a", token_id=7)
     taken, _ = await client_sessions.start(
@@ -96,7 +96,7 @@ async def test_agents_call_their_sessions_what_they_like(db: Database, project: 
     assert (await client_sessions.get(db, "manual-save-ours", agent="a")).running
 
 
-async def test_the_end_leaves_a_summary(db: Database) -> None:
+async def test_end_stores_a_summary(db: Database) -> None:
     await begun(db)
 
     ended = await client_sessions.end(context(db, LATER), "s1", TALK)
@@ -105,7 +105,7 @@ async def test_the_end_leaves_a_summary(db: Database) -> None:
     assert await client_sessions.recent(db, "MYPROJ", limit=5) == [ended]
 
 
-async def test_the_summary_of_a_client_replaces_ours(db: Database) -> None:
+async def test_summary_of_the_client_replaces_the_generated_one(db: Database) -> None:
     await begun(db)
 
     ended = await client_sessions.end(context(db, LATER), "s1", TALK, summary="All went well")
@@ -113,7 +113,7 @@ async def test_the_summary_of_a_client_replaces_ours(db: Database) -> None:
     assert ended.summary == "All went well"
 
 
-async def test_a_resumed_session_has_the_newer_summary_and_loses_none(db: Database) -> None:
+async def test_resumed_session_updates_its_summary_and_never_clears_it(db: Database) -> None:
     await begun(db)
     await client_sessions.end(context(db), "s1", TALK[:2])
 
@@ -124,7 +124,7 @@ async def test_a_resumed_session_has_the_newer_summary_and_loses_none(db: Databa
     assert again.messages == 3
 
 
-async def test_without_messages_or_where_it_is_switched_off_there_is_none(db: Database) -> None:
+async def test_end_without_messages_or_with_summaries_disabled_stores_none(db: Database) -> None:
     await begun(db)
     assert (await client_sessions.end(context(db), "s1", [])).summary == ""
     ended = await client_sessions.end(context(db), "s1", TALK, summarize=False)
@@ -133,7 +133,7 @@ async def test_without_messages_or_where_it_is_switched_off_there_is_none(db: Da
         await client_sessions.end(context(db), "nobody", TALK)
 
 
-async def test_private_texts_are_not_in_a_summary(db: Database) -> None:
+async def test_summary_contains_no_secrets_or_private_text(db: Database) -> None:
     await begun(db)
     talk = [Message("user", "Use hunter2-hunter2 " + "x" * 200 + "<private>my cat</private>")]
 
@@ -143,7 +143,7 @@ async def test_private_texts_are_not_in_a_summary(db: Database) -> None:
     assert "cat" not in ended.summary
 
 
-async def test_a_client_that_falls_silent_is_interrupted_after_a_day(db: Database) -> None:
+async def test_inactive_client_session_is_interrupted_after_a_day(db: Database) -> None:
     silent = await begun(db, "silent")
     asking = await begun(db, "asking")
     saving = await begun(db, "saving")
@@ -171,7 +171,7 @@ async def test_a_client_that_falls_silent_is_interrupted_after_a_day(db: Databas
     assert (ended.status, ended.reason) == (Status.COMPLETED, "")
 
 
-async def test_sessions_of_clients_are_none_of_ours(db: Database) -> None:
+async def test_client_sessions_are_excluded_from_supervisor_sessions(db: Database) -> None:
     plan = SessionPlan(tier=2)
     async with writing(db):
         ours = await sessions.insert(db, plan, model=None, epoch=0, now=NOON)
@@ -189,7 +189,7 @@ async def test_sessions_of_clients_are_none_of_ours(db: Database) -> None:
     assert [(each.tier, each.count) for each in activity.days] == [(2, 1)]
 
 
-async def test_prompts_are_kept_masked_and_found(db: Database) -> None:
+async def test_prompts_are_stored_masked_and_searchable(db: Database) -> None:
     session = await begun(db)
     asked = "Why does <private>my</private> jellyfin answer 503 with hunter2-hunter2?"
     kept = await client_sessions.save_prompt(context(db, NOON, SECRETIVE), session, asked)
@@ -213,7 +213,7 @@ async def test_prompts_are_kept_masked_and_found(db: Database) -> None:
         await client_sessions.delete_prompt(db, kept.id, now=LATER, project="other")
 
 
-async def test_a_withdrawn_prompt_is_never_included(db: Database) -> None:
+async def test_withdrawn_prompt_is_neither_found_nor_listed(db: Database) -> None:
     session = await begun(db)
     kept = await client_sessions.save_prompt(context(db), session, "Why 503?")
     await client_sessions.save_prompt(context(db), session, "Restart it")
@@ -235,7 +235,7 @@ async def test_a_withdrawn_prompt_is_never_included(db: Database) -> None:
 
 
 @pytest.mark.parametrize("hard", [False, True])
-async def test_a_summary_quotes_no_withdrawn_prompt(db: Database, hard: bool) -> None:
+async def test_summary_quotes_no_withdrawn_prompt(db: Database, hard: bool) -> None:
     session = await begun(db)
     kept = await client_sessions.save_prompt(context(db), session, "Why 503?")
     await client_sessions.withdraw_prompt(db, kept.id, now=LATER)
@@ -248,7 +248,7 @@ async def test_a_summary_quotes_no_withdrawn_prompt(db: Database, hard: bool) ->
     assert ended.summary == 'Session with 3 messages. Started: "Restart" — Ended: "Restart"'
 
 
-async def test_a_very_long_prompt_is_cut(db: Database) -> None:
+async def test_long_prompt_is_truncated(db: Database) -> None:
     kept = await client_sessions.save_prompt(context(db), await begun(db), "x" * 60_000)
 
     assert kept.content == "x" * 50_000 + "... [truncated]"

@@ -59,7 +59,7 @@ async def made_round(
         ([[False], [False]], False),
     ],
 )
-async def test_two_healthy_rounds_in_a_row_free_the_cooldowns(
+async def test_two_healthy_rounds_in_a_row_reset_the_cooldowns(
     db: Database, rounds: list[list[bool]], free: bool
 ) -> None:
     await acted(db, await session(db, tier=3))
@@ -80,7 +80,7 @@ async def test_two_healthy_rounds_in_a_row_free_the_cooldowns(
     ("tier", "status"),
     [(2, Status.COMPLETED), (1, Status.FAILED), (1, Status.STOPPED), (1, Status.INTERRUPTED)],
 )
-async def test_only_rounds_that_were_made_to_their_end_free_a_cooldown(
+async def test_only_completed_rounds_reset_a_cooldown(
     db: Database, tier: int, status: Status, broken_off_first: bool
 ) -> None:
     await acted(db, await session(db, tier=3))
@@ -103,7 +103,7 @@ async def test_an_interrupted_round_still_reports_failures(db: Database) -> None
     assert await used(db, now=NOON + 2 * HOUR) == [1, 0]
 
 
-async def test_what_healthy_rounds_free_is_no_act_and_comes_back_by_none(db: Database) -> None:
+async def test_reset_by_healthy_rounds_is_not_an_act_and_cannot_be_undone(db: Database) -> None:
     by = await session(db, tier=3)
     await acted(db, by)
     await act.reset_cooldowns(db, "Web", None, services=SERVICES, now=NOON)
@@ -120,7 +120,7 @@ async def test_what_healthy_rounds_free_is_no_act_and_comes_back_by_none(db: Dat
     assert [each.action for each in (await journal.page(db, limit=9)).items] == ["undo", "reset"]
 
 
-async def test_two_quick_rounds_free_nothing_until_half_an_hour_has_passed(db: Database) -> None:
+async def test_quick_rounds_reset_nothing_within_half_an_hour(db: Database) -> None:
     await acted(db, await session(db, tier=3))
     free = []
 
@@ -132,7 +132,7 @@ async def test_two_quick_rounds_free_nothing_until_half_an_hour_has_passed(db: D
     assert free == [False, False, False, True]
 
 
-async def test_a_failure_begins_the_half_hour_again(db: Database) -> None:
+async def test_failure_restarts_the_half_hour(db: Database) -> None:
     await acted(db, await session(db, tier=3))
 
     for minutes, ok in ((1, True), (20, False), (21, True), (40, True)):
@@ -145,7 +145,7 @@ async def test_a_failure_begins_the_half_hour_again(db: Database) -> None:
 
 @pytest.mark.parametrize("trigger", [Trigger.ALERT, Trigger.API, Trigger.MANUAL])
 @pytest.mark.parametrize("times", [1, 2])
-async def test_sessions_that_were_asked_for_free_nothing(
+async def test_requested_sessions_reset_no_cooldown(
     db: Database, trigger: Trigger, times: int
 ) -> None:
     await acted(db, await session(db, tier=3))
@@ -157,7 +157,7 @@ async def test_sessions_that_were_asked_for_free_nothing(
     assert await used(db, now=NOON + 2 * HOUR) == ([0, 0] if times == 1 else [1, 0])
 
 
-async def test_healthy_rounds_free_nothing_while_another_action_runs(db: Database) -> None:
+async def test_healthy_rounds_reset_nothing_while_an_action_runs(db: Database) -> None:
     by = await session(db, tier=3)
     await acted(db, by)
     await act.reserve(db, by, "Web", RESTART, now=NOON)
@@ -168,7 +168,7 @@ async def test_healthy_rounds_free_nothing_while_another_action_runs(db: Databas
     assert await used(db, now=NOON + HOUR) == [2, 0]
 
 
-async def test_health_from_before_the_action_frees_nothing(db: Database) -> None:
+async def test_healthy_round_before_the_action_does_not_count(db: Database) -> None:
     await made_round(db, True, now=NOON - HOUR)
     await acted(db, await session(db, tier=3))
 
@@ -177,7 +177,7 @@ async def test_health_from_before_the_action_frees_nothing(db: Database) -> None
     assert await used(db, now=NOON + HOUR) == [1, 0]
 
 
-async def test_healthy_rounds_free_a_service_in_whatever_case_it_was_spelled(db: Database) -> None:
+async def test_healthy_rounds_reset_every_spelling_of_a_service(db: Database) -> None:
     by = await session(db, tier=3)
     await acted(db, by, service="WEB")
 
@@ -187,7 +187,7 @@ async def test_healthy_rounds_free_a_service_in_whatever_case_it_was_spelled(db:
     assert await used(db, now=NOON + HOUR) == [0, 0]
 
 
-async def test_what_still_runs_is_not_freed_by_healthy_rounds_or_a_reset(db: Database) -> None:
+async def test_running_action_is_not_cleared_by_rounds_or_a_reset(db: Database) -> None:
     by = await session(db, tier=3)
     await act.reserve(db, by, "Web", RESTART, now=NOON)
 
@@ -207,7 +207,7 @@ async def test_what_still_runs_is_not_freed_by_healthy_rounds_or_a_reset(db: Dat
         (ActionKind.REDEPLOYMENT, 1, [2, 0], "the cooldown of redeployment; uses cleared: 1"),
     ],
 )
-async def test_an_operator_gives_the_slots_back(
+async def test_operator_resets_cooldowns_by_kind(
     db: Database, action: ActionKind | None, cleared: int, left: list[int], what: str
 ) -> None:
     by = await session(db, tier=3)
@@ -223,14 +223,14 @@ async def test_an_operator_gives_the_slots_back(
     assert len(kept) == cleared
 
 
-async def test_an_unknown_service_has_nothing_to_reset(db: Database) -> None:
+async def test_reset_rejects_an_unknown_service(db: Database) -> None:
     with pytest.raises(NotFound):
         await act.reset_cooldowns(db, "plex", None, services=SERVICES, now=NOON)
 
     assert await rows(db, "events") == []
 
 
-async def test_a_service_that_is_declared_no_more_is_reset_by_its_name(db: Database) -> None:
+async def test_reset_accepts_a_service_no_longer_declared(db: Database) -> None:
     by = await session(db, tier=3)
     await acted(db, by, service="Plex")
 

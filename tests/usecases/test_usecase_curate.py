@@ -38,7 +38,7 @@ async def edited(
     return await curate.edit(context(db, LATER), memory.id, Edit(**more), version=version)
 
 
-async def test_what_is_typed_is_kept_beside_the_same_words(db: Database) -> None:
+async def test_operator_memory_is_stored_beside_an_identical_one(db: Database) -> None:
     learned = (await said(db, await session(db))).memory
 
     typed = await made(db)
@@ -73,7 +73,7 @@ async def test_what_is_typed_is_kept_beside_the_same_words(db: Database) -> None
     ],
     ids=str,
 )
-async def test_an_edit_changes_what_it_says_and_nothing_else(
+async def test_edit_changes_only_its_fields(
     db: Database, change: dict[str, Any], kept: dict[str, Any]
 ) -> None:
     memory = await made(db)
@@ -86,7 +86,7 @@ async def test_an_edit_changes_what_it_says_and_nothing_else(
     assert replace(stored, content_hash="") == replace(after, content_hash="")
 
 
-async def test_a_changed_text_is_what_a_session_may_say_again(db: Database) -> None:
+async def test_session_reinforces_the_edited_text(db: Database) -> None:
     memory = await edited(db, await made(db), observation="Takes 90s")
 
     again = await said(db, await session(db), observation="takes 90s.")
@@ -95,9 +95,7 @@ async def test_a_changed_text_is_what_a_session_may_say_again(db: Database) -> N
 
 
 @pytest.mark.parametrize("change", [{}, {"pinned": False}, {"active": True}], ids=str)
-async def test_an_edit_that_changes_nothing_leaves_no_trace(
-    db: Database, change: dict[str, Any]
-) -> None:
+async def test_edit_without_changes_is_not_recorded(db: Database, change: dict[str, Any]) -> None:
     memory = await made(db)
 
     assert await edited(db, memory, **change) == memory
@@ -105,7 +103,7 @@ async def test_an_edit_that_changes_nothing_leaves_no_trace(
     assert len(await rows(db, "changes")) == 1
 
 
-async def test_a_stale_edit_is_refused_with_the_current_row(db: Database) -> None:
+async def test_stale_edit_is_rejected_with_the_current_memory(db: Database) -> None:
     memory = await made(db)
     current = await edited(db, memory, version=1, confidence=0.9)
 
@@ -119,7 +117,7 @@ async def test_a_stale_edit_is_refused_with_the_current_row(db: Database) -> Non
     assert await held(db) == [current]
 
 
-async def test_what_is_not_there_cannot_be_touched(db: Database) -> None:
+async def test_unknown_memory_cannot_be_read_edited_or_deleted(db: Database) -> None:
     for act in (
         lookup.get(db, 7),
         curate.edit(context(db), 7, Edit(pinned=True), version=None),
@@ -129,7 +127,7 @@ async def test_what_is_not_there_cannot_be_touched(db: Database) -> None:
             await act
 
 
-async def test_a_wrong_edit_changes_nothing(db: Database) -> None:
+async def test_invalid_edit_changes_nothing(db: Database) -> None:
     memory = await made(db)
 
     with pytest.raises(Invalid) as refused:
@@ -139,7 +137,7 @@ async def test_a_wrong_edit_changes_nothing(db: Database) -> None:
     assert await held(db) == [memory]
 
 
-async def test_what_a_person_reports_is_an_event(db: Database) -> None:
+async def test_report_stores_an_event(db: Database) -> None:
     event = await events.report(
         context(db), Level.WARNING, "Disk\nfull", service="CADDY", services=("caddy",)
     )
@@ -170,7 +168,7 @@ async def saved(db: Database, **more: Any) -> Memory:
     return (await save(context(db), replace(TYPED, **more), window=WINDOW)).memory
 
 
-async def test_a_confirmed_memory_is_as_if_a_person_had_written_it(db: Database) -> None:
+async def test_confirmed_memory_equals_one_written_by_a_person(db: Database) -> None:
     memory = await saved(db)
     assert (memory.trust, memory.distilled, memory.confidence) == (Trust.UNVERIFIED, False, 0.6)
 
@@ -190,7 +188,7 @@ async def test_a_confirmed_memory_is_as_if_a_person_had_written_it(db: Database)
     assert (step.cause, step.actor, step.reason) == ("confirmed", "operator", "token 7 (laptop)")
 
 
-async def test_a_confirmation_is_undone(db: Database) -> None:
+async def test_confirmation_can_be_undone(db: Database) -> None:
     memory = await saved(db)
     await curate.confirm(db, memory.id, now=LATER)
     [step, _] = (await history.of_memory(db, memory.id, limit=9)).items
@@ -209,7 +207,7 @@ async def test_confirming_again_changes_nothing(db: Database) -> None:
     assert await rows(db, "acts") == acts
 
 
-async def test_an_operational_memory_keeps_its_confidence_when_it_is_confirmed(
+async def test_confirmed_operational_memory_keeps_its_confidence(
     db: Database,
 ) -> None:
     learned = (await said(db, await session(db))).memory
@@ -220,7 +218,7 @@ async def test_an_operational_memory_keeps_its_confidence_when_it_is_confirmed(
     assert (confirmed.kind, confirmed.updated_at) == (learned.kind, LATER)
 
 
-async def test_a_memory_that_cannot_be_confirmed_says_why(db: Database) -> None:
+async def test_confirm_rejects_stale_unknown_and_inactive_memories(db: Database) -> None:
     memory = await saved(db)
 
     with pytest.raises(Stale):

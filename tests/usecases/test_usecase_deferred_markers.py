@@ -41,7 +41,7 @@ async def facts(db: Database) -> list[str]:
     return [each["text"] for each in await rows(db, "events") if each["source"] == "marker"]
 
 
-async def test_what_the_limit_left_is_ingested_in_its_order(db: Database, tmp_path: Path) -> None:
+async def test_deferred_markers_are_ingested_in_order(db: Database, tmp_path: Path) -> None:
     one = await limited(db, tmp_path / "1.jsonl")
     assert (one.markers_left, one.left_offset, one.left_step) == (5, 0, 4)
 
@@ -54,7 +54,7 @@ async def test_what_the_limit_left_is_ingested_in_its_order(db: Database, tmp_pa
 
 
 @pytest.mark.parametrize("at", range(4, 9))
-async def test_a_kill_while_the_rest_is_ingested_loses_and_doubles_nothing(
+async def test_crash_during_deferred_ingestion_loses_and_repeats_nothing(
     db: Database, url: str, tmp_path: Path, at: int
 ) -> None:
     file = tmp_path / "1.jsonl"
@@ -76,7 +76,9 @@ async def test_a_kill_while_the_rest_is_ingested_loses_and_doubles_nothing(
     assert (ended.markers_left, ended.events) == (0, 10)
 
 
-async def test_one_who_comes_second_ingests_nothing_twice(db: Database, tmp_path: Path) -> None:
+async def test_repeated_deferred_ingestion_stores_nothing_twice(
+    db: Database, tmp_path: Path
+) -> None:
     file = tmp_path / "1.jsonl"
     one = await limited(db, file)
 
@@ -86,7 +88,7 @@ async def test_one_who_comes_second_ingests_nothing_twice(db: Database, tmp_path
     assert len(await facts(db)) == 9
 
 
-async def test_a_halt_pauses_it_and_it_resumes_later(db: Database, tmp_path: Path) -> None:
+async def test_halt_pauses_deferred_ingestion(db: Database, tmp_path: Path) -> None:
     file, halt_control = tmp_path / "1.jsonl", HaltControl(tmp_path / "HALT")
     one = await limited(db, file)
     (tmp_path / "HALT").write_text("")
@@ -99,7 +101,9 @@ async def test_a_halt_pauses_it_and_it_resumes_later(db: Database, tmp_path: Pat
     assert len(await facts(db)) == 9
 
 
-async def test_a_session_that_ended_escalates_nothing(db: Database, tmp_path: Path) -> None:
+async def test_deferred_escalation_of_an_ended_session_is_refused(
+    db: Database, tmp_path: Path
+) -> None:
     file = tmp_path / "1.jsonl"
     one = await limited(db, file, *FACTS[:4], "[ESCALATE:svc] Fails since noon")
 
@@ -113,7 +117,7 @@ async def test_a_session_that_ended_escalates_nothing(db: Database, tmp_path: Pa
     )
 
 
-async def test_a_session_that_runs_is_named(db: Database) -> None:
+async def test_deferred_ingestion_rejects_a_running_session(db: Database) -> None:
     one = await session(db)
 
     with pytest.raises(Conflict, match=r"is still running\. Wait until it has ended"):

@@ -54,7 +54,7 @@ async def started(db: Database, name: str = "later", by: Agent = CODER, **more: 
     return [line for line in text.splitlines() if "session" in line and line.startswith("- [")]
 
 
-async def test_a_digest_has_the_task_the_files_the_decisions_and_the_open_ends(
+async def test_digest_lists_task_files_decisions_and_open_items(
     db: Database,
 ) -> None:
     session = await worked(db, "first")
@@ -66,7 +66,7 @@ async def test_a_digest_has_the_task_the_files_the_decisions_and_the_open_ends(
     ]
 
 
-async def test_the_last_three_sessions_newest_first_and_none_without_content(db: Database) -> None:
+async def test_digests_of_the_last_three_sessions_are_listed_newest_first(db: Database) -> None:
     made = [await worked(db, f"s{number}", f"Task {number}") for number in range(5)]
     await joined(db, "empty")
 
@@ -76,14 +76,14 @@ async def test_the_last_three_sessions_newest_first_and_none_without_content(db:
     assert numbers == [str(each.id) for each in reversed(made[2:])]
 
 
-async def test_no_digest_of_another_project_or_of_the_session_itself(db: Database) -> None:
+async def test_start_omits_digests_of_other_projects_and_of_the_same_session(db: Database) -> None:
     await worked(db, "first")
 
     assert await started(db, "elsewhere", project="harbor") == []
     assert await started(db, "first") == []
 
 
-async def test_after_a_compaction_the_session_s_own_digest_comes_first(db: Database) -> None:
+async def test_digest_of_the_same_session_is_first_after_a_compaction(db: Database) -> None:
     before = await worked(db, "before", "Task before")
     await worked(db, "own", "Own task")
 
@@ -94,7 +94,7 @@ async def test_after_a_compaction_the_session_s_own_digest_comes_first(db: Datab
     assert f"session {before.id}" in lines[1]
 
 
-async def test_a_subagent_receives_the_digests_once_and_they_are_recorded(db: Database) -> None:
+async def test_subagent_receives_the_digests_once(db: Database) -> None:
     session = await worked(db, "first")
     here = agent_context(db, LATER)
 
@@ -123,7 +123,7 @@ async def test_secrets_in_paths_and_tasks_are_masked(db: Database) -> None:
     assert not any("hunter2" in each for each in await started(db))
 
 
-async def test_a_list_of_todos_replaces_the_one_before(db: Database) -> None:
+async def test_todo_list_replaces_the_previous_one(db: Database) -> None:
     here, session = agent_context(db, LATER), await joined(db, "first")
     await used(here, session, "TodoWrite", todos=[{"content": "Gone", "status": "pending"}])
     await used(here, session, "TodoWrite", todos=[{"content": "Stays", "status": "pending"}])
@@ -133,7 +133,7 @@ async def test_a_list_of_todos_replaces_the_one_before(db: Database) -> None:
     assert "Open: Stays." in line
 
 
-async def test_a_loop_of_tools_fills_no_database_and_a_file_is_one_row(db: Database) -> None:
+async def test_session_activity_is_limited_and_has_one_row_per_file(db: Database) -> None:
     here, session = agent_context(db, LATER), await joined(db, "first")
     for number in range(session_activity.MAX_ROWS + 5):
         await used(here, session, "Edit", file_path=f"/p/{number}")
@@ -144,7 +144,7 @@ async def test_a_loop_of_tools_fills_no_database_and_a_file_is_one_row(db: Datab
     assert len(stored) == session_activity.MAX_ROWS
 
 
-async def test_what_was_touched_last_comes_first(db: Database) -> None:
+async def test_digest_lists_the_last_touched_file_first(db: Database) -> None:
     session = await joined(db, "first")
     for number, path in enumerate(("a", "b", "a")):
         here = agent_context(db, NOON + timedelta(minutes=number))
@@ -155,7 +155,7 @@ async def test_what_was_touched_last_comes_first(db: Database) -> None:
     assert "Files: a, b." in line
 
 
-async def test_an_agent_without_summaries_has_no_digests(db: Database) -> None:
+async def test_agent_without_summaries_has_no_digests(db: Database) -> None:
     silent = Agent(name="claude-code", auto_summarize=False)
     await worked(db, "first", agent=silent)
     assert await rows(db, "session_activity") == []
@@ -163,7 +163,7 @@ async def test_an_agent_without_summaries_has_no_digests(db: Database) -> None:
     assert await started(db, by=silent) == []
 
 
-async def test_a_session_of_a_new_project_is_asked_to_save(db: Database) -> None:
+async def test_start_context_of_a_new_project_suggests_mem_save(db: Database) -> None:
     session = await joined(db, "first")
 
     text = await interactive.start_context(agent_context(db, LATER), session)

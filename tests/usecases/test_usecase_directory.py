@@ -89,7 +89,7 @@ async def emptied(db: Database) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_an_empty_home_exports_the_same_bytes_after_it_applied_an_export(
+async def test_export_applied_to_an_empty_home_exports_the_same_bytes(
     db: Database, tmp_path: Path, seed: int
 ) -> None:
     await fill(db, seed)
@@ -107,7 +107,7 @@ async def test_an_empty_home_exports_the_same_bytes_after_it_applied_an_export(
     assert content(tmp_path / "memory") == before
 
 
-async def test_without_edits_nothing_changes(db: Database, tmp_path: Path) -> None:
+async def test_apply_without_edits_changes_nothing(db: Database, tmp_path: Path) -> None:
     await fill(db, 1)
     tree = tree_in(tmp_path)
     first = await export_directory(db, tree)
@@ -122,7 +122,7 @@ async def test_without_edits_nothing_changes(db: Database, tmp_path: Path) -> No
     assert second.unchanged == len(first.written)
 
 
-async def test_edits_of_both_sides_survive_and_one_undo_takes_those_of_the_files_back(
+async def test_apply_merges_edits_of_both_sides_and_is_undone_as_one_act(
     db: Database, tmp_path: Path
 ) -> None:
     memory = await typed(db)
@@ -157,7 +157,7 @@ async def test_edits_of_both_sides_survive_and_one_undo_takes_those_of_the_files
     assert [each.id for each in await held(db)] == [memory.id]
 
 
-async def test_a_conflict_names_the_file_and_loses_nothing(db: Database, tmp_path: Path) -> None:
+async def test_conflict_reports_the_file_and_loses_nothing(db: Database, tmp_path: Path) -> None:
     memory = await typed(db)
     tree = tree_in(tmp_path)
     await export_directory(db, tree)
@@ -179,7 +179,7 @@ async def test_a_conflict_names_the_file_and_loses_nothing(db: Database, tmp_pat
     assert now.observation == "Takes 70s to start after restart"
 
 
-async def test_a_removed_file_moves_its_memory_to_the_trash(db: Database, tmp_path: Path) -> None:
+async def test_removed_file_moves_its_memory_to_the_trash(db: Database, tmp_path: Path) -> None:
     await typed(db)
     tree = tree_in(tmp_path)
     await export_directory(db, tree)
@@ -193,7 +193,7 @@ async def test_a_removed_file_moves_its_memory_to_the_trash(db: Database, tmp_pa
     assert await held(db) == []
 
 
-async def test_a_deleted_memory_loses_its_file(db: Database, tmp_path: Path) -> None:
+async def test_export_removes_the_file_of_a_deleted_memory(db: Database, tmp_path: Path) -> None:
     memory = await typed(db)
     tree = tree_in(tmp_path)
     await export_directory(db, tree)
@@ -204,7 +204,7 @@ async def test_a_deleted_memory_loses_its_file(db: Database, tmp_path: Path) -> 
     assert content(tmp_path / "memory") == {}
 
 
-async def test_links_and_hostile_names_are_refused(db: Database, tmp_path: Path) -> None:
+async def test_apply_rejects_links_and_hostile_names(db: Database, tmp_path: Path) -> None:
     await typed(db)
     tree = tree_in(tmp_path)
     await export_directory(db, tree)
@@ -233,7 +233,7 @@ async def test_links_and_hostile_names_are_refused(db: Database, tmp_path: Path)
         await plan(here(db), MemoryDirectory(tmp_path / "missing", tmp_path / "home"))
 
 
-async def test_an_export_does_not_write_through_a_link(db: Database, tmp_path: Path) -> None:
+async def test_export_does_not_write_through_a_link(db: Database, tmp_path: Path) -> None:
     await typed(db)
     (tmp_path / "memory").mkdir()
     (tmp_path / "outside").mkdir()
@@ -251,9 +251,7 @@ def git(root: Path, *words: str) -> str:
     ).stdout
 
 
-async def test_a_branch_of_a_git_repository_is_reviewed_merged_and_applied(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_git_branch_is_reviewed_merged_and_applied(db: Database, tmp_path: Path) -> None:
     memory = await typed(db)
     tree = tree_in(tmp_path)
     await export_directory(db, tree)
@@ -306,7 +304,9 @@ def put(root: Path, name: str, text: str, **fields: str) -> None:
     file.write_text(f"---\n{front}---\n\n{text}\n")
 
 
-async def test_lint_finds_what_a_review_should_know(tmp_path: Path) -> None:
+async def test_lint_reports_conflicts_secrets_fields_orphans_and_unverifiable_claims(
+    tmp_path: Path,
+) -> None:
     put(tmp_path, "a.md", "Takes 60s to start")
     put(tmp_path, "b.md", "Takes 30s to start")
     put(tmp_path, "c.md", "Log in with password=hunter2hunter2hunter2", category="behavior")
@@ -323,7 +323,7 @@ async def test_lint_finds_what_a_review_should_know(tmp_path: Path) -> None:
     assert ("a.md", "unverifiable", LintLevel.NOTICE, 6) in rows
 
 
-async def test_lint_finds_what_does_not_fit_in_the_prompt(tmp_path: Path) -> None:
+async def test_lint_reports_memories_over_the_prompt_budget(tmp_path: Path) -> None:
     put(tmp_path, "a.md", "Takes 60s to start", confidence="0.9")
     put(tmp_path, "b.md", "Depends on postgres " * 20, category="dependency")
 
@@ -333,7 +333,7 @@ async def test_lint_finds_what_does_not_fit_in_the_prompt(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("decision", [Resolution.KEEP_OLD, Resolution.KEEP_NEW, Resolution.MERGE])
-async def test_a_text_changed_on_both_sides_is_one_review(
+async def test_text_changed_on_both_sides_opens_one_review(
     db: Database, tmp_path: Path, decision: Resolution
 ) -> None:
     memory = await typed(db)
@@ -366,7 +366,7 @@ async def test_a_text_changed_on_both_sides_is_one_review(
     assert kept in (tmp_path / "memory" / PATH).read_text()
 
 
-async def test_a_corrected_file_closes_its_review(db: Database, tmp_path: Path) -> None:
+async def test_corrected_file_closes_its_review(db: Database, tmp_path: Path) -> None:
     memory = await typed(db)
     tree = tree_in(tmp_path)
     await export_directory(db, tree)

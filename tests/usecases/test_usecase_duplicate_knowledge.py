@@ -17,7 +17,7 @@ from lamplighter.repository.search import index
 from lamplighter.usecases.memory import undo
 
 
-async def test_the_undo_of_a_revision_restores_the_kind_and_distillation(
+async def test_undo_of_a_revision_restores_kind_and_distillation(
     db: Database,
 ) -> None:
     raw = (await keep(db, KEYED, source=Source.CAPTURED)).memory
@@ -39,7 +39,7 @@ async def test_the_undo_of_a_revision_restores_the_kind_and_distillation(
 
 
 @pytest.mark.parametrize("more", [{"scope": "global"}, {"topic_key": "config/db/pool"}], ids=str)
-async def test_what_is_said_again_for_all_or_with_a_key_is_so_from_then_on(
+async def test_duplicate_with_global_scope_or_topic_key_updates_the_memory(
     db: Database, more: dict[str, Any]
 ) -> None:
     first = (await keep(db)).memory
@@ -58,7 +58,7 @@ async def test_what_is_said_again_for_all_or_with_a_key_is_so_from_then_on(
     assert (back.scope, back.topic_key, back.distilled) == ("project", None, False)
 
 
-async def test_a_key_that_another_memory_has_is_not_given_twice(db: Database) -> None:
+async def test_duplicate_does_not_take_a_topic_key_of_another_memory(db: Database) -> None:
     wide = (await keep(db, scope="global")).memory
     other = (await keep(db, KEYED, scope="global", observation="It holds 40")).memory
 
@@ -68,7 +68,7 @@ async def test_a_key_that_another_memory_has_is_not_given_twice(db: Database) ->
     assert await held(db) == [again.memory, other]
 
 
-async def test_what_may_not_be_as_wide_is_kept_beside(db: Database) -> None:
+async def test_global_duplicate_of_a_conflicting_key_is_created_separately(db: Database) -> None:
     narrow = (await keep(db, KEYED)).memory
     other = (await keep(db, KEYED, scope="global", observation="It holds 40")).memory
 
@@ -78,7 +78,7 @@ async def test_what_may_not_be_as_wide_is_kept_beside(db: Database) -> None:
     assert await held(db) == [narrow, other, again.memory]
 
 
-async def test_its_own_key_stays(db: Database) -> None:
+async def test_duplicate_with_another_topic_key_keeps_the_first_key(db: Database) -> None:
     first = (await keep(db, KEYED)).memory
 
     again = await keep(db, topic_key="another/key")
@@ -88,7 +88,9 @@ async def test_its_own_key_stays(db: Database) -> None:
     )
 
 
-async def test_text_written_outside_the_app_counts_unchanged(db: Database, url: str) -> None:
+async def test_text_edited_outside_the_app_counts_as_duplicate_once_indexed(
+    db: Database, url: str
+) -> None:
     first = (await keep(db)).memory
     direct_writes.run(url, f"UPDATE memories SET observation = 'It holds 40' WHERE id = {first.id}")
 

@@ -28,7 +28,7 @@ async def tell(db: Database, number: int, memory_id: int, position: int | None) 
         await exposures.insert(db, number, TOLD, [placed])
 
 
-async def test_who_said_it_and_what_that_did(db: Database) -> None:
+async def test_evidence_lists_sessions_with_their_effect_on_confidence(db: Database) -> None:
     one, two, three = [await session(db, tier=tier) for tier in (1, 2, 3)]
     memory = (await said(db, one)).memory
     await said(db, two, now=LATER)
@@ -47,7 +47,7 @@ async def test_who_said_it_and_what_that_did(db: Database) -> None:
     ]
 
 
-async def test_what_a_person_wrote_no_session_said(db: Database) -> None:
+async def test_evidence_of_an_operator_memory_has_no_session(db: Database) -> None:
     memory = await curate.create(context(db), SLOW_START)
 
     found = (await evidence_of(db, memory.id, limit=20)).as_json()
@@ -63,7 +63,7 @@ async def test_what_a_person_wrote_no_session_said(db: Database) -> None:
     assert (found["told"], found["partners"]) == ({"total": 0, "items": []}, [])
 
 
-async def test_prompts_with_a_memory_newest_first(db: Database) -> None:
+async def test_evidence_lists_prompts_with_the_memory_newest_first(db: Database) -> None:
     memory = await curate.create(context(db), SLOW_START)
     numbers = [(await session(db, tier=2)).id for _ in range(3)]
     for number, position in zip(numbers, (1, None, 4), strict=True):
@@ -76,7 +76,7 @@ async def test_prompts_with_a_memory_newest_first(db: Database) -> None:
     assert (last["session_id"], last["tier"], last["position"]) == (numbers[2], 2, 4)
 
 
-async def test_contradictions_and_their_status(db: Database) -> None:
+async def test_evidence_lists_contradictions_with_their_review(db: Database) -> None:
     old = await believed(db, await session(db))
     other = (
         await said(db, await session(db), observation="Takes 5s to start after restart")
@@ -96,7 +96,7 @@ async def test_contradictions_and_their_status(db: Database) -> None:
     assert partner.review.resolution is Resolution.BOTH
 
 
-async def test_a_partner_that_is_gone_is_named_all_the_same(db: Database) -> None:
+async def test_evidence_lists_a_deleted_conflicting_memory(db: Database) -> None:
     old = await believed(db, await session(db))
     other = (
         await said(db, await session(db), observation="Takes 5s to start after restart")
@@ -109,6 +109,6 @@ async def test_a_partner_that_is_gone_is_named_all_the_same(db: Database) -> Non
     assert partner["review"]["resolution"] == "gone"
 
 
-async def test_of_no_memory_there_is_nothing_to_say(db: Database) -> None:
+async def test_evidence_of_an_unknown_memory_is_not_found(db: Database) -> None:
     with pytest.raises(NotFound):
         await evidence_of(db, 7, limit=20)

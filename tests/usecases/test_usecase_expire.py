@@ -46,7 +46,7 @@ async def keep(db: Database, candidate: Candidate) -> Memory:
         (replace(TIMING, source=Source.IMPORTED), 9_999, False),
     ],
 )
-async def test_what_expires_and_when(
+async def test_episodes_and_dated_memories_expire_at_their_time(
     db: Database, candidate: Candidate, days: int, expired: bool
 ) -> None:
     memory = await keep(db, candidate)
@@ -71,7 +71,7 @@ async def test_what_expires_and_when(
         (Category.PREFERENCE, MemoryKind.PROCEDURAL),
     ],
 )
-async def test_each_kind_has_a_lifetime_of_its_own(
+async def test_each_kind_has_its_own_lifetime(
     db: Database, category: Category, kind: MemoryKind
 ) -> None:
     memory = await keep(db, replace(DECISION, category=category))
@@ -84,7 +84,7 @@ async def test_each_kind_has_a_lifetime_of_its_own(
     assert await expire(db, {kind: timedelta.max}, now=NOON) == 0
 
 
-async def test_pinned_ones_stay_and_no_lifetime_keeps_episodes(db: Database) -> None:
+async def test_pinned_memories_never_expire_and_no_lifetime_keeps_episodes(db: Database) -> None:
     pinned = await keep(db, EPISODE)
     await curate.edit(context(db), pinned.id, Edit(pinned=True), version=None)
     await keep(db, EPISODE)
@@ -93,7 +93,7 @@ async def test_pinned_ones_stay_and_no_lifetime_keeps_episodes(db: Database) -> 
     assert await expire(db, LIFETIMES, now=NOON + 31 * DAY) == 1
 
 
-async def test_a_clock_behind_what_was_seen_expires_nothing(db: Database) -> None:
+async def test_clock_behind_the_newest_stored_time_expires_nothing(db: Database) -> None:
     await keep(db, replace(DECISION, expires_at=NOON + DAY))
     await curate.create(context(db, NOON + 400 * DAY), DECISION)
 
@@ -118,7 +118,7 @@ async def test_activating_an_expired_memory_restarts_its_lifetime(db: Database, 
     assert await expire(db, LIFETIMES, now=NOON + 70 * DAY) == 1
 
 
-async def test_an_edit_of_metadata_and_expiry_can_be_undone(db: Database) -> None:
+async def test_edit_of_metadata_and_expiry_can_be_undone(db: Database) -> None:
     memory = await curate.create(context(db), replace(DECISION, metadata={"a": [1]}))
     change = Edit(expires_at=NOON + DAY, metadata={"b": {"c": 2}})
     await curate.edit(context(db), memory.id, change, version=None)

@@ -50,7 +50,7 @@ async def test_unconfirmed_memories_fade_once_for_each_week(db: Database) -> Non
     assert (entry.cause, entry.reason) == ("faded", "not confirmed for 2 more weeks")
 
 
-async def test_of_very_many_only_what_a_session_considers_fades_before_it(
+async def test_session_start_fades_only_considered_memories_of_a_large_store(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine, other = [(await held(db)).id for _ in range(2)]
@@ -69,7 +69,7 @@ async def test_of_very_many_only_what_a_session_considers_fades_before_it(
     assert await fade(db, now=later) == 0  # it was all
 
 
-async def test_a_clock_behind_what_was_seen_fades_nothing(db: Database) -> None:
+async def test_clock_behind_the_newest_stored_time_fades_nothing(db: Database) -> None:
     await held(db)
     later = replace(SLOW_START, service="later")
     await curate.create(context(db, NOON + 400 * DAY), later)
@@ -77,7 +77,9 @@ async def test_a_clock_behind_what_was_seen_fades_nothing(db: Database) -> None:
     assert await fade(db, now=NOON + 100 * DAY) == 0
 
 
-async def test_a_row_edited_to_a_future_date_blocks_no_other(db: Database, url: str) -> None:
+async def test_row_with_a_future_date_does_not_block_fading_of_others(
+    db: Database, url: str
+) -> None:
     memory, ahead = await held(db), await held(db)
     direct_writes.run(
         url,
@@ -90,7 +92,7 @@ async def test_a_row_edited_to_a_future_date_blocks_no_other(db: Database, url: 
     assert [each.confidence for each in found.values()] == [0.5, 0.7]
 
 
-async def test_reinforcement_counts_from_the_faded_confidence(db: Database) -> None:
+async def test_reinforcement_raises_the_faded_confidence(db: Database) -> None:
     memory = await held(db)
 
     result = await remember(learning(db), SLOW_START, now=NOON + 50 * DAY)
@@ -101,7 +103,7 @@ async def test_reinforcement_counts_from_the_faded_confidence(db: Database) -> N
     assert await fade(db, now=NOON + 80 * DAY) == 0
 
 
-async def test_an_edit_comes_after_what_is_due(db: Database) -> None:
+async def test_edit_applies_due_fading_first(db: Database) -> None:
     memory = await held(db)
 
     after = await curate.edit(
@@ -125,7 +127,7 @@ def confidences(url: str) -> list[float]:
     return [confidence for (confidence,) in rows]
 
 
-async def test_what_a_crash_left_is_done_at_the_next_session(db: Database, url: str) -> None:
+async def test_interrupted_fading_is_completed_by_the_next_run(db: Database, url: str) -> None:
     many(url)
     direct_writes.refuse(url, "UPDATE ON memories", "not now", only_if="old.id = 700")
     with pytest.raises(driver.DatabaseError, match="not now"):
@@ -142,7 +144,7 @@ async def test_what_a_crash_left_is_done_at_the_next_session(db: Database, url: 
     assert direct_writes.run(url, entries) == [(number,) for number in range(1, 1_201)]
 
 
-async def test_others_write_between_two_batches(db: Database, url: str) -> None:
+async def test_other_writes_run_between_fading_batches(db: Database, url: str) -> None:
     many(url)
 
     async with asyncio.TaskGroup() as group:
@@ -156,7 +158,9 @@ async def test_others_write_between_two_batches(db: Database, url: str) -> None:
     assert ops[-1] == "batch"
 
 
-async def test_one_who_may_no_longer_write_stops_at_the_next_batch(db: Database, url: str) -> None:
+async def test_fading_stops_at_the_next_batch_after_losing_leadership(
+    db: Database, url: str
+) -> None:
     many(url)
     asked: list[int] = []
 

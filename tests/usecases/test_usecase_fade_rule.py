@@ -118,7 +118,7 @@ def one_by_one(before: list[Memory], now: datetime) -> list[Memory]:
 
 @LOOSE
 @given(given=st.lists(ROWS, min_size=1, max_size=30), now=NOWS)
-async def test_many_rows_fade_as_each_alone(
+async def test_bulk_fading_equals_fading_each_memory(
     db: Database, url: str, given: list[dict[str, Any]], now: datetime
 ) -> None:
     await asyncio.to_thread(written, url, given, now)
@@ -157,7 +157,7 @@ async def test_many_rows_fade_as_each_alone(
     given=st.lists(ROWS, min_size=1, max_size=15),
     steps=st.lists(st.integers(0, 120), min_size=1, max_size=4),
 )
-async def test_it_does_not_matter_how_often_it_is_asked(
+async def test_repeated_fading_equals_fading_once(
     db: Database, url: str, given: list[dict[str, Any]], steps: list[int]
 ) -> None:
     given = [
@@ -184,7 +184,7 @@ async def test_it_does_not_matter_how_often_it_is_asked(
         assert unhashed([replace(other, **same)]) == unhashed([one])
 
 
-async def test_every_confidence_loses_what_the_rule_takes(db: Database, url: str) -> None:
+async def test_fading_in_sql_equals_the_rule_for_every_confidence(db: Database, url: str) -> None:
     ages = [GRACE_PERIOD + weeks * WEEK for weeks in (1, 2, 3, 7, 11)]
     given = [
         {"confidence": hundredth / 100, "age": age, "form": FORMS[0], "category": "timing"}

@@ -56,7 +56,7 @@ async def repaired_by_the_second_action(db: Database, failed: list[int]) -> list
     return [(e.action, e.result) for e in await outcomes.of_incident(db, incident.id)]
 
 
-async def test_a_failure_while_an_action_runs_says_nothing_of_it(db: Database) -> None:
+async def test_failures_during_an_action_leave_its_result_unclear(db: Database) -> None:
     incident = await failing(db, NOON, services=BOTH)
     by = await session(db, tier=3)
     async with writing(db):
@@ -83,16 +83,14 @@ async def claimed(db: Database, by: Session) -> None:
 @pytest.mark.parametrize(
     ("failed", "result"), [([2, 8, 14], "failed"), ([1], "unclear"), ([25, 30], "unclear")]
 )
-async def test_what_a_session_claims_to_have_failed_is_measured(
+async def test_failed_action_is_judged_by_later_check_results(
     db: Database, failed: list[int], result: str
 ) -> None:
     assert ("restart", result) in await repaired_by_the_second_action(db, failed)
 
 
 @pytest.mark.parametrize("kind", ["push", "tcp"])
-async def test_the_next_report_of_a_job_shows_that_its_restart_helped(
-    db: Database, kind: str
-) -> None:
+async def test_next_push_signal_confirms_the_restart_of_a_job(db: Database, kind: str) -> None:
     job = PushCheck(name="tcp", every=60.0) if kind == "push" else BOTH.items[0].checks[0]
     services = Services((Service(name="Web", checks=(job,), actions=(RESTART,)),))
     words = "no signal since the run expected at 2026-01-01 12:00:00 UTC"
@@ -111,7 +109,7 @@ async def test_the_next_report_of_a_job_shows_that_its_restart_helped(
     assert await held(db) == fixed
 
 
-async def test_what_is_known_to_help_comes_first_but_not_twice_in_one_incident(
+async def test_known_fix_is_suggested_first_but_once_per_incident(
     db: Database,
 ) -> None:
     await happened(db, NOON, services=BOTH)

@@ -71,7 +71,7 @@ async def test_metadata_narrows_a_search(db: Database) -> None:
     assert await ids(db, "meta.env:stage") == [one.id]
 
 
-async def test_what_expired_is_not_found(db: Database) -> None:
+async def test_expired_memory_is_not_found(db: Database) -> None:
     over = await keep(db, "The freeze lasts until noon", expires_at=NOON + timedelta(hours=1))
     lasts = await keep(db, "The freeze was announced", expires_at=NOON + 2 * DAY)
 
@@ -87,7 +87,7 @@ def best(found: SearchResults) -> SearchResult:
     return found.results[0]
 
 
-async def test_what_holds_more_and_rarer_words_comes_first(db: Database) -> None:
+async def test_results_rank_by_matching_and_rare_terms(db: Database) -> None:
     await keep(db, "The disk is full of logs")
     rare = await keep(db, "The disk is full of thumbnails")
     await keep(db, "Logs are kept for a week")
@@ -100,7 +100,7 @@ async def test_what_holds_more_and_rarer_words_comes_first(db: Database) -> None
     assert (found.partial, found.missing) == (False, ())
 
 
-async def test_the_reasons_add_up_to_the_score(db: Database) -> None:
+async def test_reasons_add_up_to_the_score(db: Database) -> None:
     await keep(db, "Restart takes a minute", service="jellyfin", title="Slow restart")
 
     hit = best(await ask(db, "restart of jellyfin yesterday"))
@@ -112,7 +112,7 @@ async def test_the_reasons_add_up_to_the_score(db: Database) -> None:
     assert [hit.text[start:end] for start, end in hit.spans] == ["Restart"]
 
 
-async def test_a_reason_names_a_word_as_it_was_typed(db: Database) -> None:
+async def test_reasons_show_words_as_typed(db: Database) -> None:
     await keep(db, "Redis is restarted by no-route-to-host")
 
     hit = best(await ask(db, "Redis restarting no-route-to-host"))
@@ -122,7 +122,7 @@ async def test_a_reason_names_a_word_as_it_was_typed(db: Database) -> None:
     assert "redi" not in told
 
 
-async def test_signs_are_found_like_words(db: Database) -> None:
+async def test_symbols_are_searched_like_words(db: Database) -> None:
     fire = await keep(db, "Caddy is on 🔥 again")
     await keep(db, "Caddy is fine ✅")
 
@@ -144,7 +144,7 @@ async def test_applied_search_filters_are_returned(db: Database) -> None:
     assert (await ask(db, "disk")).layers == SearchRequest(query="").layers
 
 
-async def test_a_title_and_a_key_count_for_more_than_the_text(db: Database) -> None:
+async def test_title_and_tags_rank_above_the_text(db: Database) -> None:
     in_text = await keep(db, "The cache is warm")
     in_title = await keep(db, "Kept warm", title="Cache")
     in_tag = await keep(db, "Stays warm", tags=("cache",))
@@ -152,7 +152,7 @@ async def test_a_title_and_a_key_count_for_more_than_the_text(db: Database) -> N
     assert await ids(db, "cache") == [in_title.id, in_tag.id, in_text.id]
 
 
-async def test_filters_narrow_what_is_found(db: Database) -> None:
+async def test_filters_limit_the_results(db: Database) -> None:
     own = await keep(db, "Pool of ten", service="db", project="web", tags=("sql",))
     general = await keep(db, "Pool of all", project="web", category=Category.CONFIG)
     other = await keep(db, "Pool of others", service="db-2", project="api")
@@ -172,7 +172,7 @@ async def test_filters_narrow_what_is_found(db: Database) -> None:
     assert len(await ids(db, "pool since:7d")) == 4
 
 
-async def test_a_filter_alone_lists_the_newest(db: Database) -> None:
+async def test_filter_without_query_lists_the_newest(db: Database) -> None:
     one, two = await keep(db, "First", service="db"), await keep(db, "Second", service="db")
 
     found = await ask(db, "service:db")
@@ -181,7 +181,7 @@ async def test_a_filter_alone_lists_the_newest(db: Database) -> None:
     assert {each.method for each in found.results} == {SearchMethod.RECENT}
 
 
-async def test_a_time_alone_lists_what_is_of_it(db: Database) -> None:
+async def test_time_filter_without_query_lists_memories_of_that_time(db: Database) -> None:
     held = [await keep(db, f"The disk is full {number}") for number in range(3)]
 
     assert await ids(db, "since:2d") == [each.id for each in reversed(held)]
@@ -189,7 +189,7 @@ async def test_a_time_alone_lists_what_is_of_it(db: Database) -> None:
     assert await ids(db, "", since=NOON) == [each.id for each in reversed(held)]
 
 
-async def test_a_phrase_is_required_and_a_minus_excludes(db: Database) -> None:
+async def test_phrase_is_required_and_minus_excludes(db: Database) -> None:
     phrase = await keep(db, "fails with no route to host")
     await keep(db, "the host has no route", title="route to")
     assert await ids(db, '"no route to host"') == [phrase.id]
@@ -197,7 +197,7 @@ async def test_a_phrase_is_required_and_a_minus_excludes(db: Database) -> None:
     assert phrase.id not in await ids(db, 'route -"no route to host"')
 
 
-async def test_inactive_memories_are_found_only_when_asked_for(db: Database) -> None:
+async def test_inactive_memories_are_found_only_with_the_filter(db: Database) -> None:
     low = await keep(db, "The lamp is old", confidence=0.2)
     held = await keep(db, "The lamp is new")
 
@@ -212,7 +212,7 @@ async def test_inactive_memories_are_found_only_when_asked_for(db: Database) -> 
     assert len(await ids(db, "lamp", active=None)) == 2
 
 
-async def test_a_changed_memory_is_found_by_its_new_words_only(db: Database) -> None:
+async def test_edited_memory_is_found_only_by_its_new_text(db: Database) -> None:
     held = await keep(db, "Uses port 80", title="Port")
     async with writing(db):
         changed = dataclasses.replace(held, observation="Uses a socket", title="", version=2)
@@ -222,7 +222,7 @@ async def test_a_changed_memory_is_found_by_its_new_words_only(db: Database) -> 
     assert await ids(db, "socket") == [held.id]
 
 
-async def test_nothing_is_left_of_what_is_deleted(db: Database, url: str) -> None:
+async def test_deleted_memory_leaves_nothing_in_the_index(db: Database, url: str) -> None:
     session, _ = await client_sessions.start(
         db, client_sessions.NewSession(external_id="s", project="web"), now=NOON
     )
@@ -240,7 +240,7 @@ async def test_nothing_is_left_of_what_is_deleted(db: Database, url: str) -> Non
     assert await ids(db, "swordfish") == []
 
 
-async def test_no_neighbor_of_a_hit_is_a_hit(db: Database) -> None:
+async def test_neighbors_of_a_result_are_not_results(db: Database) -> None:
     one, _ = await client_sessions.start(
         db, client_sessions.NewSession(external_id="a", project="x"), now=NOON
     )
@@ -261,7 +261,7 @@ async def test_no_neighbor_of_a_hit_is_a_hit(db: Database) -> None:
     assert len(await ids(db, "compact journal")) == 1
 
 
-async def test_facts_of_one_session_add_nothing_to_each_other(db: Database) -> None:
+async def test_facts_of_one_session_do_not_affect_each_others_score(db: Database) -> None:
     one, _ = await client_sessions.start(
         db, client_sessions.NewSession(external_id="a", project="x"), now=NOON
     )
@@ -274,7 +274,7 @@ async def test_facts_of_one_session_add_nothing_to_each_other(db: Database) -> N
     assert scores[beside.id] == pytest.approx(scores[alone.id])
 
 
-async def test_a_turn_next_to_the_words_comes_first_and_its_reason_says_so(db: Database) -> None:
+async def test_turn_next_to_a_matching_turn_ranks_first_with_a_reason(db: Database) -> None:
     one, _ = await client_sessions.start(
         db, client_sessions.NewSession(external_id="a", project="x"), now=NOON
     )
@@ -293,7 +293,7 @@ async def test_a_turn_next_to_the_words_comes_first_and_its_reason_says_so(db: D
     assert [reason.what for reason in hits[2].reasons] == ["model"]
 
 
-async def test_a_long_reply_comes_before_short_turns_that_hold_less(db: Database) -> None:
+async def test_long_reply_ranks_above_short_turns_with_fewer_terms(db: Database) -> None:
     """A reply loses no rank by its length, and does not count words of the turn next to it."""
     one, _ = await client_sessions.start(
         db, client_sessions.NewSession(external_id="a", project="x"), now=NOON
@@ -315,7 +315,7 @@ async def test_a_long_reply_comes_before_short_turns_that_hold_less(db: Database
     assert hits[0].row.id == reply.id
 
 
-async def test_a_derived_title_has_no_weight(db: Database) -> None:
+async def test_title_derived_from_the_text_has_no_weight(db: Database) -> None:
     made = await keep(db, "The pool holds 40 connections", title="The pool holds 40 connections")
     none = await keep(db, "The pool holds 41 connections")
     given = await keep(db, "The pool holds 42 connections", title="Limits of the pool")
@@ -326,7 +326,7 @@ async def test_a_derived_title_has_no_weight(db: Database) -> None:
     assert scores[given.id] > scores[made.id]
 
 
-async def test_what_was_said_outside_of_any_session_has_no_neighbours(db: Database) -> None:
+async def test_memories_outside_of_client_sessions_have_no_neighbors(db: Database) -> None:
     opening = client_sessions.NewSession(external_id="manual-save-x", project="x")
     outside, _ = await client_sessions.start(db, opening, now=NOON)
     lines = [await keep(db, text, session_id=outside.id) for text in ("Alpha", "Beta")]
@@ -335,7 +335,7 @@ async def test_what_was_said_outside_of_any_session_has_no_neighbours(db: Databa
     assert await ids(db, "beta") == [lines[1].id]
 
 
-async def test_a_page_is_found_by_its_own_words_only(db: Database) -> None:
+async def test_long_text_is_found_only_by_its_own_words(db: Database) -> None:
     one, _ = await client_sessions.start(
         db, client_sessions.NewSession(external_id="a", project="x"), now=NOON
     )
@@ -346,7 +346,7 @@ async def test_a_page_is_found_by_its_own_words_only(db: Database) -> None:
     assert await ids(db, "beta") == [page.id]
 
 
-async def test_a_text_that_begins_with_a_day_is_of_that_day(db: Database) -> None:
+async def test_text_that_starts_with_a_date_matches_that_date(db: Database) -> None:
     told = [
         await keep(db, f"[12:30, {day} May 2023] Ada: the lamp was mended") for day in (7, 8, 9)
     ]
@@ -405,7 +405,7 @@ async def test_sessions_are_found_by_their_summary_and_events_on_request(db: Dat
     assert await ids(db, "flux type:decision") == []
 
 
-async def test_the_totals_are_those_of_what_is_held(db: Database, url: str) -> None:
+async def test_term_totals_equal_the_indexed_documents(db: Database, url: str) -> None:
     for number in range(3):
         await keep(db, f"Fact {number}")
     await keep(db, "Low", confidence=0.1)
@@ -416,7 +416,7 @@ async def test_the_totals_are_those_of_what_is_held(db: Database, url: str) -> N
     assert sum(row[1] for row in counted) == pytest.approx(size)
 
 
-async def test_no_text_is_an_error(sqlite: str) -> None:
+async def test_search_accepts_any_text(sqlite: str) -> None:
     import asyncio
 
     async with Database(sqlite) as db:
@@ -433,9 +433,7 @@ async def test_no_text_is_an_error(sqlite: str) -> None:
         await asyncio.to_thread(asked)
 
 
-async def test_a_search_reads_while_another_writes_and_says_what_is_not_indexed(
-    db: Database, url: str
-) -> None:
+async def test_search_during_a_write_reports_unindexed_rows(db: Database, url: str) -> None:
     known = await keep(db, "The disk is full")
     searched = asyncio.Event()
 
@@ -459,7 +457,7 @@ async def test_a_search_reads_while_another_writes_and_says_what_is_not_indexed(
     assert await ids(db, "odd") == [known.id]
 
 
-async def test_within_a_transaction_a_late_search_leaves_that_whole(
+async def test_late_search_does_not_break_its_transaction(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = await keep(db, "Something is held")
@@ -471,7 +469,7 @@ async def test_within_a_transaction_a_late_search_leaves_that_whole(
         assert await memories.get(db, held.id) == held
 
 
-async def test_many_and_common_words_still_find(db: Database) -> None:
+async def test_common_words_are_found_among_many_memories(db: Database) -> None:
     async with writing(db):
         for number in range(450):
             await memories.insert(
@@ -504,7 +502,7 @@ class Meaning:
         return [each for each in self.found if ids is None or each[0] in ids]
 
 
-async def test_meaning_finds_what_shares_no_word(db: Database) -> None:
+async def test_semantic_search_finds_memories_without_common_words(db: Database) -> None:
     by_words = await keep(db, "The disk is full")
     by_meaning = await keep(db, "No space is left there")
     near = Meaning([(by_meaning.id, 0.7), (by_words.id, 0.6)])
@@ -518,7 +516,7 @@ async def test_meaning_finds_what_shares_no_word(db: Database) -> None:
 
 
 @pytest.mark.parametrize("error", [TimeoutError(), Unavailable("no model")], ids=["late", "none"])
-async def test_without_meaning_words_are_enough(db: Database, error: Exception) -> None:
+async def test_keyword_search_works_without_vectors(db: Database, error: Exception) -> None:
     held = await keep(db, "The disk is full")
 
     found = await find(db, SearchRequest(query="disk"), now=NOON, near=Meaning(error), seconds=LONG)
@@ -527,7 +525,7 @@ async def test_without_meaning_words_are_enough(db: Database, error: Exception) 
     assert (found.missing, found.partial) == (("vectors",), True)
 
 
-async def test_knowledge_that_is_kept_is_found_at_once(db: Database) -> None:
+async def test_saved_knowledge_is_found_immediately(db: Database) -> None:
     candidate = Candidate(
         category=Category.BUGFIX,
         service=None,

@@ -10,7 +10,7 @@ from lamplighter.repository.services import incidents, notices
 from lamplighter.usecases.services.incidents.follow import follow
 
 
-async def test_the_third_failure_behind_a_known_fix_is_for_a_person(db: Database) -> None:
+async def test_third_failure_despite_a_known_fix_needs_a_person(db: Database) -> None:
     await happened(db, NOON)
     db.telling = NoticePolicy()
     for second in range(0, 100, 2):

@@ -8,7 +8,7 @@ from lamplighter.repository import Database
 from lamplighter.usecases.services import flapping
 
 
-async def test_a_service_that_flapped_within_the_hour_is_for_a_person(db: Database) -> None:
+async def test_service_that_flapped_within_the_hour_is_not_repaired(db: Database) -> None:
     await flap(db, range(60))
     soon, later = NOON + 60 * SECOND, NOON + timedelta(hours=2)
 

@@ -68,7 +68,7 @@ async def test_the_current_relationships_of_entities_are_counted_within_reach(
     assert await relationships.count_by_entity(db, []) == {}
 
 
-async def test_a_name_belongs_to_one_entity(db: Database) -> None:
+async def test_name_belongs_to_one_entity(db: Database) -> None:
     """Case 147."""
     code = await make(db, "Claude Code", aliases=["CC"])
 
@@ -81,7 +81,7 @@ async def test_a_name_belongs_to_one_entity(db: Database) -> None:
     assert await make(db, "claude-code", project="shop") != code
 
 
-async def test_a_former_name_stays_a_name(db: Database) -> None:
+async def test_renamed_entity_keeps_its_former_name(db: Database) -> None:
     old = await make(db, "Postgres")
 
     new = await edit.edit_entity(context(db), old.id, EntityEdit(name="PostgreSQL"), version=1)
@@ -126,7 +126,9 @@ ACTS = ("create", "relate", "edit", "change", "delete", "remove", "merge")
 
 
 @pytest.mark.parametrize("name", ACTS)
-async def test_each_act_is_undone_exactly(db: Database, acts: dict[str, Any], name: str) -> None:
+async def test_undo_restores_the_exact_rows_of_each_graph_act(
+    db: Database, acts: dict[str, Any], name: str
+) -> None:
     before = await rows(db)
 
     await acts[name]()
@@ -149,9 +151,7 @@ async def test_acts_are_undone_in_reverse_order(db: Database, acts: dict[str, An
         assert await rows(db) == state
 
 
-async def test_an_undo_is_refused_where_something_changed_since(
-    db: Database, acts: dict[str, Any]
-) -> None:
+async def test_undo_is_refused_after_a_later_change(db: Database, acts: dict[str, Any]) -> None:
     await acts["edit"]()
     first = recorded.get() or 0
     caddy = await view.find_entity(db, "caddy")
@@ -166,7 +166,7 @@ async def test_an_undo_is_refused_where_something_changed_since(
         await undo(db, creation, now=NOON)
 
 
-async def test_a_merged_entity_lends_its_names_and_relationships(db: Database) -> None:
+async def test_merged_entity_adds_its_names_and_relationships_until_unmerged(db: Database) -> None:
     here = context(db)
     caddy, one, two = [await make(db, each) for each in ("Caddy", "Postgres", "PostgreSQL")]
     edge = await relate(db, caddy, USES, one)
@@ -189,7 +189,7 @@ async def test_a_merged_entity_lends_its_names_and_relationships(db: Database) -
     assert (await view.graph_around(db, two, depth=3)).depths == {two.id: 0}
 
 
-async def test_a_deleted_entity_is_gone_and_comes_back_by_its_name(db: Database) -> None:
+async def test_deleted_entity_is_not_found_and_is_recreated_under_its_id(db: Database) -> None:
     caddy, redis = await make(db, "Caddy"), await make(db, "Redis")
     await relate(db, caddy, USES, redis)
 
@@ -221,7 +221,7 @@ async def test_depth_and_limit_bound_a_traversal(db: Database) -> None:
     assert cut.nodes[0] == chain[0]
 
 
-async def test_no_project_reads_the_graph_of_another(db: Database) -> None:
+async def test_graph_is_isolated_by_project(db: Database) -> None:
     ours, theirs = await make(db, "Redis"), await make(db, "Redis", project="shop")
     shared = await make(db, "TLS", project="")
     await relate(db, ours, USES, shared)
@@ -243,7 +243,7 @@ async def test_no_project_reads_the_graph_of_another(db: Database) -> None:
         await relate(db, ours, USES, theirs)
 
 
-async def test_each_change_is_in_the_feed(db: Database) -> None:
+async def test_each_graph_change_is_recorded_in_the_feed(db: Database) -> None:
     caddy, redis = await make(db, "Caddy"), await make(db, "Redis")
     await relate(db, caddy, USES, redis)
     await edit.delete_entity(context(db), redis.id, version=None)
@@ -259,7 +259,7 @@ async def test_each_change_is_in_the_feed(db: Database) -> None:
     ]
 
 
-async def test_an_entity_is_not_related_to_itself_nor_twice(db: Database) -> None:
+async def test_relationship_to_itself_or_a_duplicate_is_rejected(db: Database) -> None:
     caddy, redis = await make(db, "Caddy"), await make(db, "Redis")
     await relate(db, caddy, USES, redis)
 

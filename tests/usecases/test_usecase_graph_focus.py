@@ -60,7 +60,7 @@ async def test_services_related_in_the_graph_follow_the_focus(db: Database) -> N
     assert await block(db, None, 2_000) == everything
 
 
-async def test_the_context_of_a_project_counts_its_graph(db: Database) -> None:
+async def test_project_context_counts_its_graph(db: Database) -> None:
     candidate = Candidate(
         category=Category.PATTERN,
         service=None,

@@ -52,7 +52,7 @@ async def facts(db: Database, **more: Any) -> set[tuple[str, str, str]]:
 FACT = ("checkout", "uses", "Redis")
 
 
-async def test_a_memory_states_relationships_with_itself_as_evidence(db: Database) -> None:
+async def test_relationship_has_the_stating_memories_as_evidence(db: Database) -> None:
     memory = await save(db, "The checkout service uses Redis.")
     again = await save(db, "Ann says so. The checkout service uses redis for carts.")
     await catch_up(db)
@@ -64,7 +64,7 @@ async def test_a_memory_states_relationships_with_itself_as_evidence(db: Databas
     assert (edge.project, edge.valid_from, edge.valid_to) == ("shop", NOON, None)
 
 
-async def test_a_fact_that_one_memory_leaves_and_a_later_one_states_stays(db: Database) -> None:
+async def test_relationship_remains_if_a_later_memory_states_it(db: Database) -> None:
     memory = await save(db, "The checkout service uses Redis.")
     await catch_up(db)
 
@@ -78,7 +78,7 @@ async def test_a_fact_that_one_memory_leaves_and_a_later_one_states_stays(db: Da
     assert {each.name for each in names.items} == {"checkout", "Redis"}
 
 
-async def test_the_facts_of_a_memory_end_with_it_and_come_back(db: Database) -> None:
+async def test_relationships_end_with_their_memory_and_return_with_its_undo(db: Database) -> None:
     memory = await save(db, "The checkout service uses Redis.")
     await catch_up(db)
 
@@ -95,7 +95,7 @@ async def test_the_facts_of_a_memory_end_with_it_and_come_back(db: Database) -> 
     assert await entities.count(db, EntityFilter()) == 2
 
 
-async def test_a_superseding_edit_replaces_the_facts(db: Database) -> None:
+async def test_edit_of_a_memory_replaces_its_relationships(db: Database) -> None:
     memory = await save(db, "The checkout service uses Redis.")
     await catch_up(db)
 
@@ -109,7 +109,7 @@ async def test_a_superseding_edit_replaces_the_facts(db: Database) -> None:
     assert await facts(db) == {FACT}
 
 
-async def test_two_memories_state_it_until_the_last_is_withdrawn(db: Database) -> None:
+async def test_relationship_ends_with_its_last_memory(db: Database) -> None:
     one = await save(db, "The checkout service uses Redis.")
     two = await save(db, "Carts are small. The checkout service uses Redis.")
     await catch_up(db)
@@ -120,7 +120,7 @@ async def test_two_memories_state_it_until_the_last_is_withdrawn(db: Database) -
         assert await facts(db) == left
 
 
-async def test_a_purged_memory_leaves_no_words(db: Database) -> None:
+async def test_purged_memory_leaves_no_text_in_the_graph(db: Database) -> None:
     secret = await save(db, "We decided to use Zanzibar because auditors asked.")
     await catch_up(db)
     assert await entities.count(db, EntityFilter(kind=EntityKind.DECISION)) == 1
@@ -135,7 +135,7 @@ async def test_a_purged_memory_leaves_no_words(db: Database) -> None:
     assert kept == []
 
 
-async def test_what_an_operator_deleted_does_not_come_back(db: Database) -> None:
+async def test_entity_deleted_by_an_operator_is_not_recreated(db: Database) -> None:
     memory = await save(db, "The checkout service uses Redis.")
     await catch_up(db)
     redis = await view.find_entity(db, "redis")
@@ -149,7 +149,7 @@ async def test_what_an_operator_deleted_does_not_come_back(db: Database) -> None
     assert await facts(db) == set()
 
 
-async def test_a_merge_is_undone_whatever_was_learned_since(db: Database) -> None:
+async def test_merge_can_be_undone_after_later_learning(db: Database) -> None:
     await save(db, "The checkout service uses Postgres.")
     await save(db, "The billing service uses PostgreSQL.")
     await catch_up(db)
@@ -178,7 +178,7 @@ async def test_declared_services_are_in_the_graph(db: Database) -> None:
     assert await entities.count(db, EntityFilter(kind=EntityKind.SERVICE)) == 2
 
 
-async def test_the_note_of_an_incident_states_relationships_until_it_changes(db: Database) -> None:
+async def test_incident_note_states_relationships_until_it_changes(db: Database) -> None:
     await catch_up(db)
     async with writing(db):
         made = await incidents.insert(
@@ -202,7 +202,7 @@ async def test_the_note_of_an_incident_states_relationships_until_it_changes(db:
     assert await facts(db) == set()
 
 
-async def test_events_and_session_memories_name_services(db: Database) -> None:
+async def test_events_and_session_memories_state_relationships_of_services(db: Database) -> None:
     text = "Needs postgres to be up first"
     candidate = Candidate(
         category=Category.DEPENDENCY, service="jellyfin", observation=text, tier=1, session_id=None
@@ -221,7 +221,7 @@ async def test_events_and_session_memories_name_services(db: Database) -> None:
     }
 
 
-async def test_no_fact_crosses_the_wall_between_projects(db: Database) -> None:
+async def test_relationships_are_isolated_by_project(db: Database) -> None:
     await save(db, "The checkout service uses Redis.")
     await save(db, "The portal service uses Redis.", project="blog")
     await save(db, "The gateway service uses TLS.", scope="global")
@@ -232,7 +232,7 @@ async def test_no_fact_crosses_the_wall_between_projects(db: Database) -> None:
     assert await view.count_graph(db, "other") == (2, 1)
 
 
-async def test_memories_from_before_the_graph_are_read_once(db: Database) -> None:
+async def test_existing_memories_are_read_into_the_graph_once(db: Database) -> None:
     for number in range(30):
         await save(db, f"The job-{number} service uses Redis.")
     await db_clear(db)

@@ -33,7 +33,7 @@ async def told(db: Database) -> list[tuple[str, str]]:
     return [(each.level, each.text) for each in reversed(found.items)]
 
 
-async def test_a_halt_keeps_its_first_reason_and_is_reported_once(db: Database) -> None:
+async def test_repeated_halt_keeps_its_first_reason_and_is_reported_once(db: Database) -> None:
     await pulled(db)
     await pulled(db, "another one")
 
@@ -45,7 +45,7 @@ async def test_a_halt_keeps_its_first_reason_and_is_reported_once(db: Database) 
     ]
 
 
-async def test_what_was_released_can_be_halted_again(db: Database) -> None:
+async def test_resumed_halt_can_be_repeated(db: Database) -> None:
     await pulled(db)
     await halt.resume_all(db, HaltControl(), by="you", now=NOON)
     assert await HaltControl().pulled(db) is None
@@ -61,7 +61,9 @@ async def test_what_was_released_can_be_halted_again(db: Database) -> None:
     assert len(await told(db)) == 3
 
 
-async def test_the_file_counts_whatever_the_rows_say(db: Database, tmp_path: Path) -> None:
+async def test_halt_file_halts_after_the_stored_halt_is_resumed(
+    db: Database, tmp_path: Path
+) -> None:
     halt_control = HaltControl(tmp_path / "HALT", SECRETS)
     await pulled(db)
     (tmp_path / "HALT").write_text("a flood,\n quite-a-secret \x1b[31m")
@@ -78,7 +80,7 @@ KINDS = ("a directory", "a link to nowhere", "a loop", "a pipe", "no text")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_anything_at_the_path_of_the_file_halts(tmp_path: Path, kind: str) -> None:
+async def test_anything_at_the_path_of_the_halt_file_halts(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "HALT"
     match kind:
         case "a directory":
@@ -95,7 +97,7 @@ async def test_anything_at_the_path_of_the_file_halts(tmp_path: Path, kind: str)
     assert HaltControl(path).by_file() is not None
 
 
-async def test_a_link_at_the_path_of_the_file_reveals_no_other_file(
+async def test_link_at_the_path_of_the_halt_file_reveals_no_file(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "another").write_text("words of another file")
@@ -107,7 +109,7 @@ async def test_a_link_at_the_path_of_the_file_reveals_no_other_file(
     assert found.reason == ""
 
 
-async def test_a_place_that_cannot_be_looked_at_halts(tmp_path: Path) -> None:
+async def test_unreadable_path_of_the_halt_file_halts(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     found = HaltControl(tmp_path / "file" / "HALT").by_file()
@@ -116,7 +118,7 @@ async def test_a_place_that_cannot_be_looked_at_halts(tmp_path: Path) -> None:
     assert "cannot be read" in found.reason
 
 
-async def test_creation_and_removal_of_the_file_are_reported_once(
+async def test_creation_and_removal_of_the_halt_file_are_reported_once(
     db: Database, tmp_path: Path
 ) -> None:
     halt_control = HaltControl(tmp_path / "HALT")
@@ -135,7 +137,7 @@ async def test_creation_and_removal_of_the_file_are_reported_once(
     assert await halt_control.pulled(db) is None
 
 
-async def test_no_session_is_opened_in_the_moment_of_a_halt(db: Database) -> None:
+async def test_begin_opens_no_session_while_halted(db: Database) -> None:
     await pulled(db)
 
     with pytest.raises(Halted, match="Halted by me"):

@@ -84,7 +84,7 @@ async def all_incidents(db: Database) -> list[Incident]:
     return sorted(found.items, key=lambda each: each.id)
 
 
-async def test_the_third_short_failure_is_one_incident_for_a_person(db: Database) -> None:
+async def test_third_short_failure_opens_one_incident_that_needs_a_person(db: Database) -> None:
     db.telling = NoticePolicy()
     await flap(db, range(100))
 
@@ -98,7 +98,7 @@ async def test_the_third_short_failure_is_one_incident_for_a_person(db: Database
     assert second.request_id is None
 
 
-async def test_what_the_root_explains_waits_for_it(db: Database) -> None:
+async def test_flapping_of_a_dependent_waits_for_its_root_cause(db: Database) -> None:
     """The app fails a moment before Redis is found to fail."""
     await flap(db, range(32))
     await checked(db, PointState.FAILED, NOON + 32 * SECOND, "app")
@@ -110,7 +110,7 @@ async def test_what_the_root_explains_waits_for_it(db: Database) -> None:
     assert [each.services for each in await incidents.live(db)] == [("redis", "app")]
 
 
-async def test_it_ends_when_nothing_failed_for_as_long_as_a_rest(db: Database) -> None:
+async def test_flapping_incident_ends_after_a_rest_without_failures(db: Database) -> None:
     db.telling = NoticePolicy()
     await flap(db, range(41))
     calm = NOON + 40 * SECOND
@@ -124,7 +124,7 @@ async def test_it_ends_when_nothing_failed_for_as_long_as_a_rest(db: Database) -
     assert [level for level, _ in await sent(db)] == [Level.CRITICAL, Level.INFO]
 
 
-async def test_one_that_then_fails_for_good_is_investigated_after_its_rest(db: Database) -> None:
+async def test_lasting_failure_after_flapping_is_investigated_after_the_rest(db: Database) -> None:
     await flap(db, range(34))
     found = (await all_incidents(db))[-1]
 
@@ -142,7 +142,7 @@ async def test_one_that_then_fails_for_good_is_investigated_after_its_rest(db: D
     assert (request.state, request.services) == (RequestState.QUEUED, ("app", "redis"))
 
 
-async def test_what_fails_again_for_a_minute_has_an_incident_before_the_rest_is_over(
+async def test_failure_of_a_minute_opens_an_incident_within_the_rest(
     db: Database,
 ) -> None:
     await measured(db, NOON, redis="refused", app="answered 503")
@@ -160,7 +160,7 @@ async def test_what_fails_again_for_a_minute_has_an_incident_before_the_rest_is_
     assert again.request_id is not None
 
 
-async def test_one_failed_result_is_no_failure_that_lasts(db: Database) -> None:
+async def test_one_failed_result_is_not_a_lasting_failure(db: Database) -> None:
     """Results of other services, and of a removed check, do not count for it."""
     gone = CheckRun(service="redis", check="gone", kind="tcp", at=NOON, state=PointState.FAILED)
     await check_runs.record(context(db, NOON), [gone], SERVICES)
@@ -174,7 +174,7 @@ async def test_one_failed_result_is_no_failure_that_lasts(db: Database) -> None:
     assert [each.live for each in await all_incidents(db)] == [False]
 
 
-async def test_what_fails_for_a_minute_again_and_again_is_one_incident(db: Database) -> None:
+async def test_repeated_failures_of_a_minute_become_one_flapping_incident(db: Database) -> None:
     for second in range(0, 800, 10):
         failing = "refused" if second % 100 < 70 else ""
         await measured(db, NOON + second * SECOND, redis=failing, app="")
@@ -185,7 +185,7 @@ async def test_what_fails_for_a_minute_again_and_again_is_one_incident(db: Datab
     assert found[-1].title.startswith("redis failed 3 times in 140 s")
 
 
-async def test_an_acknowledged_one_no_longer_needs_a_person(db: Database) -> None:
+async def test_acknowledged_flapping_incident_no_longer_needs_a_person(db: Database) -> None:
     await flap(db, range(36))
     found = (await all_incidents(db))[-1]
 
@@ -197,7 +197,7 @@ async def test_an_acknowledged_one_no_longer_needs_a_person(db: Database) -> Non
     assert (await all_incidents(db))[-1].state is IncidentState.OPEN
 
 
-async def test_an_expired_certificate_beside_a_dependency_that_flaps_stays_one_incident(
+async def test_expired_certificate_beside_a_flapping_dependency_is_one_incident(
     db: Database,
 ) -> None:
     db.telling = NoticePolicy()
@@ -216,7 +216,7 @@ async def test_an_expired_certificate_beside_a_dependency_that_flaps_stays_one_i
     assert titles[-1] == "redis needs a person: failed 3 times in 60 s: tcp: refused"
 
 
-async def test_an_outage_beside_a_certificate_that_waits_for_a_person_is_investigated(
+async def test_outage_beside_an_incident_that_needs_a_person_is_investigated(
     db: Database,
 ) -> None:
     db.telling = NoticePolicy()
@@ -247,7 +247,7 @@ async def test_an_outage_beside_a_certificate_that_waits_for_a_person_is_investi
     ]
 
 
-async def test_a_service_that_fails_for_moments_only_gets_no_session(db: Database) -> None:
+async def test_service_with_only_short_failures_gets_no_session(db: Database) -> None:
     await flap(db, range(34), down=2)
     rested = int(REOPEN_AFTER / SECOND)
     await flap(db, range(rested, rested + 34), down=2)
@@ -257,7 +257,7 @@ async def test_a_service_that_fails_for_moments_only_gets_no_session(db: Databas
     assert len(await all_incidents(db)) == 2
 
 
-def test_only_a_failure_after_a_pass_is_another_one() -> None:
+def test_count_failures_counts_a_new_failure_only_after_a_pass() -> None:
     failed, passed, late = PointState.FAILED, PointState.PASSED, PointState.INCONCLUSIVE
 
     assert count_failures([]) == 1

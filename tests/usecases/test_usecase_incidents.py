@@ -118,7 +118,7 @@ async def told(db: Database) -> list[tuple[NoticeKind, Level, str]]:
     [(4.4, NOON + 7.4 * SECOND), (None, NOON + MINUTE)],
     ids=["measured after the action", "found by a check later"],
 )
-async def test_an_incident_follows_its_sessions_to_its_outcome(
+async def test_incident_follows_its_sessions_to_its_outcome(
     db: Database, healthy_after: float | None, repaired_at: datetime
 ) -> None:
     incident = await failing(db, "db", "Web")
@@ -153,7 +153,7 @@ async def test_an_incident_follows_its_sessions_to_its_outcome(
         assert [each.id for each in seen.repaired] == shown
 
 
-async def test_a_service_that_is_well_while_its_repair_is_verified_waits_for_the_outcome(
+async def test_incident_waits_for_the_outcome_of_a_running_repair(
     db: Database,
 ) -> None:
     incident = await failing(db, "mail")
@@ -169,7 +169,7 @@ async def test_a_service_that_is_well_while_its_repair_is_verified_waits_for_the
     assert (found.outcome, found.action) == (IncidentOutcome.REPAIRED, "restart")
 
 
-async def test_fifty_services_of_one_root_are_one_incident_and_two_notifications(
+async def test_fifty_services_of_one_root_cause_are_one_incident(
     db: Database,
 ) -> None:
     db.telling = NoticePolicy()
@@ -195,7 +195,7 @@ async def test_fifty_services_of_one_root_are_one_incident_and_two_notifications
     assert len(await told(db)) == 2
 
 
-async def test_the_third_incident_of_a_day_says_so(db: Database) -> None:
+async def test_third_incident_of_a_day_is_reported_as_such(db: Database) -> None:
     db.telling = NoticePolicy()
     for number in range(3):
         start = NOON + number * timedelta(hours=1)
@@ -208,7 +208,7 @@ async def test_the_third_incident_of_a_day_says_so(db: Database) -> None:
     assert [title.endswith(often) for title in opening] == [False, False, True]
 
 
-async def test_an_incident_that_ends_by_itself_withdraws_its_request(db: Database) -> None:
+async def test_recovered_incident_cancels_its_request(db: Database) -> None:
     incident = await failing(db, "mail")
 
     await well(db, "mail")
@@ -220,7 +220,7 @@ async def test_an_incident_that_ends_by_itself_withdraws_its_request(db: Databas
     assert request.state is RequestState.CANCELLED
 
 
-async def test_a_restart_that_did_not_help_is_no_repair(db: Database) -> None:
+async def test_failed_restart_is_not_credited_as_a_repair(db: Database) -> None:
     incident = await failing(db, "mail")
     by = await answered(db, incident, tier=3)
     await acted(db, by, service="mail", outcome=UseOutcome.FAILURE)
@@ -232,7 +232,7 @@ async def test_a_restart_that_did_not_help_is_no_repair(db: Database) -> None:
     assert (await now_of(db, incident)).outcome is IncidentOutcome.RECOVERED
 
 
-async def test_people_are_notified_once_after_grouping_and_once_at_the_end(db: Database) -> None:
+async def test_incident_is_notified_once_after_grouping_and_once_at_its_end(db: Database) -> None:
     db.telling = NoticePolicy()
     await failing(db, "db")
     await follow(db, SERVICES, now=NOON + SECOND)
@@ -261,7 +261,7 @@ async def test_people_are_notified_once_after_grouping_and_once_at_the_end(db: D
     ]
 
 
-async def test_a_failure_that_ends_before_the_notification_sends_none(db: Database) -> None:
+async def test_failure_that_ends_before_its_notification_sends_none(db: Database) -> None:
     db.telling = NoticePolicy()
     await failing(db, "mail")
     await well(db, "mail", at=NOON + 5 * SECOND)
@@ -270,7 +270,7 @@ async def test_a_failure_that_ends_before_the_notification_sends_none(db: Databa
     assert await told(db) == []
 
 
-async def test_an_incident_that_needs_a_person_says_so_once(db: Database) -> None:
+async def test_incident_that_needs_a_person_is_notified_once(db: Database) -> None:
     db.telling = NoticePolicy()
     incident = await failing(db, "mail")
     by = await answered(db, incident)
@@ -286,7 +286,9 @@ async def test_an_incident_that_needs_a_person_says_so_once(db: Database) -> Non
     ]
 
 
-async def test_what_an_earlier_incident_asked_is_not_the_reason_of_the_next(db: Database) -> None:
+async def test_escalation_of_an_earlier_incident_is_not_the_reason_of_the_next(
+    db: Database,
+) -> None:
     incident = await failing(db, "mail")
     by = await answered(db, incident)
     await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)
@@ -312,7 +314,7 @@ async def test_what_an_earlier_incident_asked_is_not_the_reason_of_the_next(db: 
     ]
 
 
-async def test_a_service_that_is_healthy_again_needs_no_person(db: Database) -> None:
+async def test_recovered_service_no_longer_needs_a_person(db: Database) -> None:
     incident = await failing(db, "mail")
     by = await answered(db, incident)
     await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)
@@ -329,7 +331,7 @@ async def test_a_service_that_is_healthy_again_needs_no_person(db: Database) -> 
     assert [each.service for each in again.people] == ["mail"]
 
 
-async def test_a_session_that_asks_a_person_without_an_incident_opens_one(db: Database) -> None:
+async def test_escalation_to_a_person_opens_an_incident(db: Database) -> None:
     by = await session(db)
     await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)
     await ended(db, by)
@@ -345,7 +347,7 @@ async def test_a_session_that_asks_a_person_without_an_incident_opens_one(db: Da
     assert (await now_of(db, incident)).outcome is IncidentOutcome.BY_PERSON
 
 
-async def test_an_incident_whose_session_was_cut_off_is_investigated_again(db: Database) -> None:
+async def test_incident_with_an_interrupted_session_is_investigated_again(db: Database) -> None:
     incident = await failing(db, "mail")
     by = await answered(db, incident)
     await ended(db, by, Status.INTERRUPTED)
@@ -360,7 +362,7 @@ async def test_an_incident_whose_session_was_cut_off_is_investigated_again(db: D
     assert (await now_of(db, incident)).request_id == again.request_id
 
 
-async def test_the_escalations_of_one_session_are_one_incident(db: Database) -> None:
+async def test_escalations_of_one_session_form_one_incident(db: Database) -> None:
     by = await session(db)
     async with writing(db):
         for name in ("Web", "db"):
@@ -374,7 +376,7 @@ async def test_the_escalations_of_one_session_are_one_incident(db: Database) -> 
     assert (incident.service, incident.services) == ("db", ("db", "Web"))
 
 
-async def test_an_escalation_joins_the_incident_of_what_it_depends_on(db: Database) -> None:
+async def test_escalation_joins_the_incident_of_its_dependency(db: Database) -> None:
     incident = await failing(db, "db")
     by = await session(db)
     async with writing(db):
@@ -397,7 +399,7 @@ async def test_an_escalation_joins_the_incident_of_what_it_depends_on(db: Databa
 
 
 @pytest.mark.parametrize("checked_first", [True, False])
-async def test_unconnected_failures_of_one_round_are_two_incidents(
+async def test_unrelated_failures_of_one_round_are_two_incidents(
     db: Database, *, checked_first: bool
 ) -> None:
     incident = await failing(db, "db")
@@ -423,7 +425,7 @@ async def test_unconnected_failures_of_one_round_are_two_incidents(
     assert (ended_mail.outcome, ended_mail.action) == (IncidentOutcome.REPAIRED, "restart")
 
 
-async def test_a_check_takes_over_the_incident_of_a_session(db: Database) -> None:
+async def test_failing_check_takes_over_the_incident_of_a_session(db: Database) -> None:
     by = await session(db)
     async with writing(db):
         await escalations.insert(
@@ -444,7 +446,9 @@ async def test_a_check_takes_over_the_incident_of_a_session(db: Database) -> Non
 
 
 @pytest.mark.parametrize("sent", [False, True])
-async def test_what_a_round_reported_first_is_notified_of_once(db: Database, *, sent: bool) -> None:
+async def test_failure_reported_by_a_round_first_is_notified_once(
+    db: Database, *, sent: bool
+) -> None:
     """By its incident; if the round's report was sent before, only the incident's end is new."""
     db.telling = NoticePolicy()
     by = await session(db)
@@ -475,7 +479,7 @@ async def test_what_a_round_reported_first_is_notified_of_once(db: Database, *, 
     ]
 
 
-async def test_what_an_incident_does_not_say_is_notified_of_beside_it(db: Database) -> None:
+async def test_events_not_covered_by_the_incident_are_notified_separately(db: Database) -> None:
     """A person's report, and a critical report while only a warning is open."""
     db.telling = NoticePolicy()
     by = await session(db)
@@ -499,7 +503,7 @@ async def test_what_an_incident_does_not_say_is_notified_of_beside_it(db: Databa
     assert [text for *_, text in found if text.startswith("mail")]
 
 
-async def test_following_twice_changes_nothing(db: Database) -> None:
+async def test_repeated_follow_changes_nothing(db: Database) -> None:
     incident = await failing(db, "mail")
     await answered(db, incident)
     await follow(db, SERVICES, now=NOON + SECOND)
@@ -525,7 +529,7 @@ DOWN = Alert(
 )
 
 
-async def test_an_alert_joins_the_incident_of_its_service(db: Database) -> None:
+async def test_alert_joins_the_incident_of_its_service(db: Database) -> None:
     incident = await failing(db, "db", "Web")
 
     [result] = await alert.ingest_delivery(alarmed(db), "kuma", [DOWN])
@@ -537,7 +541,7 @@ async def test_an_alert_joins_the_incident_of_its_service(db: Database) -> None:
     assert "kuma: is down" in [each["text"] for each in shown["timeline"]]
 
 
-async def test_an_alert_of_its_own_is_an_incident_until_it_is_resolved(db: Database) -> None:
+async def test_alert_without_an_incident_opens_one_until_resolved(db: Database) -> None:
     [result] = await alert.ingest_delivery(alarmed(db), "kuma", [DOWN])
     [incident] = await incidents.live(db)
     assert (incident.service, incident.severity) == ("Web", Level.CRITICAL)
@@ -558,7 +562,7 @@ async def test_an_alert_of_its_own_is_an_incident_until_it_is_resolved(db: Datab
     ("severities", "now"),
     [(("info", "warning"), Level.WARNING), (("critical", "info"), Level.CRITICAL)],
 )
-async def test_an_incident_of_alerts_is_as_severe_as_the_worst_of_them(
+async def test_incident_of_alerts_has_the_highest_severity(
     db: Database, severities: tuple[str, str], now: Level
 ) -> None:
     for number, severity in enumerate(severities):
@@ -568,7 +572,7 @@ async def test_an_incident_of_alerts_is_as_severe_as_the_worst_of_them(
     assert [each.severity for each in await incidents.live(db)] == [now]
 
 
-async def test_a_person_acknowledges_notes_and_resolves(db: Database) -> None:
+async def test_person_acknowledges_annotates_and_resolves_an_incident(db: Database) -> None:
     incident = await failing(db, "mail")
     here = context(db, NOON + MINUTE)
 
@@ -588,7 +592,7 @@ async def test_a_person_acknowledges_notes_and_resolves(db: Database) -> None:
         await acts.change(here, 99, IncidentChange(note="x"))
 
 
-async def test_each_act_on_an_incident_is_undone_the_last_one_first(db: Database) -> None:
+async def test_incident_acts_are_undone_in_reverse_order(db: Database) -> None:
     await checked(db, FAILED, NOON, "db", "mail")
     first, second = await incidents.live(db)
     await follow(db, SERVICES, now=NOON)
@@ -621,7 +625,7 @@ async def test_each_act_on_an_incident_is_undone_the_last_one_first(db: Database
     assert await incidents.live(db) == []
 
 
-async def test_an_act_is_not_undone_where_the_same_was_changed_since(db: Database) -> None:
+async def test_incident_act_cannot_be_undone_after_a_later_change(db: Database) -> None:
     await checked(db, FAILED, NOON, "db", "mail")
     await checked(db, FAILED, NOON, "shop")
     first, second, other = await incidents.live(db)
@@ -642,7 +646,7 @@ async def test_an_act_is_not_undone_where_the_same_was_changed_since(db: Databas
     assert await now_of(db, second) == before
 
 
-async def test_to_acknowledge_twice_is_one_act_and_its_undo_restores_the_moment(
+async def test_repeated_acknowledgment_is_one_act_and_its_undo_restores_the_time(
     db: Database,
 ) -> None:
     incident = await failing(db, "mail")
@@ -658,7 +662,7 @@ async def test_to_acknowledge_twice_is_one_act_and_its_undo_restores_the_moment(
     assert (await now_of(db, incident)).acknowledged_at is None
 
 
-async def test_an_undone_resolution_waits_for_a_person_for_the_reason_of_before(
+async def test_undone_resolution_restores_the_escalation_to_a_person(
     db: Database,
 ) -> None:
     incident = await failing(db, "mail")
@@ -676,7 +680,7 @@ async def test_an_undone_resolution_waits_for_a_person_for_the_reason_of_before(
     assert before[0].why
 
 
-async def test_nothing_is_learned_from_an_incident_that_was_opened_again_meanwhile(
+async def test_reopened_incident_is_not_learned_from(
     db: Database,
 ) -> None:
     incident = await failing(db, "mail")
@@ -690,7 +694,7 @@ async def test_nothing_is_learned_from_an_incident_that_was_opened_again_meanwhi
         assert not await incidents.claim_learning(db, incident.id, now=here.now())
 
 
-async def test_a_resolution_is_not_undone_once_its_service_failed_again(db: Database) -> None:
+async def test_resolution_cannot_be_undone_after_a_new_failure_of_its_service(db: Database) -> None:
     incident = await failing(db, "mail")
     await acts.change(
         context(db, NOON + MINUTE), incident.id, IncidentChange(outcome=IncidentOutcome.BY_PERSON)
@@ -703,7 +707,7 @@ async def test_a_resolution_is_not_undone_once_its_service_failed_again(db: Data
         await incident_undo.revert(context(db, NOON + 21 * MINUTE), act_done.id)
 
 
-async def test_incidents_are_merged_with_all_they_hold(db: Database) -> None:
+async def test_merged_incidents_combine_their_services_and_sessions(db: Database) -> None:
     await checked(db, FAILED, NOON, "db", "mail")
     first, second = await incidents.live(db)
     by = await answered(db, second)
@@ -721,7 +725,7 @@ async def test_incidents_are_merged_with_all_they_hold(db: Database) -> None:
     assert await incidents.live(db) == []
 
 
-async def test_merged_incidents_are_separated_again(db: Database) -> None:
+async def test_merged_incidents_can_be_separated(db: Database) -> None:
     await checked(db, FAILED, NOON, "db", "mail")
     first, second = await incidents.live(db)
     by = await answered(db, second)
@@ -742,7 +746,7 @@ async def test_merged_incidents_are_separated_again(db: Database) -> None:
     assert await incidents.live(db) == []
 
 
-async def test_an_incident_keeps_the_start_of_what_stays_merged_into_it(db: Database) -> None:
+async def test_incident_keeps_the_start_of_the_incidents_merged_into_it(db: Database) -> None:
     names, at = ("db", "mail", "dns"), {}
     alone = Services(tuple(Service(name=name, checks=PORT) for name in names))
     for minute, name in enumerate(names):
@@ -786,7 +790,7 @@ async def measured_before_its_root(db: Database) -> None:
     await measured(db, 12, "api")
 
 
-async def test_a_service_measured_before_its_root_becomes_part_of_the_incident_of_that(
+async def test_service_that_fails_before_its_root_cause_joins_its_incident(
     db: Database,
 ) -> None:
     db.telling = NoticePolicy()
@@ -808,7 +812,7 @@ async def test_a_service_measured_before_its_root_becomes_part_of_the_incident_o
     assert ended[2].startswith("db is healthy again")
 
 
-async def test_what_a_person_separated_is_not_merged_again(db: Database) -> None:
+async def test_separated_incidents_are_not_merged_again(db: Database) -> None:
     await measured_before_its_root(db)
     found = (await incidents.page(db, incidents.IncidentSelection(live=False), limit=9)).items
     await acts.change(context(db, NOON), found[0].id, IncidentChange(separate=True))
@@ -819,7 +823,7 @@ async def test_what_a_person_separated_is_not_merged_again(db: Database) -> None
     assert [each.service for each in await incidents.live(db)] == ["db", "web"]
 
 
-async def test_a_root_that_passes_before_what_it_explains_is_found_stays_the_root(
+async def test_root_cause_that_recovers_first_remains_the_root_cause(
     db: Database,
 ) -> None:
     await measured(db, 0, "db")
@@ -832,7 +836,7 @@ async def test_a_root_that_passes_before_what_it_explains_is_found_stays_the_roo
     assert incident.title == "db fails: tcp: connection refused"
 
 
-async def test_its_timeline_is_in_order_and_quotes_the_evidence(db: Database) -> None:
+async def test_timeline_is_in_order_with_the_evidence(db: Database) -> None:
     incident = await failing(db, "db", "Web")
     by = await answered(db, incident, tier=3)
     await acted(db, by, service="db", now=NOON + 2 * SECOND)
@@ -852,7 +856,7 @@ async def test_its_timeline_is_in_order_and_quotes_the_evidence(db: Database) ->
     assert shown["same_root"] == {"week": 1, "month": 1}
 
 
-async def test_a_failing_check_passed_last_at_its_last_stored_success(db: Database) -> None:
+async def test_last_passed_returns_the_last_success_of_failing_checks(db: Database) -> None:
     await well(db, "db", "mail", at=NOON)
     for number in (1, 2):
         await checked(db, FAILED, NOON + number * MINUTE, "db", "shop")
@@ -860,7 +864,7 @@ async def test_a_failing_check_passed_last_at_its_last_stored_success(db: Databa
     assert await series.last_passed(db, ["db", "mail", "shop"]) == {("db", "tcp"): NOON}
 
 
-async def test_events_of_a_round_about_other_services_are_not_in_its_timeline(
+async def test_timeline_omits_events_of_other_services(
     db: Database,
 ) -> None:
     incident = await failing(db, "db")
@@ -894,7 +898,7 @@ async def test_events_of_a_round_about_other_services_are_not_in_its_timeline(
         st.tuples(st.sampled_from(["db", "Web", "mail"]), st.booleans()), min_size=1, max_size=25
     )
 )
-async def test_whatever_fails_and_passes_each_service_is_in_one_open_incident_at_most(
+async def test_each_service_is_in_at_most_one_open_incident(
     db: Database, results: list[tuple[str, bool]]
 ) -> None:
     start = NOON + timedelta(days=next(DAYS))
@@ -908,7 +912,7 @@ async def test_whatever_fails_and_passes_each_service_is_in_one_open_incident_at
     assert await incidents.live(db) == []
 
 
-async def test_sessions_of_other_incidents_stay_there(db: Database) -> None:
+async def test_incident_of_returns_the_incident_of_each_session(db: Database) -> None:
     await checked(db, FAILED, NOON, "db", "mail")
     first, second = await incidents.live(db)
     one, two = await answered(db, first), await answered(db, second)
@@ -922,7 +926,7 @@ async def test_sessions_of_other_incidents_stay_there(db: Database) -> None:
     assert await sessions.get(db, one.id) is not None
 
 
-async def test_a_session_at_work_on_an_escalation_has_an_incident(db: Database) -> None:
+async def test_session_of_an_escalation_has_an_incident(db: Database) -> None:
     first = await session(db, tier=1)
     second = await session(db, tier=2, parent_id=first.id)
     async with writing(db):
@@ -943,7 +947,7 @@ async def test_a_session_at_work_on_an_escalation_has_an_incident(db: Database) 
     assert await incidents.session_ids(db, incident.id) == [first.id, second.id]
 
 
-async def test_a_repair_by_a_session_of_a_round_is_credited(db: Database) -> None:
+async def test_repair_by_an_unlinked_session_is_credited(db: Database) -> None:
     incident = await failing(db, "mail")
     by = await session(db, tier=3)
     await acted(db, by, service="mail", now=NOON + SECOND)
@@ -951,7 +955,7 @@ async def test_a_repair_by_a_session_of_a_round_is_credited(db: Database) -> Non
     assert (await now_of(db, incident)).outcome is IncidentOutcome.REPAIRED
 
 
-async def test_an_expired_certificate_is_an_incident_of_its_own_once_the_root_recovered(
+async def test_expired_certificate_opens_its_own_incident_after_the_root_recovers(
     db: Database,
 ) -> None:
     first = await failing(db, "db", "Web")
@@ -978,7 +982,7 @@ async def test_an_expired_certificate_is_an_incident_of_its_own_once_the_root_re
     assert [each.id for each in await incidents.live(db)] == [second.id]
 
 
-async def test_a_service_that_fails_as_before_stays_in_the_incident_of_its_root(
+async def test_service_with_the_same_failure_remains_in_the_incident_of_its_root(
     db: Database,
 ) -> None:
     first = await failing(db, "db", "Web")
@@ -989,7 +993,7 @@ async def test_a_service_that_fails_as_before_stays_in_the_incident_of_its_root(
     assert (found.id, found.services) == (first.id, ("db", "Web"))
 
 
-async def test_no_session_begins_for_a_member_that_was_not_checked_since_its_root_recovered(
+async def test_member_is_checked_again_before_its_investigation_after_the_root_recovers(
     db: Database,
 ) -> None:
     first = await failing(db, "db")
@@ -1006,7 +1010,7 @@ async def test_no_session_begins_for_a_member_that_was_not_checked_since_its_roo
     assert found.request_id != first.request_id
 
 
-async def test_a_job_that_reports_no_further_run_is_investigated_once_its_root_recovers(
+async def test_failed_push_job_is_investigated_after_its_root_recovers(
     db: Database,
 ) -> None:
     job = Service(name="backup", checks=(PushCheck(name="nightly"),), depends_on=("db",))
@@ -1027,7 +1031,7 @@ async def test_a_job_that_reports_no_further_run_is_investigated_once_its_root_r
     assert found.request_id != first.request_id
 
 
-async def test_a_failure_within_a_window_opens_no_incident_before_its_next_result(
+async def test_failure_in_a_maintenance_window_opens_no_incident_until_a_later_result(
     db: Database,
 ) -> None:
     window = MaintenanceWindow(start=NOON - MINUTE, end=NOON + MINUTE)

@@ -113,7 +113,7 @@ async def world(db: Database, random: Random) -> list[Memory]:
 
 
 @pytest.mark.parametrize("seed", range(examples(12)))
-async def test_what_is_said_to_include_a_memory_includes_it(db: Database, seed: int) -> None:
+async def test_suggested_changes_include_the_memory(db: Database, seed: int) -> None:
     random = Random(seed)
     ways = 0
     for memory in random.sample(held := await world(db, random), k=min(12, len(held))):
@@ -139,7 +139,7 @@ async def test_what_is_said_to_include_a_memory_includes_it(db: Database, seed: 
     assert ways
 
 
-async def test_more_than_the_confidence_it_takes_is_enough_and_less_is_not(db: Database) -> None:
+async def test_suggested_confidence_is_the_least_that_includes_the_memory(db: Database) -> None:
     for number in range(20):
         await kept(db, f"Slow start number {number:02}", confidence=round(0.95 - number / 50, 2))
     last = await kept(db, "The last of all of them", confidence=0.4)
@@ -158,7 +158,7 @@ async def test_more_than_the_confidence_it_takes_is_enough_and_less_is_not(db: D
             assert (await why(db, last, asked)).reason is reason, confidence
 
 
-async def test_each_reason_has_its_words_and_what_it_would_take(db: Database) -> None:
+async def test_each_exclusion_reason_has_an_explanation_and_options(db: Database) -> None:
     first = await kept(db, "Takes 60s to start", confidence=0.9)
     low = await kept(db, "Low", confidence=0.1)
     off = await edit(db, await kept(db, "Off", service="nas"), active=False)
@@ -186,7 +186,7 @@ async def test_each_reason_has_its_words_and_what_it_would_take(db: Database) ->
     assert (await why(db, first, InclusionRequest(budget=0))).reason is InclusionReason.OFF
 
 
-async def test_a_memory_behind_a_focus_says_whose_memories_come_first(db: Database) -> None:
+async def test_explanation_names_the_services_in_focus(db: Database) -> None:
     for number in range(9):
         await kept(db, f"Slow start number {number}", confidence=0.5)
     nas = await kept(db, "The disk sleeps", service="nas", confidence=1.0)
@@ -201,7 +201,7 @@ async def test_a_memory_behind_a_focus_says_whose_memories_come_first(db: Databa
     assert (await why(db, nas, asked)).rank == 9
 
 
-async def test_at_an_earlier_moment_there_is_a_reason_and_no_way(db: Database) -> None:
+async def test_as_of_an_earlier_time_has_a_reason_and_no_options(db: Database) -> None:
     memory = await kept(db, "Takes 60s to start")
     await edit(db, memory, active=False)
     then = InclusionRequest(budget=2_000, what_if=Hypothesis(at=NOON + timedelta(hours=1)))
@@ -215,7 +215,7 @@ async def test_at_an_earlier_moment_there_is_a_reason_and_no_way(db: Database) -
         await why(db, memory, before)
 
 
-async def test_one_that_is_asked_to_be_left_out_is_left_out(db: Database) -> None:
+async def test_hypothetically_excluded_memory_is_reported_as_excluded(db: Database) -> None:
     memory = await kept(db, "Takes 60s to start")
 
     found = await why(

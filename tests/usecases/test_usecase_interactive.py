@@ -58,7 +58,7 @@ async def row(db: Database, session: Session) -> Session:
     return found
 
 
-async def test_a_session_is_the_same_one_by_its_name(db: Database) -> None:
+async def test_join_returns_the_same_session_by_its_name(db: Database) -> None:
     first = await joined(db)
     again = await joined(db, LATER)
 
@@ -67,34 +67,34 @@ async def test_a_session_is_the_same_one_by_its_name(db: Database) -> None:
     assert first.status is Status.RUNNING
 
 
-async def test_a_session_of_another_agent_is_not_there(db: Database) -> None:
+async def test_session_of_another_agent_is_separate(db: Database) -> None:
     first = await joined(db)
 
     assert (await joined(db, agent="stranger")).id != first.id
     assert await joined(db, LATER) == first
 
 
-async def test_a_session_that_no_hook_began_is_not_there(db: Database) -> None:
+async def test_join_rejects_a_session_not_started_by_a_hook(db: Database) -> None:
     await client_sessions.start(db, replace(OPENING, directory=None), now=NOON)
 
     with pytest.raises(NotFound):
         await joined(db)
 
 
-async def test_a_session_resumed_elsewhere_keeps_its_project(db: Database) -> None:
+async def test_session_resumed_in_another_directory_keeps_its_project(db: Database) -> None:
     first = await joined(db)
 
     assert await joined(db, LATER, project="elsewhere", directory="/tmp") == first
 
 
-async def test_who_is_bound_to_a_project_joins_no_session_of_another(db: Database) -> None:
+async def test_bound_agent_cannot_join_a_session_of_another_project(db: Database) -> None:
     await joined(db)
 
     with pytest.raises(Conflict):
         await interactive.join(db, replace(OPENING, project="elsewhere"), bound=True, now=LATER)
 
 
-async def test_a_session_starts_with_what_is_known_and_it_is_kept_byte_for_byte(
+async def test_start_context_includes_memories_and_is_recorded_verbatim(
     db: Database,
 ) -> None:
     memory = await known(db)
@@ -111,7 +111,7 @@ async def test_a_session_starts_with_what_is_known_and_it_is_kept_byte_for_byte(
     ] == [(memory.id, 0)]
 
 
-async def test_a_restarted_session_gets_its_context_again_and_both_are_recorded(
+async def test_restarted_session_gets_and_records_a_new_context(
     db: Database,
 ) -> None:
     await known(db)
@@ -126,7 +126,7 @@ async def test_a_restarted_session_gets_its_context_again_and_both_are_recorded(
     assert [each.injected for each in await exposures.updates_of(db, session.id)] == [again]
 
 
-async def test_a_related_memory_is_included_once_in_a_session(db: Database) -> None:
+async def test_related_memory_is_included_once_in_a_session(db: Database) -> None:
     memory = await known(db)
     session = await joined(db)
 
@@ -156,7 +156,9 @@ async def test_memories_from_the_start_are_not_repeated_with_a_prompt(db: Databa
     ],
     ids=["another project's", "unverified", "of everyday words"],
 )
-async def test_silence_is_better_than_noise(db: Database, more: dict[str, Any]) -> None:
+async def test_prompt_without_related_memories_adds_nothing(
+    db: Database, more: dict[str, Any]
+) -> None:
     await known(db, **more)
     session = await joined(db)
 
@@ -169,7 +171,7 @@ async def test_silence_is_better_than_noise(db: Database, more: dict[str, Any]) 
     [({"context_limit": 0}, ""), ({"auto_search": False}, None)],
     ids=["context_limit", "auto_search"],
 )
-async def test_an_agent_gets_no_forbidden_memories(
+async def test_agent_with_memories_disabled_gets_none(
     db: Database, off: dict[str, Any], start: str | None
 ) -> None:
     await known(db)
@@ -180,7 +182,7 @@ async def test_an_agent_gets_no_forbidden_memories(
         assert await interactive.start_context(agent_context(db, LATER, by), session) == start
 
 
-async def test_what_a_person_says_to_be_so_is_kept_raw(db: Database) -> None:
+async def test_correction_in_a_prompt_is_stored_as_a_raw_episode(db: Database) -> None:
     session = await joined(db)
 
     await prompted(db, session, "No, use pnpm here. Fix the build.")
@@ -208,7 +210,7 @@ async def typed(db: Database, words: str = PNPM) -> Memory:
     return memory
 
 
-async def test_a_correction_is_included_in_a_later_session_with_its_label(db: Database) -> None:
+async def test_correction_is_included_in_a_later_session_as_unverified(db: Database) -> None:
     memory = await typed(db)
     session = await joined(db, external_id="tuesday")
 
@@ -217,21 +219,21 @@ async def test_a_correction_is_included_in_a_later_session_with_its_label(db: Da
     assert f"- [learning, {LATER:%Y-%m-%d}, unverified] {PNPM} (#{memory.id})" in text
 
 
-async def test_the_session_that_typed_a_correction_does_not_get_it_back(db: Database) -> None:
+async def test_correction_is_not_included_in_its_own_session(db: Database) -> None:
     session = await joined(db)
 
     assert await prompted(db, session, PNPM) == ""
     assert await prompted(db, session, INSTALL) == ""
 
 
-async def test_a_correction_is_not_included_in_another_project(db: Database) -> None:
+async def test_correction_is_not_included_in_another_project(db: Database) -> None:
     await typed(db)
     other = await joined(db, external_id="tuesday", project="harbor")
 
     assert await prompted(db, other, INSTALL) == ""
 
 
-async def test_a_confirmed_correction_has_no_label_and_is_included_at_the_start(
+async def test_confirmed_correction_is_included_at_the_start_without_a_label(
     db: Database,
 ) -> None:
     memory = await typed(db)
@@ -243,7 +245,7 @@ async def test_a_confirmed_correction_has_no_label_and_is_included_at_the_start(
     assert f"- [learning, {LATER:%Y-%m-%d}] {PNPM} (#{memory.id})" in start
 
 
-async def test_verified_memories_come_before_unverified_ones(db: Database) -> None:
+async def test_verified_memories_rank_before_unverified_ones(db: Database) -> None:
     await typed(db)
     for number in range(interactive.MAX_INCLUDED):
         await known(
@@ -259,7 +261,7 @@ async def test_verified_memories_come_before_unverified_ones(db: Database) -> No
     assert "unverified" not in text
 
 
-async def test_text_that_a_tool_printed_is_not_the_owner_s_when_it_is_repeated(
+async def test_repeated_tool_output_is_not_attributed_to_the_owner(
     db: Database,
 ) -> None:
     """Text that a user pastes, or is led to repeat, remains the output of a tool."""
@@ -275,7 +277,7 @@ async def test_text_that_a_tool_printed_is_not_the_owner_s_when_it_is_repeated(
     assert await prompted(db, later, "where do we send the logs to?") == ""
 
 
-async def test_said_again_it_is_counted_and_without_auto_save_it_is_not_kept(
+async def test_repeated_correction_is_a_duplicate_and_needs_auto_save(
     db: Database,
 ) -> None:
     session = await joined(db)
@@ -289,7 +291,7 @@ async def test_said_again_it_is_counted_and_without_auto_save_it_is_not_kept(
     assert [each.duplicate_count for each in await held(db)] == [2]
 
 
-async def test_secrets_and_private_parts_are_never_kept(db: Database) -> None:
+async def test_secrets_and_private_text_are_never_stored(db: Database) -> None:
     session = await joined(db)
     words = "remember that the db password is hunter2-hunter2 <private>and mine is x7</private>"
 
@@ -315,7 +317,7 @@ HOOKED = Agent(name="claude-code", hooks=RULES)
 USE = ToolCall("Bash", '{"command": "git push"}')
 
 
-async def test_the_answer_of_a_tool_is_kept_where_a_rule_says_so(db: Database) -> None:
+async def test_tool_result_that_matches_a_rule_is_stored(db: Database) -> None:
     session = await joined(db)
 
     for output in ("ok", "fatal: no route"):
@@ -329,7 +331,7 @@ async def test_the_answer_of_a_tool_is_kept_where_a_rule_says_so(db: Database) -
     assert memory.source_ref == f"session {session.id}, toolu_1"
 
 
-async def test_a_tool_in_a_loop_and_many_words_fill_no_database(db: Database) -> None:
+async def test_captures_of_one_session_are_limited(db: Database) -> None:
     session = await joined(db)
 
     for number in range(6):
@@ -342,7 +344,7 @@ async def test_a_tool_in_a_loop_and_many_words_fill_no_database(db: Database) ->
     assert len(await held(db)) == 3
 
 
-async def test_the_end_leaves_a_summary_of_what_the_hooks_brought(db: Database) -> None:
+async def test_end_stores_a_summary_of_the_hook_messages(db: Database) -> None:
     session = await joined(db)
     await prompted(db, session, "Deploy the service to staging")
     await interactive.record_response(agent_context(db, LATER), session, "Done.")
@@ -359,7 +361,7 @@ async def test_the_end_leaves_a_summary_of_what_the_hooks_brought(db: Database) 
     assert (found.status, found.response, found.turns) == (Status.COMPLETED, "It is up.", 2)
 
 
-async def test_a_resumed_session_is_the_same_and_its_summary_continues(db: Database) -> None:
+async def test_resumed_session_keeps_its_row_and_extends_its_summary(db: Database) -> None:
     session = await joined(db)
     await prompted(db, session, "First thing")
     await interactive.end(agent_context(db, LATER), session)
@@ -374,7 +376,7 @@ async def test_a_resumed_session_is_the_same_and_its_summary_continues(db: Datab
     )
 
 
-async def test_an_agent_may_leave_no_summary(db: Database) -> None:
+async def test_agent_without_auto_summarize_stores_no_summary(db: Database) -> None:
     session = await joined(db)
     by = Agent(name="claude-code", auto_summarize=False)
     await prompted(db, session, "Hello there", by)
@@ -385,7 +387,7 @@ async def test_an_agent_may_leave_no_summary(db: Database) -> None:
     assert (await row(db, session)).summary == ""
 
 
-async def test_before_it_is_compacted_a_session_leaves_what_it_was(db: Database) -> None:
+async def test_save_summary_stores_the_summary_of_a_running_session(db: Database) -> None:
     session = await joined(db)
     await prompted(db, session, "A long task")
 
@@ -406,5 +408,5 @@ async def test_before_it_is_compacted_a_session_leaves_what_it_was(db: Database)
         (7, ""),
     ],
 )
-def test_the_words_of_a_tool_s_answer(given: Any, words: str) -> None:
+def test_output_text_returns_the_text_of_a_tool_result(given: Any, words: str) -> None:
     assert interactive.output_text(given) == words

@@ -75,7 +75,7 @@ async def lived(db: Database) -> Memory:
     return await lookup.get(db, first.id)
 
 
-async def test_a_deleted_memory_comes_back_as_the_same_row(db: Database) -> None:
+async def test_undo_restores_a_deleted_memory_as_the_same_row(db: Database) -> None:
     memory = await lived(db)
     kept = (await knowledge.save(context(db), KNOWN, window=WINDOW)).memory
     async with writing(db):
@@ -99,7 +99,7 @@ async def test_a_deleted_memory_comes_back_as_the_same_row(db: Database) -> None
     assert (await lookup.get(db, kept.id)).trust is Trust.OBSERVED
 
 
-async def test_a_restored_memory_is_found_and_reinforced_like_any_other(db: Database) -> None:
+async def test_restored_memory_is_found_and_reinforced(db: Database) -> None:
     by = await session(db)
     memory = (await said(db, by)).memory
     await said(db, by, observation="Library scan takes 20 minutes")
@@ -121,7 +121,7 @@ async def found(db: Database, by: Session) -> list[int]:
 
 
 @pytest.mark.parametrize("many", [False, True])
-async def test_the_feed_reports_both_without_text_of_deleted_memories(
+async def test_feed_has_deletion_and_restore_without_text_of_deleted_memories(
     db: Database, many: bool
 ) -> None:
     memory = (await said(db, await session(db))).memory
@@ -147,7 +147,7 @@ async def test_the_feed_reports_both_without_text_of_deleted_memories(
         assert back.row["observation"] == memory.observation
 
 
-async def test_a_review_that_ended_with_a_deletion_waits_again(db: Database) -> None:
+async def test_restore_reopens_a_review_closed_by_the_deletion(db: Database) -> None:
     memory = await lived(db)
     [case] = await rows(db, "reviews")
     other = case["new_id"]
@@ -164,7 +164,7 @@ async def test_a_review_that_ended_with_a_deletion_waits_again(db: Database) -> 
     assert {**back, "version": 0} == {**case, "version": 0}
 
 
-async def test_what_changed_since_is_not_undone_and_named(db: Database) -> None:
+async def test_undo_after_a_later_change_is_refused_with_the_change(db: Database) -> None:
     memory = (await said(db, await session(db))).memory
     await curate.edit(context(db, LATER), memory.id, Edit(observation="Takes 90s"), version=None)
     edit = number()
@@ -182,7 +182,7 @@ async def test_what_changed_since_is_not_undone_and_named(db: Database) -> None:
     assert await state(db) == before
 
 
-async def test_a_topic_key_that_another_memory_has_now_is_not_given_away(db: Database) -> None:
+async def test_restore_is_refused_if_another_memory_has_the_topic_key(db: Database) -> None:
     old = (await knowledge.save(context(db), KNOWN, window=WINDOW)).memory
     await curate.delete(db, old.id, version=None, now=LATER)
     deletion = number()
@@ -200,7 +200,7 @@ async def test_a_topic_key_that_another_memory_has_now_is_not_given_away(db: Dat
     assert (await acts.restore(db, old.id, now=LATER)) == old
 
 
-async def test_many_are_undone_whole_or_partly_when_that_is_asked_for(db: Database) -> None:
+async def test_bulk_deletion_is_undone_completely_or_partly_on_request(db: Database) -> None:
     by = await session(db)
     ids = [(await believed(db, by, observation=f"Takes {each}0s")).id for each in range(1, 5)]
     await bulk.apply_action(db, MemoryFilter(), BulkAction(action="delete"), now=LATER)
@@ -224,7 +224,7 @@ async def test_many_are_undone_whole_or_partly_when_that_is_asked_for(db: Databa
     assert [each.id for each in await held(db)] == [ids[0], *ids[2:]]
 
 
-async def test_an_act_is_undone_once(db: Database) -> None:
+async def test_act_is_undone_once(db: Database) -> None:
     memory = (await said(db, await session(db))).memory
     await curate.delete(db, memory.id, version=None, now=LATER)
     deletion = number()
@@ -243,14 +243,14 @@ async def test_an_act_is_undone_once(db: Database) -> None:
     ]
 
 
-async def test_what_changes_nothing_is_no_act(db: Database) -> None:
+async def test_edit_without_changes_is_not_an_act(db: Database) -> None:
     memory = (await said(db, await session(db))).memory
     await curate.edit(context(db, LATER), memory.id, Edit(pinned=False), version=None)
 
     assert (await journal.page(db, limit=9)).items == []
 
 
-async def test_the_trash_is_emptied_when_its_time_is_over(db: Database) -> None:
+async def test_trash_is_purged_after_its_retention(db: Database) -> None:
     by = await session(db)
     old, young = [(await believed(db, by, observation=each)).id for each in ("Old one", "Young")]
     await curate.delete(db, old, version=None, now=NOON)
@@ -270,7 +270,7 @@ async def test_the_trash_is_emptied_when_its_time_is_over(db: Database) -> None:
     assert (purged["cause"], purged["actor"]) == ("purged", "supervisor")
 
 
-async def test_a_hard_delete_of_a_client_goes_into_the_trash(db: Database) -> None:
+async def test_hard_delete_of_a_client_moves_the_memory_to_the_trash(db: Database) -> None:
     kept = (await knowledge.save(context(db), KNOWN, window=WINDOW)).memory
 
     await knowledge.remove(db, kept.id, now=LATER, by="agent shop")
@@ -280,7 +280,7 @@ async def test_a_hard_delete_of_a_client_goes_into_the_trash(db: Database) -> No
     assert (await acts.restore(db, kept.id, now=LATER)) == kept
 
 
-async def test_an_import_takes_no_number_of_a_memory_in_the_trash(db: Database) -> None:
+async def test_ids_of_memories_in_the_trash_are_not_reused(db: Database) -> None:
     memory = (await said(db, await session(db))).memory
     await curate.delete(db, memory.id, version=None, now=LATER)
 
@@ -374,7 +374,7 @@ DEEDS = [
 ]
 
 
-async def test_a_restore_that_is_undone_again_and_again_leaves_the_trash_as_it_was(
+async def test_undone_restore_leaves_the_trash_unchanged(
     db: Database,
 ) -> None:
     memory = (await said(db, await session(db))).memory
@@ -387,7 +387,7 @@ async def test_a_restore_that_is_undone_again_and_again_leaves_the_trash_as_it_w
         assert await rows(db, "trash") == before
 
 
-async def test_a_restore_that_is_undone_leaves_the_reviews_ended_when_they_were(
+async def test_undone_restore_keeps_the_closing_time_of_reviews(
     db: Database,
 ) -> None:
     old = await lived(db)
@@ -420,7 +420,7 @@ async def test_a_restore_that_is_undone_leaves_the_reviews_ended_when_they_were(
     ),
     now=st.sampled_from([LATER, SPRING]),
 )
-async def test_acts_undone_in_reverse_order_give_back_the_same_rows(
+async def test_acts_undone_in_reverse_order_restore_the_same_rows(
     db: Database, deeds: list[tuple[Deed, int, int]], now: datetime
 ) -> None:
     by = await session(db)

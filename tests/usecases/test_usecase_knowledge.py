@@ -36,7 +36,7 @@ async def edited(db: Database, memory: Memory, **more: Any) -> Memory:
     return await curate.edit(context(db, LATER), memory.id, Edit(**more), version=None)
 
 
-async def test_knowledge_is_kept_as_it_was_written(db: Database) -> None:
+async def test_knowledge_is_stored_as_written(db: Database) -> None:
     memory = await made(db, scope="global")
 
     assert await held(db) == [memory]
@@ -45,14 +45,14 @@ async def test_knowledge_is_kept_as_it_was_written(db: Database) -> None:
     assert memory.observation == POOL.observation
 
 
-async def test_a_topic_key_is_kept_in_one_form(db: Database) -> None:
+async def test_topic_key_and_tags_are_normalized(db: Database) -> None:
     memory = await made(db, topic_key=" Config/DB  Pool ", tags=("a", " a ", "", "b"))
 
     assert (memory.topic_key, memory.tags) == ("config/db-pool", ("a", "b"))
     assert (await made(db, topic_key="  ")).topic_key is None
 
 
-async def test_secrets_are_masked_in_all_its_words(db: Database) -> None:
+async def test_secrets_are_masked_in_title_and_tags(db: Database) -> None:
     words = replace(POOL, title="hunter2-hunter2", tags=("hunter2-hunter2",), topic_key="t")
 
     memory = await curate.create(context(db, NOON, SECRETIVE), words)
@@ -74,7 +74,7 @@ async def test_secrets_are_masked_in_all_its_words(db: Database) -> None:
     ],
     ids=str,
 )
-async def test_each_field_is_edited_and_undone(
+async def test_each_field_can_be_edited_and_undone(
     db: Database, change: dict[str, Any], kept: dict[str, Any]
 ) -> None:
     memory = await made(db)
@@ -89,7 +89,7 @@ async def test_each_field_is_edited_and_undone(
     assert await held(db) == [back]
 
 
-async def test_its_fields_are_as_they_were_at_a_moment(db: Database) -> None:
+async def test_fields_as_of_an_earlier_time_are_returned(db: Database) -> None:
     memory = await made(db)
     await edited(
         db,
@@ -107,7 +107,7 @@ async def test_its_fields_are_as_they_were_at_a_moment(db: Database) -> None:
     assert then == memory
 
 
-async def test_a_bulk_keeps_what_it_leaves_alone(db: Database) -> None:
+async def test_bulk_act_keeps_other_fields_in_the_history(db: Database) -> None:
     memory = await made(db, scope="global")
     await bulk.apply_action(db, [memory.id], BulkAction(action="confidence", value=0.5), now=LATER)
     await edited(db, memory, title="Pool", tags=(), scope="project", topic_key=NO_KEY)
@@ -119,7 +119,7 @@ async def test_a_bulk_keeps_what_it_leaves_alone(db: Database) -> None:
     assert await memories.get(db, memory.id, at=NOON + timedelta(seconds=1)) == memory
 
 
-async def test_tags_that_a_person_broke_are_none_in_the_history(db: Database, url: str) -> None:
+async def test_invalid_external_tags_do_not_break_the_history(db: Database, url: str) -> None:
     memory = await made(db)
     direct_writes.run(url, f"UPDATE memories SET tags = 'none' WHERE id = {memory.id}")
 
@@ -139,7 +139,7 @@ async def test_tags_that_a_person_broke_are_none_in_the_history(db: Database, ur
     ],
     ids=["long key", "long title", "operational key", "operational scope"],
 )
-async def test_what_may_not_be_is_refused_by_name(
+async def test_invalid_knowledge_is_rejected_with_its_field(
     db: Database, more: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
@@ -154,7 +154,7 @@ async def test_what_may_not_be_is_refused_by_name(
     assert await held(db) == [memory]
 
 
-async def test_what_turns_operational_leaves_its_key_behind(db: Database) -> None:
+async def test_change_to_an_operational_category_removes_the_topic_key(db: Database) -> None:
     memory = await made(db, scope="global")
 
     after = await edited(db, memory, category=Category.TIMING, scope="project", topic_key=NO_KEY)
@@ -162,7 +162,7 @@ async def test_what_turns_operational_leaves_its_key_behind(db: Database) -> Non
     assert (after.category, after.scope, after.topic_key) == (Category.TIMING, "project", None)
 
 
-async def test_a_topic_key_has_one_current_memory(db: Database) -> None:
+async def test_topic_key_belongs_to_one_active_memory(db: Database) -> None:
     first = await made(db)
     other = await made(db, topic_key="config/db/size")
 
@@ -184,7 +184,7 @@ async def test_a_topic_key_has_one_current_memory(db: Database) -> None:
     assert await held(db) == [first, other, away]
 
 
-async def test_a_released_topic_key_can_be_used_again(db: Database) -> None:
+async def test_released_topic_key_can_be_used_again(db: Database) -> None:
     first = await made(db)
     everywhere = await made(db, scope="global")
     await edited(db, first, active=False)

@@ -93,7 +93,7 @@ async def now_of(db: Database, incident: Incident) -> Incident:
         ((6, 21), True),
     ],
 )
-async def test_a_repaired_service_passes_five_times_or_for_fifteen_seconds(
+async def test_repair_lasts_after_five_passes_or_fifteen_seconds(
     db: Database, seconds: Sequence[int], over: bool
 ) -> None:
     assert timedelta(seconds=15) == LASTS
@@ -105,7 +105,7 @@ async def test_a_repaired_service_passes_five_times_or_for_fifteen_seconds(
     assert found.outcome is (IncidentOutcome.REPAIRED if over else IncidentOutcome.NONE)
 
 
-async def test_a_repair_that_does_not_last_failed_and_another_investigation_begins(
+async def test_repair_that_does_not_last_fails_and_is_investigated_again(
     db: Database,
 ) -> None:
     incident, by = await restarted(db)
@@ -142,7 +142,7 @@ async def test_a_repair_that_does_not_last_failed_and_another_investigation_begi
     assert memory.observation == "Restart does not help against 'connection refused' on web: 0 of 1"
 
 
-async def test_a_second_attempt_that_helps_ends_what_did_not_last(db: Database) -> None:
+async def test_successful_second_attempt_clears_did_not_last(db: Database) -> None:
     _, by = await restarted(db, outcome=UseOutcome.RESERVED)
     [use] = await cooldowns.of_sessions(db, [by.id])
     await act.settle(db, use, UseOutcome.SUCCESS, text="done", now=NOON + 5 * SECOND)
@@ -168,7 +168,7 @@ async def test_a_second_attempt_that_helps_ends_what_did_not_last(db: Database) 
     assert (second.outcome, second.did_not_last) == (UseOutcome.SUCCESS, False)
 
 
-async def test_a_run_that_began_before_the_service_was_healthy_shows_nothing(db: Database) -> None:
+async def test_check_started_before_the_service_was_healthy_is_ignored(db: Database) -> None:
     incident, by = await restarted(db)
     async with writing(db):  # what its session saw after the action
         seen = CheckResult(service="web", name="tcp", kind="tcp", ok=True)
@@ -185,7 +185,7 @@ async def test_a_run_that_began_before_the_service_was_healthy_shows_nothing(db:
     assert (await now_of(db, incident)).live
 
 
-async def test_a_failure_that_was_asked_for_before_the_repair_shows_nothing(db: Database) -> None:
+async def test_failure_of_a_check_started_before_the_repair_is_ignored(db: Database) -> None:
     await checked(db, (-9, PASSED), service="api", check="http")
     _, by = await restarted(db, "db", "api")
 
@@ -197,7 +197,7 @@ async def test_a_failure_that_was_asked_for_before_the_repair_shows_nothing(db: 
     assert await outcome_of_use(db, by) is UseOutcome.FAILURE
 
 
-async def test_a_check_that_the_action_did_not_repair_says_nothing_of_it(db: Database) -> None:
+async def test_check_that_the_action_did_not_repair_is_ignored(db: Database) -> None:
     await checked(db, (-9, FAILED), service="api", check="http")
     incident, by = await restarted(db, "db", "api")
 
@@ -209,7 +209,7 @@ async def test_a_check_that_the_action_did_not_repair_says_nothing_of_it(db: Dat
 
 
 @pytest.mark.parametrize(("seconds", "lost"), [((30, 31), True), ((), False)])
-async def test_an_unconfirmed_action_did_not_last_if_its_service_passed_briefly(
+async def test_unconfirmed_action_did_not_last_if_its_service_passed_briefly(
     db: Database, seconds: Sequence[int], *, lost: bool
 ) -> None:
     _, by = await restarted(db, outcome=UseOutcome.UNCONFIRMED)
@@ -221,7 +221,7 @@ async def test_an_unconfirmed_action_did_not_last_if_its_service_passed_briefly(
     assert use.outcome is (UseOutcome.FAILURE if lost else UseOutcome.UNCONFIRMED)
 
 
-async def test_a_repair_that_lasted_stays_one_while_its_incident_is_open(db: Database) -> None:
+async def test_lasting_repair_remains_successful_while_its_incident_is_open(db: Database) -> None:
     incident, by = await restarted(db, "db", "api")
     await checked(db, *((each, PASSED) for each in range(6, 12)), service="api")
 
@@ -231,7 +231,7 @@ async def test_a_repair_that_lasted_stays_one_while_its_incident_is_open(db: Dat
     assert await outcome_of_use(db, by) is UseOutcome.SUCCESS
 
 
-async def test_results_of_others_do_not_make_a_repair_last(db: Database) -> None:
+async def test_results_of_other_services_do_not_make_a_repair_last(db: Database) -> None:
     incident, _ = await restarted(db)
     await checked(db, (6, PASSED), (7, PASSED))
 
@@ -240,7 +240,7 @@ async def test_results_of_others_do_not_make_a_repair_last(db: Database) -> None
     assert (await now_of(db, incident)).live, "web passed for one second only"
 
 
-async def test_an_action_that_still_runs_has_to_last_too(db: Database) -> None:
+async def test_action_settled_after_its_service_passed_must_last(db: Database) -> None:
     incident, by = await restarted(db, outcome=UseOutcome.RESERVED)
     await checked(db, (6, PASSED), (7, PASSED))
     [use] = await cooldowns.of_sessions(db, [by.id])
@@ -251,7 +251,9 @@ async def test_an_action_that_still_runs_has_to_last_too(db: Database) -> None:
     assert (await now_of(db, incident)).live
 
 
-async def test_what_did_not_last_is_refused_on_every_service_of_the_incident(db: Database) -> None:
+async def test_action_that_did_not_last_is_refused_for_every_service_of_the_incident(
+    db: Database,
+) -> None:
     incident, _ = await restarted(db, "db", "api")
     assert incident.service == "db"
     await checked(db, (6, PASSED), (7, FAILED), service="api")
@@ -259,7 +261,7 @@ async def test_what_did_not_last_is_refused_on_every_service_of_the_incident(db:
     assert list(await refused_actions(db, API, "tcp: refused", now=NOON)) == ["restart"]
 
 
-async def test_a_service_is_acted_upon_once_what_it_needs_has_recovered(db: Database) -> None:
+async def test_lost_need_is_reported_until_the_dependency_recovers(db: Database) -> None:
     incident, _ = await restarted(db, "api", "db")
     await checked(db, (6, PASSED), (7, FAILED), (8, PASSED), service="db")
     need, why = await lost_need(db, SERVICES, API, now=NOON)
@@ -275,7 +277,7 @@ async def test_a_service_is_acted_upon_once_what_it_needs_has_recovered(db: Data
     ("said", "before"),
     [("success - healthy", True), ("success - healthy", False), ("failure - crashed", False)],
 )
-async def test_the_words_of_a_session_do_not_hide_that_its_repair_did_not_last(
+async def test_cooldown_marker_does_not_hide_that_a_repair_did_not_last(
     db: Database, said: str, before: bool
 ) -> None:
     incident, by = await restarted(db)
@@ -294,7 +296,7 @@ async def test_the_words_of_a_session_do_not_hide_that_its_repair_did_not_last(
     assert record.result is ActionResult.FAILED
 
 
-async def test_a_person_is_notified_once_that_no_action_is_left(db: Database) -> None:
+async def test_person_is_notified_once_if_no_action_remains(db: Database) -> None:
     db.telling = NoticePolicy()
     incident, _ = await restarted(db)
     await checked(db, (6, PASSED), (8, FAILED))

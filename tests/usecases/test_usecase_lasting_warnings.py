@@ -75,7 +75,7 @@ async def messages(db: Database) -> list[tuple[Level, str]]:
     return [(each.level, each.title) for each in reversed(found)]
 
 
-async def test_connected_lasting_warnings_are_one_incident_that_reaches_a_person(
+async def test_connected_lasting_warnings_form_one_incident_that_needs_a_person(
     db: Database,
 ) -> None:
     db.telling = NoticePolicy(Level.CRITICAL)
@@ -99,7 +99,7 @@ async def test_connected_lasting_warnings_are_one_incident_that_reaches_a_person
     assert await requests.next_queued(db) is None
 
 
-async def test_it_ends_when_the_warning_does_and_a_later_warning_is_another_one(
+async def test_warning_incident_ends_with_its_warning(
     db: Database,
 ) -> None:
     incident = await warned(db, "db")
@@ -113,7 +113,7 @@ async def test_it_ends_when_the_warning_does_and_a_later_warning_is_another_one(
     assert again.id != incident.id
 
 
-async def test_a_warning_that_a_person_closed_opens_no_other_incident_that_day(
+async def test_warning_incident_closed_by_a_person_is_not_reopened_that_day(
     db: Database,
 ) -> None:
     incident = await warned(db, "db")
@@ -125,7 +125,7 @@ async def test_a_warning_that_a_person_closed_opens_no_other_incident_that_day(
     assert await detect(db, NOON + 21 * MINUTE) == []
 
 
-async def test_a_warning_that_becomes_a_failure_is_investigated_as_one(db: Database) -> None:
+async def test_warning_that_becomes_a_failure_is_investigated(db: Database) -> None:
     db.telling = NoticePolicy(Level.CRITICAL)
     incident = await warned(db, "web")
     await investigated(db, incident, NOON + 5 * MINUTE)
@@ -147,7 +147,7 @@ async def test_a_warning_that_becomes_a_failure_is_investigated_as_one(db: Datab
     assert await incidents.live(db) == []
 
 
-async def test_a_disk_that_fills_up_opens_an_incident_before_it_is_full(db: Database) -> None:
+async def test_disk_that_fills_up_opens_an_incident_before_it_is_full(db: Database) -> None:
     for minute in range(0, 60, 2):
         at = NOON + minute * MINUTE
         detail = f"{40 - minute / 10:.2f}% free"
@@ -160,7 +160,7 @@ async def test_a_disk_that_fills_up_opens_an_incident_before_it_is_full(db: Data
     assert await detect(db, NOON + 61 * MINUTE) == [found]
 
 
-async def test_a_pause_does_not_end_the_incident_of_a_warning(db: Database) -> None:
+async def test_pause_does_not_end_a_warning_incident(db: Database) -> None:
     incident = await warned(db, "db")
     paused = Services((replace(SERVICES.items[0], paused=True), *SERVICES.items[1:]))
 
@@ -172,7 +172,7 @@ async def test_a_pause_does_not_end_the_incident_of_a_warning(db: Database) -> N
     assert await incidents.live(db) == []
 
 
-async def test_a_failure_after_a_warning_is_known_by_what_failed(db: Database) -> None:
+async def test_failure_after_a_warning_updates_the_detail_and_severity(db: Database) -> None:
     incident = await warned(db, "db")
 
     await checked(db, FAILED, NOON + 6 * MINUTE, "db")

@@ -63,7 +63,7 @@ def backup(day: int, minute: int) -> float:
         (lambda d, m: 900.0 if (d * 31 + m) % 60 < 10 or 180 <= m < 190 else 100.0, None),  # noise
     ],
 )
-def test_only_hours_that_are_clearly_slower_each_day_are_slow(
+def test_slow_hours_finds_only_hours_clearly_slower_each_day(
     latency: Latency, words: tuple[int, int, int, int] | None
 ) -> None:
     found = slow_hours(of_days(6, latency))
@@ -72,7 +72,7 @@ def test_only_hours_that_are_clearly_slower_each_day_are_slow(
 
 
 @pytest.mark.parametrize(("slow", "shown"), [((180, 360), None), ((180, 185, 360), (180, 190))])
-def test_slow_times_with_unmeasured_hours_between_them_are_no_run(
+def test_slow_hours_do_not_span_unmeasured_hours(
     slow: tuple[int, ...], shown: tuple[int, int] | None
 ) -> None:
     found = [
@@ -96,7 +96,7 @@ HOURS = SlowHours(10_800, 11_400, 0.9, 0.1, 6, 6)
         (backup, 3, None),  # nothing but failures
     ],
 )
-def test_a_day_shows_whether_its_hours_alone_were_slow(
+def test_was_slow_compares_the_hours_with_the_rest_of_the_day(
     latency: Latency, failures: int, slow: bool | None
 ) -> None:
     day = [replace(each, failures=failures) for each in of_days(1, latency)]
@@ -116,7 +116,7 @@ def weekly(day: int, minute: int) -> float:
         (lambda d, m: 900.0 if m >= 1_430 or m < 10 else 100.0, ("", 15, 15)),
     ],
 )
-def test_hours_of_one_weekday_need_three_weeks(
+def test_slow_hours_of_one_weekday_need_three_weeks(
     latency: Latency, words: tuple[str, int, int] | None
 ) -> None:
     found = slow_hours(of_days(22, latency))
@@ -125,7 +125,7 @@ def test_hours_of_one_weekday_need_three_weeks(
         assert slow_hours(of_days(14, latency)) is None
 
 
-def test_hours_of_a_weekday_may_go_over_midnight() -> None:
+def test_slow_hours_of_a_weekday_may_cross_midnight() -> None:
     def latency(day: int, minute: int) -> float:
         weekday = (MIDNIGHT + day * DAY).isoweekday()
         return 900.0 if (weekday, minute // 10) in ((6, 143), (7, 0)) else 100.0
@@ -135,7 +135,7 @@ def test_hours_of_a_weekday_may_go_over_midnight() -> None:
     assert hour_words(found.start, found.end, found.weekday) == "23:50 to 00:10 UTC on Saturdays"
 
 
-def test_four_days_are_too_few() -> None:
+def test_slow_hours_need_five_days() -> None:
     assert slow_hours(of_days(4, backup)) is None
     assert slow_hours(of_days(5, backup)) is not None
 
@@ -158,7 +158,7 @@ async def learned(db: Database, day: int, *, hour: int = 1) -> list[tuple[str, f
     return [(each.observation, each.confidence) for each in found if each.active]
 
 
-async def test_slow_hours_are_learned_and_judged_by_each_new_day(db: Database) -> None:
+async def test_slow_hours_are_learned_and_updated_by_each_new_day(db: Database) -> None:
     await folded(db, of_days(4, backup))
     assert await learned(db, 4) == []
 
@@ -177,7 +177,7 @@ async def test_slow_hours_are_learned_and_judged_by_each_new_day(db: Database) -
     assert await learned(db, 7) == [(words.format(902, "6 of 7"), 0.6)]
 
 
-async def test_a_deleted_one_needs_new_days(db: Database) -> None:
+async def test_deleted_memory_of_slow_hours_needs_new_days(db: Database) -> None:
     await folded(db, of_days(6, backup))
     assert len(await learned(db, 6)) == 1
     await curate.delete(db, 1, version=None, now=MIDNIGHT + 6 * DAY)
@@ -201,7 +201,7 @@ async def test_slow_hours_that_move_are_learned_at_their_new_time(db: Database) 
     assert words.startswith("The http check is slow from 05:00 to 05:10 UTC: 900 ms")
 
 
-async def test_a_slow_weekday_is_judged_on_that_weekday_alone(db: Database) -> None:
+async def test_slow_weekday_is_updated_only_on_that_weekday(db: Database) -> None:
     sunday = 28 - MIDNIGHT.isoweekday()  # the days before its night are in the past
     await folded(db, of_days(sunday, weekly))
     assert await learned(db, sunday) == [], "it was slow a week ago, not yesterday"
@@ -218,7 +218,7 @@ async def test_a_slow_weekday_is_judged_on_that_weekday_alone(db: Database) -> N
     assert weaker < confidence
 
 
-async def test_what_one_check_cannot_teach_is_an_event_and_stops_no_other(
+async def test_failed_learning_of_one_check_is_an_event_and_stops_no_other(
     db: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("web", "api"):

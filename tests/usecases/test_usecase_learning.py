@@ -69,7 +69,7 @@ async def newest_request(db: Database) -> SessionRequest:
     return found
 
 
-async def test_an_incident_and_its_action_are_one_record_with_all_fields(db: Database) -> None:
+async def test_incident_and_its_action_form_one_outcome_record(db: Database) -> None:
     record = await happened(db, NOON, names=("db", "Web"), ok=None)
     assert (record.service, record.failure, record.evidence) == ("db", "refused", REFUSED[:18])
     assert (record.action, record.result) == ("", ActionResult.NONE)
@@ -82,7 +82,7 @@ async def test_an_incident_and_its_action_are_one_record_with_all_fields(db: Dat
     assert record.context["dependencies"] == {"db": "healthy", "cache": "healthy"}
 
 
-async def test_learning_twice_changes_nothing(db: Database) -> None:
+async def test_repeated_learning_changes_nothing(db: Database) -> None:
     await happened(db, NOON)
     before = await held(db), await outcomes.of_service(db, "Web")
 
@@ -90,7 +90,7 @@ async def test_learning_twice_changes_nothing(db: Database) -> None:
     assert (await held(db), await outcomes.of_service(db, "Web")) == before
 
 
-async def test_each_repair_that_helps_again_reinforces_one_memory_once(db: Database) -> None:
+async def test_each_successful_repair_reinforces_one_memory_once(db: Database) -> None:
     for hour, seconds in enumerate((6.0, 4.0, 9.0, 6.0)):
         await happened(db, NOON + hour * HOUR, seconds=seconds)
     [(text, confidence), start_up] = await held(db)
@@ -113,7 +113,7 @@ async def test_each_repair_that_helps_again_reinforces_one_memory_once(db: Datab
     assert (last["memories_learned"], changed) == ([], [(1, "confirmed"), (2, "confirmed")])
 
 
-async def test_the_time_to_be_healthy_is_another_one_where_a_dependency_failed_too(
+async def test_start_up_time_is_learned_separately_if_a_dependency_failed_too(
     db: Database,
 ) -> None:
     for hour, seconds in enumerate((20.0, 24.0, 22.0)):
@@ -128,13 +128,13 @@ async def test_the_time_to_be_healthy_is_another_one_where_a_dependency_failed_t
     }
 
 
-async def test_a_repair_that_fails_once_contradicts_and_counts(db: Database) -> None:
+async def test_failed_repair_lowers_confidence_and_is_counted(db: Database) -> None:
     for hour, ok in enumerate((True, True, False)):
         await happened(db, NOON + hour * HOUR, ok=ok)
     assert await held(db) == [(FIXED.format("2 of 3, healthy after 6 s (6-6)"), after(UP, DOWN))]
 
 
-async def test_numbers_do_not_split_a_memory_and_kinds_of_failure_do(db: Database) -> None:
+async def test_memories_are_separate_by_kind_of_failure_but_not_by_numbers(db: Database) -> None:
     for hour, detail in enumerate(
         ("connection refused at [::1]:80", "answered 503, expected 200", "answered 503, expected 2")
     ):
@@ -145,7 +145,7 @@ async def test_numbers_do_not_split_a_memory_and_kinds_of_failure_do(db: Databas
     ]
 
 
-async def test_the_next_incident_of_a_known_fix_begins_with_it(db: Database) -> None:
+async def test_next_incident_starts_with_the_known_fix(db: Database) -> None:
     await happened(db, NOON)
     incident = await failing(db, NOON + HOUR)
 
@@ -166,7 +166,7 @@ async def test_the_next_incident_of_a_known_fix_begins_with_it(db: Database) -> 
         Trust.UNVERIFIED,
     ],
 )
-async def test_no_other_than_an_active_unedited_verified_memory_begins_a_repair(
+async def test_only_an_active_unedited_verified_memory_starts_a_known_fix(
     db: Database, edit: Edit | Trust | None
 ) -> None:
     await happened(db, NOON)
@@ -193,7 +193,7 @@ async def test_no_other_than_an_active_unedited_verified_memory_begins_a_repair(
         ({"LAMPLIGHTER_DRY_RUN": "yes"}, Trigger.CHECK),
     ],
 )
-async def test_without_tier_3_or_in_a_dry_run_no_repair_begins(
+async def test_known_fix_is_not_started_without_tier_3_or_in_a_dry_run(
     db: Database, tmp_path: Path, setting: Mapping[str, str], trigger: Trigger
 ) -> None:
     closed = (replace(PORT[0], retries=0, interval=1.0),)
@@ -214,7 +214,7 @@ async def test_without_tier_3_or_in_a_dry_run_no_repair_begins(
     assert (await newest_request(db)).trigger is trigger
 
 
-async def test_an_edited_memory_stays_as_a_person_wrote_it(db: Database) -> None:
+async def test_edited_memory_is_not_changed_by_learning(db: Database) -> None:
     await happened(db, NOON)
     here = context(db, NOON + 5 * MINUTE)
     await curate.edit(here, 1, Edit(observation="Ask Jo before a restart"), version=None)
@@ -222,7 +222,7 @@ async def test_an_edited_memory_stays_as_a_person_wrote_it(db: Database) -> None
     assert await held(db) == [("Ask Jo before a restart", LEARNED)]
 
 
-async def test_a_deleted_memory_is_learned_from_new_evidence_alone(db: Database) -> None:
+async def test_deleted_memory_is_learned_only_from_new_evidence(db: Database) -> None:
     await happened(db, NOON, seconds=None)
     await happened(db, NOON + HOUR, seconds=None)
     await curate.delete(db, 1, version=None, now=NOON + HOUR + 5 * MINUTE)
@@ -230,7 +230,7 @@ async def test_a_deleted_memory_is_learned_from_new_evidence_alone(db: Database)
     assert await held(db) == [(FIXED.format("1 of 1"), LEARNED)]
 
 
-async def test_an_action_that_did_not_help_calls_a_person_at_once(db: Database) -> None:
+async def test_action_that_did_not_help_notifies_a_person_immediately(db: Database) -> None:
     db.telling = NoticePolicy()
     await happened(db, NOON, ok=False)
     assert await held(db) == [
@@ -243,7 +243,7 @@ async def test_an_action_that_did_not_help_calls_a_person_at_once(db: Database) 
     assert "Restart does not help against 'connection refused' on Web: 0 of 1" in found.title
 
 
-async def test_the_next_candidate_is_left_after_a_useless_action(db: Database) -> None:
+async def test_next_action_remains_after_one_that_did_not_help(db: Database) -> None:
     services = with_actions(RESTART, REDEPLOY)
     await happened(db, NOON, ok=False, services=services)
     advice = await advice_on(db, services.find("Web"), REFUSED, now=NOON + HOUR)
@@ -251,7 +251,7 @@ async def test_the_next_candidate_is_left_after_a_useless_action(db: Database) -
     assert [each.name for each in advice.leaves(services.items[0])] == ["redeployment"]
 
 
-async def test_a_change_of_configuration_reopens_the_question(db: Database) -> None:
+async def test_changed_declaration_invalidates_outcomes(db: Database) -> None:
     await happened(db, NOON, ok=False)
     changed = with_actions(replace(RESTART, wait=90.0))
     advice = await advice_on(db, changed.find("Web"), REFUSED, now=NOON + HOUR)
@@ -265,7 +265,7 @@ async def test_a_change_of_configuration_reopens_the_question(db: Database) -> N
     assert await held(db) == [(FIXED.format("1 of 1, healthy after 6 s"), 0.5)]
 
 
-async def test_a_deployment_reopens_the_question(db: Database) -> None:
+async def test_redeployment_invalidates_a_known_fix(db: Database) -> None:
     services = with_actions(RESTART, REDEPLOY)
     await happened(db, NOON, ok=True, services=services)
     by = await session(db, tier=3)
@@ -274,13 +274,13 @@ async def test_a_deployment_reopens_the_question(db: Database) -> None:
     assert advice.fix is None
 
 
-async def test_the_usual_cause_among_several_is_learned_with_its_count(db: Database) -> None:
+async def test_most_frequent_root_cause_is_learned_with_its_count(db: Database) -> None:
     for hour, names in enumerate((("db", "Web"), ("cache", "Web"), ("db", "Web"))):
         await happened(db, NOON + hour * HOUR, ok=None, names=names)
     assert await held(db) == [("Fails when db fails; repair db first (2 of 3 failures)", LEARNED)]
 
 
-async def test_a_deleted_cause_is_learned_from_new_evidence_alone(db: Database) -> None:
+async def test_deleted_root_cause_is_learned_only_from_new_evidence(db: Database) -> None:
     for hour in range(4):
         if hour == 2:
             await curate.delete(db, 1, version=None, now=NOON + hour * HOUR)
@@ -290,7 +290,7 @@ async def test_a_deleted_cause_is_learned_from_new_evidence_alone(db: Database) 
         assert found == ([words] if hour in (1, 3) else [])
 
 
-async def test_an_incident_of_many_services_teaches_a_few_causes(db: Database) -> None:
+async def test_incident_of_many_services_learns_at_most_five_root_causes(db: Database) -> None:
     names = ["db", *(f"app{number}" for number in range(8))]
     many = Services(tuple(Service(name=n, checks=PORT, depends_on=("db", "cache")) for n in names))
     for hour in range(3):
@@ -303,7 +303,7 @@ async def test_an_incident_of_many_services_teaches_a_few_causes(db: Database) -
     assert texts == ["Fails when db fails; repair db first (3 of 3 failures)"] * 5
 
 
-async def test_the_evidence_of_a_memory_has_its_counts_and_its_worth(db: Database) -> None:
+async def test_evidence_includes_outcome_counts_and_effect_in_prompts(db: Database) -> None:
     await happened(db, NOON)
     await happened(db, NOON + HOUR)
     found = (await evidence_of(db, 1, limit=5)).as_json()["outcomes"]
@@ -317,7 +317,7 @@ async def test_the_evidence_of_a_memory_has_its_counts_and_its_worth(db: Databas
     }
 
 
-async def test_what_a_session_reported_in_the_same_form_is_adopted(db: Database) -> None:
+async def test_memory_of_a_session_in_the_same_form_is_adopted(db: Database) -> None:
     words = "Restart fixes 'connection refused' on Web"
     reported = Candidate(
         category=Category.REMEDIATION, service="Web", observation=words, tier=2, session_id=None
@@ -327,9 +327,7 @@ async def test_what_a_session_reported_in_the_same_form_is_adopted(db: Database)
     assert await held(db) == [(FIXED.format("1 of 1"), REINFORCED)]
 
 
-async def test_what_is_cut_off_while_learning_is_learned_once_the_next_time(
-    db: Database, url: str
-) -> None:
+async def test_interrupted_learning_is_repeated_once(db: Database, url: str) -> None:
     first = "(SELECT COUNT(*) FROM incidents) = 1"
     direct_writes.refuse(url, "INSERT ON learned_facts", "cut off", only_if=first)
     with pytest.raises(Error):
@@ -341,7 +339,7 @@ async def test_what_is_cut_off_while_learning_is_learned_once_the_next_time(
     assert await held(db) == [(FIXED.format("2 of 2"), REINFORCED)]
 
 
-async def test_an_incident_is_decided_again_with_other_memories(db: Database) -> None:
+async def test_replay_decides_an_incident_with_other_memories(db: Database) -> None:
     first = await happened(db, NOON)
     second = await happened(db, NOON + HOUR)
     [memory] = await memories.list_by_ids(db, range(1, 20))
@@ -367,7 +365,7 @@ async def test_an_incident_is_decided_again_with_other_memories(db: Database) ->
         await decided(99)
 
 
-async def test_a_replay_says_which_actions_would_be_refused(db: Database) -> None:
+async def test_replay_lists_actions_that_would_be_refused(db: Database) -> None:
     await happened(db, NOON, ok=False)
     second = await happened(db, NOON + HOUR, ok=None)
 
@@ -379,7 +377,7 @@ async def test_a_replay_says_which_actions_would_be_refused(db: Database) -> Non
     assert refused["sentence"].startswith("Restart does not help")
 
 
-async def test_records_that_cannot_be_read_stop_only_the_lessons_of_their_service(
+async def test_unreadable_outcomes_stop_learning_only_for_their_service(
     db: Database, url: str
 ) -> None:
     await happened(db, NOON, ok=None)
@@ -397,7 +395,7 @@ async def test_records_that_cannot_be_read_stop_only_the_lessons_of_their_servic
     assert await learn(context(db, NOON + 4 * HOUR), SERVICES) == 0
 
 
-async def test_another_failure_with_the_same_words_has_a_memory_of_its_own(db: Database) -> None:
+async def test_same_failure_of_another_check_has_its_own_memory(db: Database) -> None:
     both = Services(
         (replace(WEB, checks=(*PORT, TcpCheck(name="http", host="h", port=2))), *SERVICES.items[1:])
     )
@@ -433,7 +431,7 @@ async def test_another_failure_with_the_same_words_has_a_memory_of_its_own(db: D
     assert (await advice_on(db, both.items[0], "http: timed out", now=at)).fix
 
 
-async def test_a_known_fix_that_waits_ends_with_its_memory(db: Database) -> None:
+async def test_known_fix_ends_with_its_memory_or_a_pause(db: Database) -> None:
     await happened(db, NOON)
     await failing(db, NOON + HOUR)
     at = NOON + HOUR + SECOND
@@ -447,9 +445,7 @@ async def test_a_known_fix_that_waits_ends_with_its_memory(db: Database) -> None
 
 
 @pytest.mark.parametrize("asked", [False, True])
-async def test_a_known_fix_that_was_refused_waits_as_any_investigation(
-    db: Database, *, asked: bool
-) -> None:
+async def test_refused_known_fix_waits_like_an_investigation(db: Database, *, asked: bool) -> None:
     await happened(db, NOON)
     at = NOON + HOUR
     incident = await failing(db, at)
@@ -479,7 +475,7 @@ async def reported(db: Database, words: str) -> ReconcileOutcome:
     return (await remember(learning(db), candidate, now=NOON + HOUR)).outcome
 
 
-async def test_what_a_session_reports_in_its_own_words_joins_the_fact_with_its_fields(
+async def test_session_observation_with_the_same_fields_reinforces_the_fact(
     db: Database,
 ) -> None:
     await happened(db, NOON, seconds=None)
@@ -503,7 +499,7 @@ async def test_what_a_session_reports_in_its_own_words_joins_the_fact_with_its_f
         "Restart fixes 'connection refused' on Web: 9 of 9 on a Monday",
     ],
 )
-async def test_a_text_without_its_fields_neither_weakens_nor_confirms_a_fact(
+async def test_observation_with_other_fields_does_not_affect_the_fact(
     db: Database, text: str
 ) -> None:
     await happened(db, NOON, seconds=None)
@@ -512,13 +508,13 @@ async def test_a_text_without_its_fields_neither_weakens_nor_confirms_a_fact(
     assert await held(db) == [*before, (text, LEARNED)]
 
 
-async def test_what_a_session_reported_before_in_its_own_words_is_adopted(db: Database) -> None:
+async def test_earlier_session_observation_with_the_same_fields_is_adopted(db: Database) -> None:
     await reported(db, "Restarting Web fixes connection refused")
     await happened(db, NOON, seconds=None)
     assert await held(db) == [(FIXED.format("1 of 1"), REINFORCED)]
 
 
-async def test_what_a_person_wrote_into_a_reported_memory_is_not_adopted(db: Database) -> None:
+async def test_memory_edited_by_a_person_is_not_adopted(db: Database) -> None:
     await reported(db, "Restarting Web fixes connection refused for a while")
     words = "Restarting Web fixes connection refused"
     await curate.edit(context(db, NOON - MINUTE), 1, Edit(observation=words), version=None)

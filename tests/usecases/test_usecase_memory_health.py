@@ -43,7 +43,7 @@ async def measured(db: Database, *, days: float = 0, **more: Any) -> MemoryMeasu
     return await health.measure(here, trigger=MeasurementTrigger.OPERATOR, **more)
 
 
-async def test_memories_are_counted_by_what_they_need(db: Database) -> None:
+async def test_measurement_counts_undistilled_stale_and_duplicate_memories(db: Database) -> None:
     for number in range(3):
         await captured(db, f"Looked at part {number} of the cache", days=8 + number)
     await captured(db, "Rotated the keys of the mailer")
@@ -71,7 +71,7 @@ async def test_memories_are_counted_by_what_they_need(db: Database) -> None:
     assert (await health.read(db)).newest == found
 
 
-async def test_the_organizer_improves_the_figures(db: Database) -> None:
+async def test_organizer_improves_the_figures(db: Database) -> None:
     for seconds in (41, 52, 65):
         await captured(db, f"The build took {seconds} seconds.", days=20)
     before = await measured(db)
@@ -85,7 +85,7 @@ async def test_the_organizer_improves_the_figures(db: Database) -> None:
     assert [each.id for each in (await health.read(db)).trend] == [before.id, after.id]
 
 
-async def test_drift_queues_what_was_corrected_and_contradicted_once_a_week(db: Database) -> None:
+async def test_drift_queues_corrected_memories_once_a_week(db: Database) -> None:
     ids = []
     for number in range(5):
         memory = await curate.create(
@@ -128,7 +128,7 @@ async def test_agreement_lowers_the_drift(db: Database) -> None:
     assert (figures.agreements, figures.contradictions, figures.drift) == (4, 0, 0)
 
 
-async def test_many_memories_are_compared_only_on_demand(
+async def test_large_stores_are_compared_only_on_demand(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(health, "QUICK_COMPARISON", 1)
@@ -151,7 +151,7 @@ async def test_old_measurements_are_deleted(db: Database, monkeypatch: pytest.Mo
     assert [each.id for each in (await health.read(db)).trend] == [each.id for each in made[2:]]
 
 
-async def test_a_neglected_home_is_repaired_by_the_organizer_and_verification(
+async def test_organizer_and_verification_improve_a_neglected_home(
     db: Database,
 ) -> None:
     """Three simulated months in brief: the figures of `python -m benchmarks neglect`."""
@@ -169,7 +169,7 @@ async def test_a_neglected_home_is_repaired_by_the_organizer_and_verification(
     assert verified.drift < organized.drift
 
 
-async def test_evidence_is_counted_by_the_confidence_before_it(db: Database) -> None:
+async def test_calibration_counts_evidence_by_the_confidence_before_it(db: Database) -> None:
     for days, text in enumerate(
         ("Takes 60s to start", "Takes 60s to start", "Takes 600s to start")
     ):

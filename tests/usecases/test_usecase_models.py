@@ -42,7 +42,7 @@ async def texts(db: Database, table: str = "events") -> list[str]:
     return [row["text"] for row in await rows(db, table)]
 
 
-async def test_the_model_that_answers_is_kept(db: Database) -> None:
+async def test_reported_model_is_stored(db: Database) -> None:
     one = await thinking(db)
 
     await take(db, one, {"type": "system", "subtype": "init", "model": "claude-haiku-4-5-2025"})
@@ -54,7 +54,7 @@ async def test_the_model_that_answers_is_kept(db: Database) -> None:
     assert "claude-haiku-4-5-2025" in str(feed[-1])
 
 
-async def test_an_engine_without_a_model_has_none_whatever_it_says(db: Database) -> None:
+async def test_engine_without_a_model_stores_no_model(db: Database) -> None:
     one = await session(db)
 
     await take(db, one, {"type": "system", "subtype": "init", "model": "probe"})
@@ -64,7 +64,7 @@ async def test_an_engine_without_a_model_has_none_whatever_it_says(db: Database)
     assert found.model is None
 
 
-async def test_a_session_without_its_tools_says_so(db: Database) -> None:
+async def test_session_without_its_tools_records_a_warning(db: Database) -> None:
     one = await thinking(db)
     servers = [{"name": "lamplighter", "status": "failed"}, {"name": "b", "status": "connected"}]
 
@@ -75,7 +75,7 @@ async def test_a_session_without_its_tools_says_so(db: Database) -> None:
     ]
 
 
-async def test_what_a_model_repeats_counts_once(db: Database) -> None:
+async def test_markers_repeated_by_a_model_count_once(db: Database) -> None:
     one = await thinking(db)
 
     await take(db, one, *TWICE, CUT, *TWICE)
@@ -95,7 +95,7 @@ async def test_what_a_model_repeats_counts_once(db: Database) -> None:
     }
 
 
-async def test_another_session_may_say_the_same(db: Database) -> None:
+async def test_same_marker_of_another_session_counts(db: Database) -> None:
     for _ in range(2):
         await take(db, await thinking(db), *TWICE)
 
@@ -103,7 +103,7 @@ async def test_another_session_may_say_the_same(db: Database) -> None:
     assert [each.confidence for each in await held(db)] == [after(UP)]
 
 
-async def test_an_engine_without_a_model_means_what_it_repeats(db: Database) -> None:
+async def test_repeated_markers_of_an_engine_without_a_model_count(db: Database) -> None:
     one = await session(db)
 
     await take(db, one, TWICE[0], TWICE[0])
@@ -112,7 +112,7 @@ async def test_an_engine_without_a_model_means_what_it_repeats(db: Database) -> 
 
 
 @pytest.mark.parametrize("used", [1, 2])
-async def test_an_action_reports_its_actual_progress(db: Database, used: int) -> None:
+async def test_repeated_cooldown_markers_report_each_use_once(db: Database, used: int) -> None:
     one = await thinking(db)
     async with writing(db):
         for _ in range(used):

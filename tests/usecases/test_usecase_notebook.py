@@ -63,7 +63,7 @@ async def quiet(here: NotebookContext) -> None:
     assert (again.edits, again.written, again.removed, again.for_review) == (0, [], [], {})
 
 
-async def test_a_memory_is_a_line_of_its_page_and_the_index_names_the_page(
+async def test_memory_is_a_line_of_its_page_and_the_index_links_the_page(
     here: NotebookContext,
 ) -> None:
     memory = await learn(here, "Takes 60s to start after a restart")
@@ -80,7 +80,7 @@ async def test_a_memory_is_a_line_of_its_page_and_the_index_names_the_page(
     await quiet(here)
 
 
-async def test_an_edited_line_is_an_edit_of_an_operator_that_can_be_undone(
+async def test_edited_line_is_an_operator_edit_that_can_be_undone(
     here: NotebookContext,
 ) -> None:
     memory = await learn(here, "Takes 60s to start after a restart")
@@ -118,7 +118,7 @@ async def test_an_edited_line_is_an_edit_of_an_operator_that_can_be_undone(
         ("infrastructure/rack", "- Two PSUs", (Category.LEARNING, None, "ops", 0.7)),
     ],
 )
-async def test_a_new_line_becomes_a_memory_of_its_page(
+async def test_new_line_becomes_a_memory_of_its_page(
     here: NotebookContext, path: str, line: str, expected: tuple[Any, ...]
 ) -> None:
     await learn(here, "Takes 60s to start after a restart")
@@ -136,7 +136,7 @@ async def test_a_new_line_becomes_a_memory_of_its_page(
     await quiet(here)
 
 
-async def test_an_unknown_tag_stays_in_the_page_and_opens_a_review(here: NotebookContext) -> None:
+async def test_unknown_tag_remains_in_the_page_and_opens_a_review(here: NotebookContext) -> None:
     await learn(here, "Takes 60s to start after a restart")
     await sync(here)
     with file(here).open("a") as page:
@@ -158,7 +158,7 @@ async def test_an_unknown_tag_stays_in_the_page_and_opens_a_review(here: Noteboo
     assert (await all_memories(here))[-1].category is Category.BEHAVIOR
 
 
-async def test_a_line_that_is_being_typed_is_read_when_its_editor_rests(
+async def test_unfinished_line_is_read_after_its_editor_rests(
     here: NotebookContext,
 ) -> None:
     first = await learn(here, "Takes 60s to start")
@@ -182,7 +182,7 @@ async def test_a_line_that_is_being_typed_is_read_when_its_editor_rests(
     assert (await sync(here, quiet=60)).edits == 0, "an editor that goes on is read once a minute"
 
 
-async def test_a_removed_line_deactivates_its_memory(here: NotebookContext) -> None:
+async def test_removed_line_deactivates_its_memory(here: NotebookContext) -> None:
     await learn(here, "Takes 60s to start after a restart")
     gone = await learn(here, "Needs the NAS mount", category=Category.DEPENDENCY)
     await sync(here)
@@ -195,7 +195,7 @@ async def test_a_removed_line_deactivates_its_memory(here: NotebookContext) -> N
     await quiet(here)
 
 
-async def test_a_reflow_is_no_edit_and_stays_as_it_is(here: NotebookContext) -> None:
+async def test_reflowed_line_is_not_an_edit_and_remains(here: NotebookContext) -> None:
     await learn(here, "Takes 60s to start after a restart")
     await sync(here)
     replace_in(file(here), "- [timing] Takes 60s to", "*   [timing] Takes 60s\n    to")
@@ -206,7 +206,7 @@ async def test_a_reflow_is_no_edit_and_stays_as_it_is(here: NotebookContext) -> 
     assert "*   [timing] Takes 60s\n    to start" in file(here).read_text()
 
 
-async def test_text_of_a_person_stays_where_it_is(here: NotebookContext) -> None:
+async def test_text_of_a_person_keeps_its_position(here: NotebookContext) -> None:
     await learn(here, "Takes 60s to start after a restart")
     await sync(here)
     table = "## Ports\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
@@ -221,7 +221,7 @@ async def test_text_of_a_person_stays_where_it_is(here: NotebookContext) -> None
     assert table in text
 
 
-async def test_a_line_moved_to_another_page_changes_its_service(here: NotebookContext) -> None:
+async def test_line_moved_to_another_page_changes_its_service(here: NotebookContext) -> None:
     memory = await learn(here, "Takes 60s to start after a restart")
     await learn(here, "Spins up in 9 s", service="nas")
     await sync(here)
@@ -237,7 +237,7 @@ async def test_a_line_moved_to_another_page_changes_its_service(here: NotebookCo
     await quiet(here)
 
 
-async def test_a_renamed_page_moves_all_its_memories(here: NotebookContext) -> None:
+async def test_renamed_page_moves_all_its_memories(here: NotebookContext) -> None:
     for at in range(15):
         await learn(here, f"Fact number {at}")
     await sync(here)
@@ -251,7 +251,7 @@ async def test_a_renamed_page_moves_all_its_memories(here: NotebookContext) -> N
 
 
 @pytest.mark.parametrize(("lines", "removed"), [(15, 11), (20, 4), (15, 15)])
-async def test_a_mass_deletion_is_one_review_and_nothing_is_lost(
+async def test_mass_deletion_opens_one_review_and_loses_nothing(
     here: NotebookContext, lines: int, removed: int
 ) -> None:
     for at in range(lines):
@@ -291,7 +291,7 @@ async def test_fewer_removed_lines_need_no_review(here: NotebookContext) -> None
     assert (await sync(here)).for_review == {}
 
 
-async def test_a_conflict_is_a_review_and_neither_side_is_overwritten(
+async def test_conflict_opens_a_review_and_overwrites_neither_side(
     here: NotebookContext,
 ) -> None:
     memory = await learn(here, "Takes 60s to start after a restart")
@@ -306,7 +306,7 @@ async def test_a_conflict_is_a_review_and_neither_side_is_overwritten(
     assert (await all_memories(here))[0].observation == "Takes 70s to start"
 
 
-async def test_a_memory_that_changes_while_its_line_is_read_is_a_review(
+async def test_memory_changed_during_sync_opens_a_review(
     here: NotebookContext,
 ) -> None:
     memory = await learn(here, "Takes 60s to start")
@@ -330,7 +330,9 @@ async def test_a_memory_that_changes_while_its_line_is_read_is_a_review(
     assert "70s" in file(here).read_text()
 
 
-async def test_an_operator_and_automation_on_one_page_lose_no_line(here: NotebookContext) -> None:
+async def test_concurrent_edits_of_operator_and_automation_lose_no_line(
+    here: NotebookContext,
+) -> None:
     await learn(here, "Takes 60s to start after a restart")
     await sync(here)
     with file(here).open("a") as page:
@@ -344,7 +346,7 @@ async def test_an_operator_and_automation_on_one_page_lose_no_line(here: Noteboo
     await quiet(here)
 
 
-async def test_an_editor_that_saves_an_earlier_version_removes_nothing(
+async def test_saving_an_earlier_version_removes_nothing(
     here: NotebookContext,
 ) -> None:
     await learn(here, "Takes 60s to start after a restart")
@@ -362,7 +364,7 @@ async def test_an_editor_that_saves_an_earlier_version_removes_nothing(
     assert "Written in the editor" in file(here).read_text()
 
 
-async def test_a_restored_earlier_version_is_one_review(here: NotebookContext) -> None:
+async def test_restored_earlier_version_opens_one_review(here: NotebookContext) -> None:
     memory = await learn(here, "Takes 60s to start after a restart")
     await sync(here)
     earlier = file(here).read_text()
@@ -378,7 +380,7 @@ async def test_a_restored_earlier_version_is_one_review(here: NotebookContext) -
     assert (await all_memories(here))[0].observation == "Takes 90s to start"
 
 
-async def test_notes_in_the_index_stay_and_other_edits_of_it_are_held(
+async def test_index_keeps_notes_and_other_edits_open_a_review(
     here: NotebookContext,
 ) -> None:
     await learn(here, "Takes 60s to start after a restart")
@@ -397,7 +399,7 @@ async def test_notes_in_the_index_stay_and_other_edits_of_it_are_held(
     assert "# My memory" in file(here, "MEMORY").read_text()
 
 
-async def test_an_index_from_a_backup_is_written_again_with_its_notes(
+async def test_index_from_a_backup_is_rewritten_with_its_notes(
     here: NotebookContext,
 ) -> None:
     await learn(here, "Takes 60s to start")
@@ -416,7 +418,7 @@ async def test_an_index_from_a_backup_is_written_again_with_its_notes(
     assert text.endswith("## Notes\n\nCall Ann first.\n")
 
 
-async def test_a_removed_directory_is_no_edit_and_is_written_again(here: NotebookContext) -> None:
+async def test_removed_directory_is_rewritten_and_not_an_edit(here: NotebookContext) -> None:
     await learn(here, "Takes 60s to start after a restart")
     await sync(here)
     os.rename(here.tree.root, here.tree.root.with_name("elsewhere"))
@@ -427,7 +429,7 @@ async def test_a_removed_directory_is_no_edit_and_is_written_again(here: Noteboo
     assert [each.active for each in await all_memories(here)] == [True]
 
 
-async def test_a_secret_in_a_new_line_is_masked_in_the_memory_and_in_the_file(
+async def test_secret_in_a_new_line_is_masked_in_memory_and_file(
     db: Database, tmp_path: Path
 ) -> None:
     from lamplighter.domain.secrets.redact import build_redactor
@@ -444,7 +446,7 @@ async def test_a_secret_in_a_new_line_is_masked_in_the_memory_and_in_the_file(
     await quiet(here)
 
 
-async def test_knowledge_keeps_its_lines_and_its_title(here: NotebookContext) -> None:
+async def test_knowledge_keeps_its_lines_and_title(here: NotebookContext) -> None:
     memory = await learn(
         here,
         "First\n\n- a list\n- of two\n\n```\ncode\n```",

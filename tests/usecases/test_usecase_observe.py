@@ -52,7 +52,7 @@ async def state(db: Database) -> dict[str, list[dict[str, Any]]]:
     return {table: await rows(db, table) for table in KEPT}
 
 
-async def test_each_kind_of_marker_becomes_what_it_says(db: Database) -> None:
+async def test_each_kind_of_marker_is_stored(db: Database) -> None:
     one = await session(db, tier=2)
     lines = stream(*MARKERS, RESULT)
 
@@ -87,7 +87,7 @@ async def test_each_kind_of_marker_becomes_what_it_says(db: Database) -> None:
     assert await rows(db, "cooldowns") == []
 
 
-async def test_what_became_of_each_marker_is_kept_with_its_place(db: Database) -> None:
+async def test_result_of_each_marker_is_stored_with_its_position(db: Database) -> None:
     one = await session(db)
     lines = stream("first\n" + MARKERS[0], {"type": "user"}, f"{MARKERS[4]}\n{MARKERS[5]}")
 
@@ -105,7 +105,7 @@ async def test_what_became_of_each_marker_is_kept_with_its_place(db: Database) -
     assert [each.reason for each in found][:2] == ["no similar memory", "in code"]
 
 
-async def test_only_the_assistants_own_words_are_taken(db: Database) -> None:
+async def test_only_assistant_text_is_parsed_for_markers(db: Database) -> None:
     marker = MARKERS[0]
     block = [{"type": "text", "text": marker}]
     lines = stream(
@@ -124,7 +124,7 @@ async def test_only_the_assistants_own_words_are_taken(db: Database) -> None:
     assert (await held(db), await rows(db, "markers")) == ([], [])
 
 
-async def test_taking_in_the_rest_from_the_offset_doubles_nothing(db: Database) -> None:
+async def test_ingestion_from_the_offset_repeats_nothing(db: Database) -> None:
     one, two = await session(db), await session(db)
     lines = stream(*MARKERS, *MARKERS[:1], RESULT)
 
@@ -143,7 +143,7 @@ async def test_taking_in_the_rest_from_the_offset_doubles_nothing(db: Database) 
 
 
 @pytest.mark.parametrize("at", range(len(MARKERS)))
-async def test_a_crash_in_the_middle_keeps_neither_rows_nor_offset(
+async def test_crash_within_a_transaction_stores_neither_rows_nor_offset(
     db: Database, url: str, at: int
 ) -> None:
     one = await session(db)
@@ -163,7 +163,7 @@ async def test_a_crash_in_the_middle_keeps_neither_rows_nor_offset(
 
 
 @pytest.mark.parametrize("at", range(len(MARKERS) + 1))
-async def test_a_kill_between_two_transactions_loses_and_doubles_nothing(
+async def test_crash_between_transactions_loses_and_repeats_nothing(
     db: Database, url: str, at: int
 ) -> None:
     lines = stream("\n".join([*MARKERS, MARKERS[0]]), RESULT)
@@ -199,7 +199,7 @@ async def found_in(db: Database, session_id: int) -> list[tuple[Any, ...]]:
     ]
 
 
-async def test_other_writers_get_in_between_the_transactions_of_one_line(
+async def test_other_writes_run_between_the_transactions_of_one_line(
     db: Database, url: str
 ) -> None:
     one = await session(db)
@@ -220,7 +220,7 @@ async def test_other_writers_get_in_between_the_transactions_of_one_line(
     assert not feed.empty
 
 
-async def test_a_crash_at_the_offset_keeps_no_rows_either(db: Database, url: str) -> None:
+async def test_crash_while_storing_the_offset_stores_no_rows(db: Database, url: str) -> None:
     one = await session(db)
     before = await state(db)
     direct_writes.refuse(url, "UPDATE OF log_offset ON sessions", "crash")
@@ -231,7 +231,7 @@ async def test_a_crash_at_the_offset_keeps_no_rows_either(db: Database, url: str
     assert await state(db) == before
 
 
-async def test_no_session_records_more_than_its_share(db: Database) -> None:
+async def test_markers_over_the_session_limit_are_deferred(db: Database) -> None:
     one = await session(db)
     many = [f"[MEMORY:timing:jellyfin] Fact number {number}" for number in range(10)]
 
@@ -250,7 +250,7 @@ async def test_no_session_records_more_than_its_share(db: Database) -> None:
     assert (ended.markers_left, ended.left_offset, ended.left_step) == (5, 0, 5)
 
 
-async def test_a_long_memory_is_stored_and_reported(db: Database) -> None:
+async def test_long_memory_is_stored_and_reported(db: Database) -> None:
     await took(db, await session(db), stream(f"[MEMORY:timing:jellyfin] {'x' * 2_001}"))
 
     assert [len(each.observation) for each in await held(db)] == [2_001]
@@ -259,7 +259,7 @@ async def test_a_long_memory_is_stored_and_reported(db: Database) -> None:
     ]
 
 
-async def test_a_memory_that_is_too_long_is_rejected_and_reported(db: Database) -> None:
+async def test_too_long_memory_is_rejected_and_reported(db: Database) -> None:
     taken = await took(db, await session(db), stream(f"[MEMORY:timing:x] {'x' * 50_001}"))
 
     assert (await held(db), taken.learned) == ([], 0)
@@ -267,7 +267,7 @@ async def test_a_memory_that_is_too_long_is_rejected_and_reported(db: Database) 
     assert event["text"].startswith("Memory rejected, is longer than 50,000 characters: [MEMORY:")
 
 
-async def test_secrets_are_masked_wherever_a_marker_ends_up(db: Database) -> None:
+async def test_secrets_in_markers_are_masked_everywhere(db: Database) -> None:
     secret = "hunter2-hunter2"
     lines = stream(*(f"{each} {secret}" for each in MARKERS), f"`{MARKERS[0]} {secret}`")
 
@@ -277,7 +277,7 @@ async def test_secrets_are_masked_wherever_a_marker_ends_up(db: Database) -> Non
     assert "[REDACTED:DB_PASSWORD]" in str(await rows(db, "events"))
 
 
-async def test_at_the_last_tier_asking_for_help_needs_a_person(db: Database) -> None:
+async def test_escalation_marker_of_the_highest_tier_needs_a_person(db: Database) -> None:
     await took(db, await session(db, tier=3), stream("[ESCALATE:caddy] Cannot be mended"))
 
     assert [(each["level"], each["text"]) for each in await rows(db, "events")] == [
@@ -285,7 +285,7 @@ async def test_at_the_last_tier_asking_for_help_needs_a_person(db: Database) -> 
     ]
 
 
-async def test_services_are_spelled_as_they_are_declared(db: Database) -> None:
+async def test_services_in_markers_get_their_declared_spelling(db: Database) -> None:
     words = [each.replace("jellyfin", "JELLYFIN") for each in MARKERS[:4]]
 
     await took(db, await session(db), stream(*words), names=("Jellyfin",))
@@ -294,13 +294,13 @@ async def test_services_are_spelled_as_they_are_declared(db: Database) -> None:
         assert {each["service"] for each in await rows(db, table)} == {"Jellyfin"}
 
 
-async def test_a_line_that_could_not_be_stored_is_reported(db: Database) -> None:
+async def test_skipped_output_line_is_reported(db: Database) -> None:
     await took(db, await session(db), [Line(0, 9, b"", "A line of 9 MB is too long.")])
 
     assert [each["text"] for each in await rows(db, "events")] == ["A line of 9 MB is too long."]
 
 
-async def test_looks_at_services_are_kept_from_the_probe_alone(db: Database) -> None:
+async def test_check_results_are_ingested_only_from_the_probe(db: Database) -> None:
     look = {"service": "caddy", "check": "web", "kind": "http", "ok": True, "status": 200}
     result = {"type": "tool_result", "content": "200"}
     line = {"type": "user", "message": {"content": [result]}, "tool_use_result": look}
@@ -322,7 +322,7 @@ async def test_looks_at_services_are_kept_from_the_probe_alone(db: Database) -> 
     ],
 )
 @pytest.mark.parametrize("form", ["```\n{}\n```", "> {}", 'The log says "{}"'])
-async def test_a_marker_in_code_or_quoted_can_be_ingested_manually(
+async def test_marker_in_code_or_quotation_can_be_ingested_manually(
     db: Database, form: str, words: str, outcome: str, memories: int, events: int
 ) -> None:
     one = await session(db)
@@ -341,7 +341,7 @@ async def test_a_marker_in_code_or_quoted_can_be_ingested_manually(
     ] * memories
 
 
-async def test_a_long_marker_in_code_is_taken_whole(db: Database) -> None:
+async def test_long_marker_in_code_is_ingested_completely(db: Database) -> None:
     words = "x" * 3_000
     await took(db, await session(db), stream(f"`[MEMORY:timing:jellyfin] {words}`"))
 
@@ -350,7 +350,7 @@ async def test_a_long_marker_in_code_is_taken_whole(db: Database) -> None:
     assert [each.observation for each in await held(db)] == [words]
 
 
-async def test_a_marker_is_ingested_manually_once(db: Database) -> None:
+async def test_marker_is_ingested_manually_once(db: Database) -> None:
     await took(db, await session(db), stream(MARKERS[4], MARKERS[0], MARKERS[5]))
     await ignored.ingest_ignored(context(db, LATER), DEFAULTS, 1, services=Services())
     before = await state(db)
@@ -362,7 +362,7 @@ async def test_a_marker_is_ingested_manually_once(db: Database) -> None:
     assert await state(db) == before
 
 
-async def test_a_rejected_marker_cannot_be_ingested_manually_either(db: Database) -> None:
+async def test_rejected_marker_cannot_be_ingested_manually(db: Database) -> None:
     await took(db, await session(db), stream(f"`[MEMORY:timing:{'x' * 65}] Too long a name`"))
     before = await state(db)
 
@@ -372,7 +372,7 @@ async def test_a_rejected_marker_cannot_be_ingested_manually_either(db: Database
     assert await state(db) == before
 
 
-async def test_each_portion_moves_the_session_on_in_the_feed(db: Database) -> None:
+async def test_each_ingested_part_updates_the_session_in_the_feed(db: Database) -> None:
     one = await session(db)
     lines = stream(MARKERS[0], "nothing to keep", RESULT)
     for line in lines:

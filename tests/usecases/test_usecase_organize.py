@@ -66,7 +66,7 @@ async def run(db: Database, now: datetime = NOON) -> dict[str, int]:
     return dict((await organize(context(db, now), trigger="operator")).counts)
 
 
-async def test_episodes_become_facts_and_digests_and_stay_as_history(db: Database) -> None:
+async def test_episodes_become_facts_and_digests_and_remain_as_history(db: Database) -> None:
     texts = [
         "We decided to use NATS for jobs because it is small.",
         "The build took 41 seconds.",
@@ -118,7 +118,7 @@ async def test_episodes_become_facts_and_digests_and_stay_as_history(db: Databas
     ]
 
 
-async def test_the_newer_of_two_alike_is_kept(db: Database) -> None:
+async def test_newer_of_two_duplicates_is_kept(db: Database) -> None:
     older = await captured(db, "The deploy of checkout failed because the disk was full", days=3)
     newer = await captured(db, "The deploys of checkout failed because the disk was full", days=2)
     imported = await captured(
@@ -156,7 +156,7 @@ async def test_a_second_run_changes_nothing_and_later_episodes_extend_the_digest
     ]
 
 
-async def test_what_is_operational_or_a_person_s_is_left_alone(db: Database) -> None:
+async def test_operational_operator_and_pinned_memories_are_not_changed(db: Database) -> None:
     async with writing(db):
         for text in ("Takes 60s to start", "Takes 60s to start."):
             await memories.insert(db, replace(SLOW_START, observation=text), now=NOON - 99 * DAY)
@@ -174,7 +174,7 @@ async def test_what_is_operational_or_a_person_s_is_left_alone(db: Database) -> 
     assert await states(db) == before
 
 
-async def test_a_dry_run_foresees_the_run_and_changes_nothing(db: Database) -> None:
+async def test_preview_predicts_the_run_and_changes_nothing(db: Database) -> None:
     await backlog(db, MAX_EPISODES + 20)
     before = [await rows(db, name) for name in ("memories", "history", "links", "acts")]
 
@@ -226,7 +226,7 @@ async def test_undo_of_a_run_restores_every_memory(db: Database) -> None:
     ],
     ids=lambda each: getattr(each, "resolution", ""),
 )
-async def test_a_contradicting_fact_waits_for_a_person(
+async def test_contradicting_fact_opens_a_review(
     db: Database, answer: ReviewAnswer, old_active: bool, new_active: bool
 ) -> None:
     old = await curate.create(
@@ -265,7 +265,7 @@ async def test_a_contradicting_fact_waits_for_a_person(
     assert held[new.id].inactive_reason == "review"
 
 
-async def test_a_fact_is_not_compared_with_a_digest_of_several_texts(db: Database) -> None:
+async def test_fact_is_not_compared_with_a_digest_of_several_texts(db: Database) -> None:
     decided = "We decided to use MinIO for webhooks because Amadou knows it."
     for text in ("The build of billing took 638 seconds.", decided):
         await captured(db, text, days=17)
@@ -280,7 +280,7 @@ async def test_a_fact_is_not_compared_with_a_digest_of_several_texts(db: Databas
 
 
 @pytest.mark.parametrize("days", [1, 10])
-async def test_a_contradicting_fact_of_two_episodes_opens_one_review(
+async def test_contradicting_fact_of_two_episodes_opens_one_review(
     db: Database, days: float
 ) -> None:
     await captured(
@@ -299,7 +299,7 @@ async def test_a_contradicting_fact_of_two_episodes_opens_one_review(
     assert [each["active"] for each in await rows(db, "memories")] == [1, 1, 1, 0]
 
 
-async def test_facts_of_recent_episodes_are_extracted_once_and_the_episodes_stay(
+async def test_facts_of_recent_episodes_are_extracted_once(
     db: Database,
 ) -> None:
     fact = "We decided to use NATS for jobs because it is small."
@@ -334,7 +334,7 @@ class Programs:
         }
 
 
-async def test_a_run_is_undone_although_sources_verified_its_facts_since(db: Database) -> None:
+async def test_run_can_be_undone_after_its_facts_were_verified(db: Database) -> None:
     old = await captured(db, "Remember that `git` is installed. Remember that `gti` is installed.")
     before = await states(db)
     done = await organize(context(db), trigger="operator", sources=Programs())
@@ -350,7 +350,7 @@ async def test_a_run_is_undone_although_sources_verified_its_facts_since(db: Dat
     assert await states(db) == before
 
 
-async def test_what_an_owner_typed_becomes_semantic_and_stays_theirs(db: Database) -> None:
+async def test_episode_of_the_owner_becomes_a_semantic_memory(db: Database) -> None:
     text = "Always run the linter before you commit."
     typed = await captured(db, text, source=Source.OWNER, category=Category.PREFERENCE)
 
@@ -366,7 +366,7 @@ async def test_what_an_owner_typed_becomes_semantic_and_stays_theirs(db: Databas
     assert (held.kind, held.trust) == (MemoryKind.PROCEDURAL, Trust.TRUSTED)
 
 
-async def test_a_digest_that_a_person_corrected_keeps_its_words(db: Database) -> None:
+async def test_digest_edited_by_a_person_keeps_its_text(db: Database) -> None:
     for seconds in (41, 65, 52):
         await captured(db, f"The build took {seconds} seconds.")
     await run(db)
@@ -381,7 +381,7 @@ async def test_a_digest_that_a_person_corrected_keeps_its_words(db: Database) ->
     assert (held.observation, held.metadata["episodes"]) == ("Builds are slow", 4)
 
 
-async def test_one_run_at_a_time_and_an_abandoned_one_is_continued(db: Database) -> None:
+async def test_second_run_is_refused_and_an_abandoned_run_is_continued(db: Database) -> None:
     await backlog(db, 30)
     async with writing(db):
         left = await runs.insert(db, trigger="schedule", owner="gone", act_id=1, raw=30, now=NOON)
@@ -396,7 +396,7 @@ async def test_one_run_at_a_time_and_an_abandoned_one_is_continued(db: Database)
             await runs.record(db, left, Counter(facts=1), now=NOON)
 
 
-async def test_two_runs_at_once_do_the_work_once(db: Database) -> None:
+async def test_one_of_two_concurrent_runs_is_refused(db: Database) -> None:
     await backlog(db, 30)
     both = await asyncio.gather(
         *(organize(context(db), trigger="operator") for _ in range(2)), return_exceptions=True
@@ -405,7 +405,7 @@ async def test_two_runs_at_once_do_the_work_once(db: Database) -> None:
     assert sorted(type(each).__name__ for each in both) == ["Conflict", "OrganizerRun"]
 
 
-async def test_the_feed_shows_how_far_a_run_is(db: Database) -> None:
+async def test_feed_and_callback_report_the_progress_of_a_run(db: Database) -> None:
     for number in range(3):
         await captured(db, f"The build took {number} seconds.")
     positions: list[tuple[str, int, int]] = []
@@ -440,7 +440,7 @@ async def test_the_feed_shows_how_far_a_run_is(db: Database) -> None:
     ]
 
 
-async def test_runs_that_cannot_be_undone_say_why(db: Database) -> None:
+async def test_undo_rejects_unknown_runs_and_runs_without_changes(db: Database) -> None:
     with pytest.raises(NotFound, match="Run 1 of the organizer not found"):
         await view.undo(db, 1, now=NOON)
     await run(db)

@@ -189,9 +189,7 @@ async def test_selected_sentences_become_unverified_facts_and_the_digest(
     assert set(await active(db)) == set(TEXTS)
 
 
-async def test_a_selected_fact_that_a_person_rejected_is_not_selected_again(
-    db: Database, api: MessagesApi
-) -> None:
+async def test_rejected_fact_is_not_proposed_again(db: Database, api: MessagesApi) -> None:
     known = replace(EPISODE, source=Source.OPERATOR, trust=Trust.TRUSTED)
     async with writing(db):
         held = replace(known, observation=KEEPS.replace("thirty", "90"))
@@ -208,7 +206,7 @@ async def test_a_selected_fact_that_a_person_rejected_is_not_selected_again(
 
 
 @pytest.mark.parametrize("scenario", INVALID)
-async def test_an_invalid_answer_leaves_what_the_rules_do(
+async def test_invalid_model_response_leaves_the_result_of_the_rules(
     db: Database, api: MessagesApi, scenario: str
 ) -> None:
     await fill(db)
@@ -222,7 +220,7 @@ async def test_an_invalid_answer_leaves_what_the_rules_do(
     assert await rows(db, "reviews") == []
 
 
-async def test_an_instruction_that_a_model_follows_deletes_and_includes_nothing(
+async def test_prompt_injection_into_the_model_only_adds_an_unverified_fact(
     db: Database, api: MessagesApi
 ) -> None:
     made = await fill(db)
@@ -236,9 +234,7 @@ async def test_an_instruction_that_a_model_follows_deletes_and_includes_nothing(
     assert Counter(row["action"] for row in await rows(db, "acts")) == {"organize": 1}
 
 
-async def test_the_fallback_answers_where_the_model_does_not(
-    db: Database, api: MessagesApi
-) -> None:
+async def test_fallback_model_is_used_if_the_first_fails(db: Database, api: MessagesApi) -> None:
     await fill(db)
 
     counts = await run(db, selector(api, "overloaded", "no_key", "slow", "selects", seconds=0.4))
@@ -248,9 +244,7 @@ async def test_the_fallback_answers_where_the_model_does_not(
     assert "model_skipped" not in counts
 
 
-async def test_a_run_without_any_answer_is_that_of_the_rules(
-    db: Database, api: MessagesApi
-) -> None:
+async def test_run_without_model_responses_equals_the_rules(db: Database, api: MessagesApi) -> None:
     texts = tuple(f"Looked at part{n} of the image cache of {n} again." for n in range(205))
     await fill(db, texts)
     expected = await by_rules(db)
@@ -261,7 +255,7 @@ async def test_a_run_without_any_answer_is_that_of_the_rules(
     assert (counts["model_requests"], counts["model_skipped"]) == (organizer_model.MAX_FAILED, 5)
 
 
-async def test_a_run_stays_within_its_dollars(db: Database, api: MessagesApi) -> None:
+async def test_run_spends_at_most_its_budget(db: Database, api: MessagesApi) -> None:
     texts = tuple(f"Looked at part{n} of the image cache of {n} again." for n in range(205))
     await fill(db, texts)
     before = len(api.requests("fenced"))
@@ -277,7 +271,7 @@ async def test_a_run_stays_within_its_dollars(db: Database, api: MessagesApi) ->
     assert max(sizes) == 50
 
 
-async def test_a_halt_ends_the_requests_of_a_run(db: Database, api: MessagesApi) -> None:
+async def test_halt_stops_the_model_requests_of_a_run(db: Database, api: MessagesApi) -> None:
     texts = tuple(f"Looked at part{n} of the image cache of {n} again." for n in range(205))
     await fill(db, texts)
     using = selector(api, "fenced")
@@ -296,7 +290,7 @@ async def test_a_halt_ends_the_requests_of_a_run(db: Database, api: MessagesApi)
         "Q{0} z9 k2 w8 j4 x7 v1 b6 n3 m5 p0 r2 s9 t4 y8 u1 i6 o3 a7 d5 f0 g2 h9 c4 e8 l1 {0}.",
     ],
 )
-async def test_the_limit_holds_where_each_character_is_a_token(
+async def test_budget_limits_text_with_one_token_per_character(
     db: Database, api: MessagesApi, dense: str
 ) -> None:
     await fill(db, tuple(dense.format(number) for number in range(50)))
@@ -329,7 +323,7 @@ async def test_small_bundles_of_one_project_share_a_request(db: Database, api: M
     assert (asked, counts["model_requests"], counts["compressed"]) == ([3, 3], 2, 6)
 
 
-def test_an_episode_that_changed_since_it_was_read_has_no_selected_fact() -> None:
+def test_edited_episode_has_no_selected_fact() -> None:
     held = new_memory(replace(EPISODE, observation="Now other words."), now=NOON)
     bundle = Bundle("shop", None, "project", NOON.date(), (held,))
     selection = Selection({held.id: (Fact(Category.BUGFIX, FACT),)})
@@ -339,7 +333,7 @@ def test_an_episode_that_changed_since_it_was_read_has_no_selected_fact() -> Non
     assert plan.facts == ()
 
 
-async def test_the_client_is_loaded_before_a_run_begins_and_closed(
+async def test_model_client_is_loaded_before_the_run_and_closed(
     db: Database, api: MessagesApi
 ) -> None:
     using = selector(api, "fenced")
@@ -354,7 +348,7 @@ async def test_the_client_is_loaded_before_a_run_begins_and_closed(
     assert loaded.is_closed()
 
 
-async def test_a_continued_run_counts_what_was_spent_before(db: Database, api: MessagesApi) -> None:
+async def test_continued_run_counts_earlier_spending(db: Database, api: MessagesApi) -> None:
     await fill(db)
     async with writing(db):
         left = await runs.insert(db, trigger="schedule", owner="gone", act_id=1, raw=5, now=NOON)

@@ -97,7 +97,7 @@ async def decide(db: Database, number: int, resolution: Resolution) -> None:
     await review.resolve(context(db), number, ReviewAnswer(resolution=resolution), version=None)
 
 
-async def test_a_relationship_of_a_model_is_in_the_graph_once_a_person_confirmed_it(
+async def test_relationship_of_a_model_is_added_once_confirmed_by_a_person(
     db: Database, api: MessagesApi
 ) -> None:
     await fill(db, (USES, OWNS))
@@ -138,7 +138,7 @@ async def test_a_relationship_of_a_model_is_in_the_graph_once_a_person_confirmed
     assert await graph(db) == []
 
 
-async def test_an_edit_of_a_confirmed_sentence_asks_a_person_again(
+async def test_edit_of_a_confirmed_sentence_opens_a_new_review(
     db: Database, api: MessagesApi
 ) -> None:
     await fill(db, (USES, OWNS))
@@ -177,9 +177,7 @@ async def test_an_edit_of_a_confirmed_sentence_asks_a_person_again(
     assert await graph(db) == confirmed
 
 
-async def test_recent_episodes_are_read_once_and_again_when_their_text_changes(
-    db: Database, api: MessagesApi
-) -> None:
+async def test_recent_episodes_are_read_once_per_text(db: Database, api: MessagesApi) -> None:
     day = timedelta(days=1)
     first = replace(EPISODE, observation="Looked at the carts.", topic_key="carts")
     async with writing(db):
@@ -220,9 +218,7 @@ async def test_known_and_rejected_relationships_are_not_proposed_again(
     assert await rows(db, "reviews") == before
 
 
-async def test_the_undo_of_a_run_withdraws_its_relationships(
-    db: Database, api: MessagesApi
-) -> None:
+async def test_undo_of_a_run_withdraws_its_relationships(db: Database, api: MessagesApi) -> None:
     known = replace(EPISODE, category=Category.ARCHITECTURE, source=Source.OPERATOR)
     async with writing(db):
         await memories.insert(db, replace(known, observation=USES), now=NOON)
@@ -244,7 +240,7 @@ async def test_the_undo_of_a_run_withdraws_its_relationships(
     assert (await run(db, selector(api, "relates")))["model_relationships"] == 2
 
 
-async def test_what_no_sentence_states_is_dropped_and_counted(
+async def test_relationships_not_stated_in_a_sentence_are_dropped(
     db: Database, api: MessagesApi
 ) -> None:
     await fill(db, (USES,))
@@ -255,7 +251,7 @@ async def test_what_no_sentence_states_is_dropped_and_counted(
     assert await rows(db, "reviews") == []
 
 
-async def test_only_so_many_relationships_wait_for_a_person(
+async def test_open_relationship_reviews_are_limited(
     db: Database, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(propose, "MAX_OPEN", 1)
@@ -267,7 +263,7 @@ async def test_only_so_many_relationships_wait_for_a_person(
     assert len(await rows(db, "reviews")) == 1
 
 
-async def test_a_dry_run_counts_the_requests_and_sends_none(db: Database, api: MessagesApi) -> None:
+async def test_preview_counts_model_requests_and_sends_none(db: Database, api: MessagesApi) -> None:
     await fill(db, tuple(f"Looked at part{n} of the image cache of {n} again." for n in range(205)))
 
     found = await preview(context(db), asks=True)

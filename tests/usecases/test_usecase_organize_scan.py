@@ -97,7 +97,7 @@ async def active(db: Database) -> dict[str, Memory]:
     return {e.observation: e async for some in runs.active_knowledge(db) for e in some}
 
 
-async def test_facts_of_each_source_are_unverified_memories(db: Database) -> None:
+async def test_facts_of_each_source_become_unverified_memories(db: Database) -> None:
     await session(db, f"Task: jobs. {DECISION}\n[MEMORY:dependency:web] The web app uses Redis.")
     await event(db, "From now on deploy on Tuesdays only.", "web")
     await event(db, "Check web answers 502")
@@ -154,7 +154,7 @@ async def test_facts_in_transcripts_of_sessions_are_found_once(db: Database) -> 
     assert (await apply_retention(db, Retention(), now=NOON + 31 * DAY))["transcripts"] == 2
 
 
-async def test_a_removed_message_of_a_transcript_is_not_kept_again(db: Database) -> None:
+async def test_removed_transcript_message_is_not_stored_again(db: Database) -> None:
     """A session sends the same lines after each turn; the facts in them would return too."""
     opening = NewSession(external_id="s1", project="shop", agent="claude-code", directory="/shop")
     joined = await join(db, opening, now=NOON)
@@ -174,7 +174,7 @@ async def test_a_removed_message_of_a_transcript_is_not_kept_again(db: Database)
     assert [each["key"] for each in kept] == ["c"]
 
 
-async def test_what_was_read_is_read_again_only_if_its_text_changes(db: Database) -> None:
+async def test_source_is_scanned_again_only_if_its_text_changes(db: Database) -> None:
     await session(db, DECISION)
     await event(db, "From now on deploy on Tuesdays only.")
     await event(db, "From now on deploy on Mondays only.", days=40)
@@ -191,7 +191,7 @@ async def test_what_was_read_is_read_again_only_if_its_text_changes(db: Database
     assert "The checkout service uses Redis." in await active(db)
 
 
-async def test_an_undone_run_is_repeated_where_a_person_asks(db: Database) -> None:
+async def test_undone_run_is_repeated_on_request(db: Database) -> None:
     await session(db, DECISION)
     await run(db)
 
@@ -202,7 +202,7 @@ async def test_an_undone_run_is_repeated_where_a_person_asks(db: Database) -> No
     assert set(await active(db)) == {DECISION}
 
 
-async def test_known_facts_are_left_and_contradictions_wait(db: Database) -> None:
+async def test_known_facts_are_skipped_and_contradictions_open_a_review(db: Database) -> None:
     old = await curate.create(context(db, NOON - DAY), CONTRADICTED)
     await session(db, "We decided to use Kafka for invoices.")
     await session(db, "We decided not to use Kafka for invoices.", "s2")
@@ -218,7 +218,7 @@ async def test_known_facts_are_left_and_contradictions_wait(db: Database) -> Non
 
 
 @pytest.mark.parametrize("read_before", [True, False])
-async def test_what_was_read_of_a_revoked_session_is_removed_and_not_read_again(
+async def test_facts_of_a_revoked_session_are_removed_and_not_scanned_again(
     db: Database, *, read_before: bool
 ) -> None:
     await session(db, DECISION)
@@ -243,7 +243,7 @@ async def test_what_was_read_of_a_revoked_session_is_removed_and_not_read_again(
     assert await active(db) == {}
 
 
-async def test_the_edit_of_a_note_brings_back_no_deleted_fact(db: Database) -> None:
+async def test_edited_note_does_not_restore_a_deleted_fact(db: Database) -> None:
     fact = "Maria maintains the media cluster."
     await incident(db, fact)
     await run(db)
@@ -256,7 +256,7 @@ async def test_the_edit_of_a_note_brings_back_no_deleted_fact(db: Database) -> N
     assert (counts["scanned"], await active(db)) == (1, {})
 
 
-async def test_the_edit_of_a_note_opens_no_review_twice(db: Database) -> None:
+async def test_edited_note_opens_no_second_review(db: Database) -> None:
     await curate.create(context(db, NOON - DAY), replace(CONTRADICTED, project="ops"))
     words = "We decided not to use Kafka for invoices."
     await incident(db, words)
@@ -269,7 +269,7 @@ async def test_the_edit_of_a_note_opens_no_review_twice(db: Database) -> None:
     assert len(await rows(db, "reviews")) == 1
 
 
-async def test_what_an_agent_says_that_saves_nothing_is_not_read(db: Database) -> None:
+async def test_sources_of_an_agent_without_auto_save_are_not_scanned(db: Database) -> None:
     agents = (Agent(name="reader", auto_save=False), Agent(name="writer"))
     silent = silent_agents(agents)
     await session(db, DECISION, agent="reader")

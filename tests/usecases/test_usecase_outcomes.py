@@ -15,7 +15,7 @@ from lamplighter.usecases.sessions import chain
 from lamplighter.usecases.system.overview import overview
 
 
-async def test_a_round_ends_with_what_its_checks_found(db: Database) -> None:
+async def test_outcome_of_a_round_counts_its_failing_services(db: Database) -> None:
     healthy, failing = await session(db), await session(db)
     for name in NAMES:
         await seen(db, healthy, name, ok=True)
@@ -26,7 +26,7 @@ async def test_a_round_ends_with_what_its_checks_found(db: Database) -> None:
     assert (await finished(db, failing)).outcome == "2 failing"
 
 
-async def test_a_repair_is_named_with_its_time_and_listed_in_the_overview(db: Database) -> None:
+async def test_outcome_of_a_repair_has_its_time_and_is_in_the_overview(db: Database) -> None:
     by = await session(db, tier=3)
     use = await act.reserve(db, by, WEB.name, RESTART, now=NOON)
     await act.settle(db, use, UseOutcome.SUCCESS, text="done", now=NOON)
@@ -41,7 +41,7 @@ async def test_a_repair_is_named_with_its_time_and_listed_in_the_overview(db: Da
     assert [each.outcome for each in shown.outcomes] == ["repaired Web in 4 s"]
 
 
-async def test_what_needs_a_person_needed_one_once_it_is_handled(db: Database) -> None:
+async def test_outcome_changes_once_an_escalation_is_marked_as_handled(db: Database) -> None:
     by = await session(db, tier=3)
     await said(db, by, f"[ESCALATE:{DB.name}] Refused")
     before = await finished(db, by)

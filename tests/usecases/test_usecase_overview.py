@@ -59,7 +59,7 @@ async def test_unreported_values_are_not_zero(db: Database) -> None:
     assert (after.run.today, after.run.month) == (RunSpending(3, 0.25), RunSpending(7, 0.75))
 
 
-async def test_many_of_one_cause_do_not_hide_the_others(db: Database) -> None:
+async def test_many_changes_of_one_cause_do_not_hide_the_others(db: Database) -> None:
     by = await session(db)
     await believed(db, by, observation="Needs the network")
     for number in range(9):
@@ -72,7 +72,7 @@ async def test_many_of_one_cause_do_not_hide_the_others(db: Database) -> None:
     assert found.activity.causes["reinforced"] == 9
 
 
-async def test_what_was_learned_is_read_in_pages_to_its_end(db: Database) -> None:
+async def test_learned_memories_are_listed_in_pages(db: Database) -> None:
     for number in range(3):
         await believed(db, await session(db), observation=f"Fact number {number}")
 

@@ -54,7 +54,7 @@ async def approval_states(db: Database) -> list[str]:
 
 
 @pytest.mark.parametrize("tier", [1, 2])
-async def test_what_a_parked_session_has_in_hand_is_not_escalated(db: Database, tier: int) -> None:
+async def test_services_of_a_parked_session_are_not_escalated(db: Database, tier: int) -> None:
     await parked(db, "Web", "db")
     by = await session(db, tier=tier)
 
@@ -65,7 +65,7 @@ async def test_what_a_parked_session_has_in_hand_is_not_escalated(db: Database, 
     assert [row["reason"] for row in await rows(db, "markers")] == [why, why, ""]
 
 
-async def test_the_tool_says_why_a_service_is_not_escalated(db: Database) -> None:
+async def test_handoff_tool_explains_why_a_service_is_not_escalated(db: Database) -> None:
     await parked(db, "Web")
     taking = ingesting(db, await session(db), OPEN, [each.name for each in SERVICES])
 
@@ -75,7 +75,7 @@ async def test_the_tool_says_why_a_service_is_not_escalated(db: Database) -> Non
     assert await states(db) == []
 
 
-async def test_what_its_session_saw_healthy_is_in_hand_no_more(db: Database) -> None:
+async def test_service_that_its_session_found_healthy_is_released(db: Database) -> None:
     by, _ = await parked(db, "Web", "db")
     await seen(db, by, "db", ok=False)
     await seen(db, by, "db", ok=True)
@@ -83,14 +83,14 @@ async def test_what_its_session_saw_healthy_is_in_hand_no_more(db: Database) -> 
     assert await parking.services_in_use(db, but=99) == {"web": NOON}
 
 
-async def test_a_session_that_ended_has_nothing_in_hand(db: Database) -> None:
+async def test_ended_session_holds_back_no_services(db: Database) -> None:
     by, _ = await parked(db, "Web")
     await finished(db, by)
 
     assert await parking.services_in_use(db, but=99) == {}
 
 
-async def test_a_healthy_round_withdraws_what_was_asked_before_it(db: Database) -> None:
+async def test_healthy_round_withdraws_earlier_approvals(db: Database) -> None:
     await parked(db, "Web")
     await round_made(db, Web=False, bare=True)
     assert await approval_states(db) == ["open"]
@@ -103,7 +103,7 @@ async def test_a_healthy_round_withdraws_what_was_asked_before_it(db: Database) 
     )
 
 
-async def test_what_was_asked_after_the_round_looked_stays(db: Database) -> None:
+async def test_healthy_round_keeps_approvals_requested_after_its_checks(db: Database) -> None:
     await parked(db, "Web", now=NOON + 2 * MINUTE)
 
     await round_made(db, Web=True)
@@ -111,7 +111,7 @@ async def test_what_was_asked_after_the_round_looked_stays(db: Database) -> None
     assert await approval_states(db) == ["open"]
 
 
-async def test_waiting_for_several_people_at_once_counts_once(db: Database) -> None:
+async def test_concurrent_waits_for_approval_count_once(db: Database) -> None:
     by, first = await parked(db, "Web")
     _, second = await parked(db, "db", now=NOON + MINUTE, by=by)
     deny = ApprovalAnswer(choice=ApprovalChoice.DENY)

@@ -7,7 +7,7 @@ from happening import HOUR, MINUTE, NOON, happened, held
 from lamplighter.repository import Database
 
 
-async def test_a_failure_at_the_same_time_each_day_is_learned(db: Database) -> None:
+async def test_failure_at_the_same_time_each_day_is_learned(db: Database) -> None:
     sentence = "Fails with 'connection refused' at about 12:00 UTC{}"
     day = timedelta(days=1)
     for number in range(3):

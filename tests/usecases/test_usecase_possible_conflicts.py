@@ -15,7 +15,7 @@ async def report(db: Database, channel: str) -> None:
     await said(db, one, observation=words)
 
 
-async def test_what_may_conflict_is_learned_and_asked_about_once(db: Database) -> None:
+async def test_possible_conflict_is_learned_and_opens_one_review(db: Database) -> None:
     for channel in (*CHANNELS[:2], CHANNELS[1]):
         await report(db, channel)
 
@@ -25,7 +25,7 @@ async def test_what_may_conflict_is_learned_and_asked_about_once(db: Database) -
     assert (review["kind"], review["state"]) == ("possible", "open")
 
 
-async def test_a_service_asks_about_twenty_and_then_says_so_once(db: Database) -> None:
+async def test_possible_conflict_reviews_of_a_service_are_limited(db: Database) -> None:
     for channel in CHANNELS:
         await report(db, channel)
 

@@ -80,7 +80,7 @@ async def test_left_out_memories_are_neither_included_nor_counted(db: Database) 
     )
 
 
-async def test_memories_that_are_not_there_are_named(db: Database) -> None:
+async def test_preview_rejects_unknown_memories(db: Database) -> None:
     held = await known(db, "One")
 
     with pytest.raises(Invalid) as wrong:
@@ -94,7 +94,7 @@ async def test_memories_that_are_not_there_are_named(db: Database) -> None:
         await asked(db, what_if=before)
 
 
-async def test_a_session_s_own_words_are_compared_with_what_is_true_now(db: Database) -> None:
+async def test_preview_compares_the_prompt_of_a_session_with_the_current_one(db: Database) -> None:
     await session(db)
     first = await known(db, "Takes 60s\u00a0to start")
     opened = await sessions.begin(db, SessionPlan(), services=SERVICES, epoch=1, now=NOON)
@@ -116,7 +116,7 @@ async def test_a_session_s_own_words_are_compared_with_what_is_true_now(db: Data
     assert (same.added, same.removed, same.text) == ((), (), "")
 
 
-async def test_a_missing_session_or_prompt_is_reported(db: Database) -> None:
+async def test_preview_reports_a_missing_session_or_prompt(db: Database) -> None:
     mute = await session(db)
 
     for against, words in (
@@ -128,7 +128,7 @@ async def test_a_missing_session_or_prompt_is_reported(db: Database) -> None:
             await asked(db, against=against)
 
 
-async def test_another_budget_is_compared_with_the_usual_one(db: Database) -> None:
+async def test_preview_compares_another_budget_with_the_usual_one(db: Database) -> None:
     await known(db, "One")
 
     found = await asked(db, budget=0, against="now")
@@ -138,7 +138,7 @@ async def test_another_budget_is_compared_with_the_usual_one(db: Database) -> No
     assert found.difference.removed == ("- [timing] One (confidence: 0.7)",)
 
 
-async def test_what_a_service_depends_on_and_what_depends_on_it_come_next(db: Database) -> None:
+async def test_dependencies_and_dependents_rank_after_the_service_in_focus(db: Database) -> None:
     for number in range(4):
         await known(db, f"General {number}", service=None, confidence=1.0)
         await known(db, f"Caddy {number}", service="caddy", confidence=0.9)
@@ -160,7 +160,7 @@ async def test_what_a_service_depends_on_and_what_depends_on_it_come_next(db: Da
     assert opened.prompt.injected.endswith(f"\n{found.block.text}")
 
 
-async def test_the_preview_holds_all_parts_of_a_prompt(db: Database) -> None:
+async def test_preview_equals_the_prompt_of_a_session(db: Database) -> None:
     await session(db)
     await known(db, "One")
     plan = SessionPlan(tier=2, services=("jellyfin",))
@@ -174,7 +174,7 @@ async def test_the_preview_holds_all_parts_of_a_prompt(db: Database) -> None:
     assert found.prompt == opened.prompt
 
 
-async def test_each_memory_comes_with_its_cost_and_what_was_left_for_it(db: Database) -> None:
+async def test_preview_lists_the_cost_and_remaining_budget_of_each_memory(db: Database) -> None:
     await known(db, "Near", confidence=0.4)
     await known(db, "Beside", service="nas", confidence=0.9)
     await known(db, "Everywhere", service=None, confidence=1.0)

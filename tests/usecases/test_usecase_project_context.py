@@ -38,13 +38,13 @@ async def told(db: Database, project: str = "lantern", at: datetime = LATER) -> 
     return (await project_context(db, project, ProfileLimits(), now=at)).text
 
 
-async def test_an_unknown_project_has_an_empty_context(db: Database) -> None:
+async def test_unknown_project_has_an_empty_context(db: Database) -> None:
     await known(db, "Another project's.", project="other")
 
     assert await told(db) == ""
 
 
-async def test_the_three_sections_and_the_counts(db: Database) -> None:
+async def test_project_context_has_three_sections_and_counts(db: Database) -> None:
     await known(db, "Run make check first.")
     await known(db, "Rings point down.", category=Category.ARCHITECTURE)
     await known(db, "We store UTC.", category=Category.DECISION)
@@ -69,7 +69,9 @@ async def test_the_three_sections_and_the_counts(db: Database) -> None:
     )
 
 
-async def test_what_was_used_most_comes_first_and_twenty_at_most(db: Database, url: str) -> None:
+async def test_project_context_lists_at_most_twenty_procedures_by_use(
+    db: Database, url: str
+) -> None:
     made = [await known(db, f"Rule {number}.") for number in range(25)]
     for number in (3, 17):
         set_it = f"UPDATE memories SET access_count = {number} WHERE id = {made[number].id}"
@@ -84,7 +86,7 @@ async def test_what_was_used_most_comes_first_and_twenty_at_most(db: Database, u
     assert len(lines) == 20
 
 
-async def test_fifteen_of_the_project_and_ten_decisions_of_seven_days(db: Database) -> None:
+async def test_project_context_limits_project_memories_and_recent_decisions(db: Database) -> None:
     for number in range(20):
         await known(db, f"Part {number}.", category=Category.CONFIG)
         await known(db, f"Choice {number}.", category=Category.DECISION)
@@ -97,7 +99,7 @@ async def test_fifteen_of_the_project_and_ten_decisions_of_seven_days(db: Databa
     assert "Old choice" not in text
 
 
-async def test_its_limits_are_settings(db: Database) -> None:
+async def test_project_context_limits_are_settings(db: Database) -> None:
     for number in range(4):
         await known(db, f"Rule {number}.")
         await known(db, f"Part {number}.", category=Category.CONFIG)
@@ -133,7 +135,7 @@ async def test_raw_unverified_inactive_and_foreign_memories_are_not_included(
     assert sorted(line.split("] ")[1].split(" (#")[0] for line in lines) == ["Everywhere.", "Told."]
 
 
-async def test_a_project_s_name_is_only_a_name(db: Database) -> None:
+async def test_project_name_may_contain_special_characters(db: Database) -> None:
     for name in ("o'brien", 'x"); DROP TABLE memories; --', "% _", "木"):
         await known(db, "Its own.", project=normalize_project(name))
 
@@ -143,7 +145,7 @@ async def test_a_project_s_name_is_only_a_name(db: Database) -> None:
         assert text.count("- [") == 1
 
 
-async def test_it_stays_within_the_budget(db: Database) -> None:
+async def test_project_context_is_within_the_budget(db: Database) -> None:
     for number in range(20):
         await known(db, f"Rule {number}: " + "word " * 80)
         await known(db, f"Part {number}: " + 'a"b ' * 80, category=Category.CONFIG)

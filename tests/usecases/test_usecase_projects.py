@@ -28,7 +28,9 @@ SAID = Candidate(
 )
 
 
-async def test_knowledge_sessions_and_prompts_move_and_nothing_else(db: Database) -> None:
+async def test_move_renames_the_project_of_knowledge_sessions_and_prompts_only(
+    db: Database,
+) -> None:
     mine = (await knowledge.save(context(db), SAID, window=WINDOW)).memory
     gone = await knowledge.save(context(db), replace(SAID, observation="Gone"), window=WINDOW)
     await knowledge.withdraw_memory(db, gone.memory.id, now=NOON)
@@ -52,13 +54,13 @@ async def test_knowledge_sessions_and_prompts_move_and_nothing_else(db: Database
     assert not again.any
 
 
-async def test_there_is_nothing_to_move_to_the_same_name(db: Database) -> None:
+async def test_move_to_the_same_or_an_empty_name_is_rejected(db: Database) -> None:
     assert await projects.move(db, "shop", "SHOP", now=LATER) is None
     with pytest.raises(Invalid):
         await projects.move(db, "shop", " \n", now=LATER)
 
 
-async def test_what_sessions_observe_stays_where_it_is(db: Database) -> None:
+async def test_move_does_not_change_operational_memories(db: Database) -> None:
     memory = await curate.create(context(db), SLOW_START)
 
     assert await projects.move(db, "ops", "elsewhere", now=LATER) == MoveResult()
@@ -66,7 +68,7 @@ async def test_what_sessions_observe_stays_where_it_is(db: Database) -> None:
 
 
 @pytest.mark.parametrize("newer", ["there", "moved"])
-async def test_of_two_of_one_key_the_newer_is_current_and_the_other_stays(
+async def test_move_keeps_the_newer_of_two_memories_with_one_topic_key(
     db: Database, newer: str
 ) -> None:
     keyed = replace(SAID, topic_key="deploy/day")
@@ -103,7 +105,7 @@ async def test_of_two_of_one_key_the_newer_is_current_and_the_other_stays(
         assert back == replace(mine, version=3)
 
 
-async def test_an_edit_or_an_undo_gives_no_key_to_a_second_memory(db: Database) -> None:
+async def test_edit_and_undo_do_not_duplicate_a_topic_key(db: Database) -> None:
     keyed = replace(SAID, topic_key="deploy/day")
     stored = replace(keyed, project="store")
     there = (await knowledge.save(context(db), stored, window=WINDOW)).memory

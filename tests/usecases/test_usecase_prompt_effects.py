@@ -15,7 +15,7 @@ from lamplighter.usecases.memory.audit import page_on_topic
 from lamplighter.usecases.sessions.prompt_effects import AuditEffect, prompt_effects
 
 
-async def test_what_is_left_out_takes_the_place_of_a_memory(db: Database) -> None:
+async def test_prompt_effects_lists_the_lines_that_replace_a_memory(db: Database) -> None:
     here = context(db)
     first, second, low = [
         await curate.create(here, replace(SLOW_START, observation=text, confidence=confidence))
@@ -45,7 +45,7 @@ async def test_what_is_left_out_takes_the_place_of_a_memory(db: Database) -> Non
     assert (whole[first.id].why, whole[first.id].added) == ("Line 1 of 3.", ())
 
 
-async def test_an_audit_has_the_last_verification(db: Database) -> None:
+async def test_audit_includes_the_last_verification(db: Database) -> None:
     tested, marked = [
         await curate.create(context(db), replace(SLOW_START, observation=text))
         for text in ("Takes 60s to start", "Needs the share")

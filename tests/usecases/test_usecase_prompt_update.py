@@ -26,7 +26,7 @@ async def about(db: Database) -> PromptRecipient:
     return PromptRecipient(session=opened.session, services=SERVICES, budget=2_000)
 
 
-async def test_as_long_as_only_the_time_is_another_it_stays_what_it_was(db: Database) -> None:
+async def test_prompt_is_not_updated_if_only_the_time_changed(db: Database) -> None:
     whom = await about(db)
     first = await exposures.prompt(db, whom.session.id)
 

@@ -16,7 +16,7 @@ async def words_kept(db: Database) -> str:
 
 
 @pytest.mark.parametrize("many", [False, True])
-async def test_a_deleted_claim_is_quoted_nowhere(db: Database, many: bool) -> None:
+async def test_purged_observation_is_quoted_nowhere(db: Database, many: bool) -> None:
     await marked(db, await session(db), "[MEMORY:timing:web] Takes 60s to start after restart")
     for number in (888, 9777):
         claim = f"[MEMORY:timing:web] Takes {number}s to start after restart"

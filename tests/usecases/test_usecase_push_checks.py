@@ -35,7 +35,7 @@ async def count_requests(db: Database) -> int:
     return await requests.count_queued(db, Trigger.CHECK)
 
 
-async def test_a_silent_job_fails_once_and_starts_one_investigation(db: Database) -> None:
+async def test_silent_job_fails_once_and_starts_one_investigation(db: Database) -> None:
     await push_checks.create_key(context(db), SERVICES, "Backup", "nightly")
     assert await push_checks.evaluate(context(db, NOON + HOUR), SERVICES) is None
 
@@ -49,7 +49,7 @@ async def test_a_silent_job_fails_once_and_starts_one_investigation(db: Database
     assert await count_requests(db) == 1
 
 
-async def test_signals_that_came_while_no_supervisor_ran_count_in_their_order(db: Database) -> None:
+async def test_signals_received_without_a_supervisor_count_in_order(db: Database) -> None:
     key = await push_checks.create_key(context(db), SERVICES, "backup", "nightly")
     for hours in (0.5, 1.5, 2.5):
         await push_checks.receive(context(db, NOON + hours * HOUR), SERVICES, key, SUCCESS)
@@ -73,7 +73,7 @@ async def test_a_session_gets_no_push_check_without_a_result(db: Database) -> No
     assert [each.name for each in reported.checks] == ["nightly"]
 
 
-async def test_a_failed_run_is_recorded_with_what_it_sent_redacted(db: Database) -> None:
+async def test_failed_run_is_recorded_with_its_masked_body(db: Database) -> None:
     here = context(db, redact=Redactor({"s3cret-of-a-job": "secret"}))
     key = await push_checks.create_key(here, SERVICES, "backup", "nightly")
     body = "login with s3cret-of-a-job\nrefused"
@@ -92,7 +92,7 @@ async def test_a_failed_run_is_recorded_with_what_it_sent_redacted(db: Database)
     assert (check.ok, check.detail, check.printed) == (False, found.detail, sent.body)
 
 
-async def test_a_new_key_ends_the_earlier_one_and_only_its_hash_is_stored(db: Database) -> None:
+async def test_new_key_replaces_the_previous_one(db: Database) -> None:
     first = await push_checks.create_key(context(db), SERVICES, "backup", "nightly")
     second = await push_checks.create_key(context(db), SERVICES, "backup", "nightly")
 
@@ -105,7 +105,7 @@ async def test_a_new_key_ends_the_earlier_one_and_only_its_hash_is_stored(db: Da
         await push_checks.create_key(context(db), SERVICES, "backup", "x")
 
 
-async def test_the_body_of_an_unknown_key_is_not_even_redacted(db: Database) -> None:
+async def test_body_with_an_unknown_key_is_not_processed(db: Database) -> None:
     class Unused(Redactor):
         def __call__(self, text: str) -> str:
             raise AssertionError("a body without a key was redacted")
@@ -116,7 +116,7 @@ async def test_the_body_of_an_unknown_key_is_not_even_redacted(db: Database) -> 
         await push_checks.receive(here, SERVICES, "x", SUCCESS, body="x" * 100_000)
 
 
-async def test_a_key_has_a_limit_in_a_minute_and_old_signals_are_removed(db: Database) -> None:
+async def test_signals_are_limited_per_minute_and_old_ones_removed(db: Database) -> None:
     key = await push_checks.create_key(context(db), SERVICES, "backup", "nightly")
     for minute in range(2):
         here = context(db, NOON + timedelta(minutes=2 * minute))
@@ -134,7 +134,7 @@ async def test_a_key_has_a_limit_in_a_minute_and_old_signals_are_removed(db: Dat
     assert len(page.items) == SIGNALS_STORED
 
 
-async def test_a_check_that_was_not_declared_for_a_time_missed_nothing(db: Database) -> None:
+async def test_check_misses_no_signals_while_undeclared(db: Database) -> None:
     await push_checks.create_key(context(db), SERVICES, "backup", "nightly")
     await push_checks.evaluate(context(db, NOON + HOUR), Services())
 

@@ -97,7 +97,7 @@ async def told(db: Database) -> Session:
 
 
 @pytest.mark.parametrize("service", ["jellyfin", None])
-async def test_a_contradiction_takes_a_fifth_is_linked_and_asks_a_person(
+async def test_contradiction_lowers_confidence_adds_a_link_and_opens_a_review(
     db: Database, service: str | None
 ) -> None:
     old = await typed(db, service=service)
@@ -129,7 +129,7 @@ async def test_a_contradiction_takes_a_fifth_is_linked_and_asks_a_person(
         (0.4, 0.2, False),
     ],
 )
-async def test_below_thirty_hundredths_it_turns_inactive_and_at_thirty_it_stays(
+async def test_contradicted_memory_turns_inactive_only_below_030(
     db: Database, before: float, after: float, active: int
 ) -> None:
     old = await typed(db, confidence=before)
@@ -141,7 +141,7 @@ async def test_below_thirty_hundredths_it_turns_inactive_and_at_thirty_it_stays(
     assert (await held(db))[0] == weaker
 
 
-async def test_a_contradicted_memory_keeps_the_time_of_its_last_confirmation(db: Database) -> None:
+async def test_contradicted_memory_keeps_the_time_of_its_last_confirmation(db: Database) -> None:
     old = await typed(db)
 
     await heard(db, HALF, now=NOON + 20 * DAY)
@@ -151,7 +151,9 @@ async def test_a_contradicted_memory_keeps_the_time_of_its_last_confirmation(db:
     assert (weaker.id, weaker.confidence, weaker.updated_at) == (old.id, 0.4, NOON)
 
 
-async def test_all_that_conflict_lose_and_the_best_of_the_same_grows(db: Database) -> None:
+async def test_observation_weakens_all_conflicts_and_reinforces_the_best_match(
+    db: Database,
+) -> None:
     same = await typed(db, MINUTE, confidence=0.6)
     sure = await typed(db, confidence=0.9)
     fast = await typed(db, "Takes 5s to start after restart")
@@ -179,7 +181,7 @@ async def test_all_that_conflict_lose_and_the_best_of_the_same_grows(db: Databas
     assert [left[0], left[4], left[5]] == [same, other, elsewhere]
 
 
-async def test_what_we_are_not_sure_of_takes_nothing_and_asks(db: Database) -> None:
+async def test_possible_conflict_weakens_nothing_and_opens_a_review(db: Database) -> None:
     old = await typed(db, BLUE_KEY)
 
     done = await heard(db, GREEN_KEY)
@@ -193,7 +195,7 @@ async def test_what_we_are_not_sure_of_takes_nothing_and_asks(db: Database) -> N
     assert await links.of_memory(db, done.memory.id) == []
 
 
-async def test_a_pair_has_one_open_review_however_often_it_is_said(db: Database) -> None:
+async def test_repeated_contradiction_opens_one_review(db: Database) -> None:
     old = await typed(db, confidence=1.0)
 
     for _ in range(4):
@@ -226,7 +228,7 @@ async def test_memories_judged_compatible_no_longer_weaken_each_other(
     assert (before.id, await waiting(db)) == (old.id, [])
 
 
-async def test_taking_the_step_back_restores_all_that_it_took(db: Database) -> None:
+async def test_undo_of_a_contradiction_restores_the_memory(db: Database) -> None:
     old = await typed(db, confidence=0.4)
     await heard(db, HALF)
     [entry] = (await history.of_memory(db, old.id, limit=1)).items
@@ -236,7 +238,7 @@ async def test_taking_the_step_back_restores_all_that_it_took(db: Database) -> N
     assert back == replace(old, version=3)
 
 
-async def test_a_session_moves_a_memory_once_down_and_once_up(db: Database) -> None:
+async def test_session_weakens_and_reinforces_a_memory_once_each(db: Database) -> None:
     await typed(db)
     one, two = await session(db), await session(db)
 
@@ -255,7 +257,7 @@ async def test_a_session_moves_a_memory_once_down_and_once_up(db: Database) -> N
     assert moves == ["created", "contradicted", "reinforced"]
 
 
-async def test_a_session_may_reverse_its_observation_once_up_and_once_down(db: Database) -> None:
+async def test_session_may_reverse_its_observation_once(db: Database) -> None:
     await typed(db)
     one = await session(db)
 
@@ -265,7 +267,7 @@ async def test_a_session_may_reverse_its_observation_once_up_and_once_down(db: D
     assert (await held(db))[0].confidence == after(UP, DOWN)
 
 
-async def test_a_session_does_not_reinforce_its_own_in_whatever_words(db: Database) -> None:
+async def test_session_does_not_reinforce_its_own_memory_in_other_words(db: Database) -> None:
     one = await session(db)
     await said(db, one)
 
@@ -288,7 +290,7 @@ async def test_a_session_does_not_reinforce_its_own_in_whatever_words(db: Databa
         (EchoPolicy.IGNORE, MINUTE, "", after(UP), "same fact: "),
     ],
 )
-async def test_an_echo_of_its_prompt(
+async def test_repeated_prompt_memory_is_handled_by_the_echo_policy(
     db: Database, echo: EchoPolicy, words: str, looks: str, kept: float, reason: str
 ) -> None:
     await typed(db)
@@ -314,7 +316,7 @@ async def test_an_echo_of_its_prompt(
         assert entry.reason.startswith(reason)
 
 
-async def test_a_memory_outside_its_prompt_is_no_echo(db: Database) -> None:
+async def test_memory_outside_the_prompt_is_not_an_echo(db: Database) -> None:
     one = await told(db)
     await typed(db)
     candidate = replace(SLOW_START, session_id=one.id)
@@ -339,7 +341,7 @@ async def test_a_memory_outside_its_prompt_is_no_echo(db: Database) -> None:
         (HALF, 0.4, [0.4, 0.7], ["created"]),
     ],
 )
-async def test_what_is_due_is_taken_first(
+async def test_reconciliation_applies_due_fading_first(
     db: Database, words: str, confidence: float, kept: list[float], causes: list[str]
 ) -> None:
     await typed(db, confidence=confidence)
@@ -352,7 +354,7 @@ async def test_what_is_due_is_taken_first(
     assert [each.version for each in reversed(entries)] == list(range(1, len(causes) + 1))
 
 
-async def test_a_clock_that_is_not_trusted_fades_nothing_first(db: Database) -> None:
+async def test_reconciliation_without_fading_applies_none(db: Database) -> None:
     await typed(db)
     candidate = replace(SLOW_START, observation=HALF)
 
@@ -362,7 +364,7 @@ async def test_a_clock_that_is_not_trusted_fades_nothing_first(db: Database) -> 
 
 
 @pytest.mark.parametrize("table", ["history", "links", "reviews", "analyses", "changes"])
-async def test_all_that_a_contradiction_changes_is_kept_or_nothing(
+async def test_contradiction_is_stored_completely_or_not_at_all(
     db: Database, url: str, table: str
 ) -> None:
     await typed(db)
@@ -379,7 +381,7 @@ async def test_all_that_a_contradiction_changes_is_kept_or_nothing(
     assert await confidences(db) == [after(DOWN), LEARNED]
 
 
-async def test_a_process_that_is_killed_within_it_leaves_nothing(db: Database, url: str) -> None:
+async def test_process_killed_during_reconciliation_stores_nothing(db: Database, url: str) -> None:
     await typed(db)
     kept = {each: await rows(db, each) for each in ALL}
     here = Path(__file__).parent
@@ -391,7 +393,7 @@ async def test_a_process_that_is_killed_within_it_leaves_nothing(db: Database, u
     assert (await heard(db, HALF)).effects[0].after.confidence == after(DOWN)
 
 
-async def test_a_memory_that_turned_inactive_is_revived_and_not_contradicted_again(
+async def test_inactive_memory_is_revived_and_not_contradicted_again(
     db: Database,
 ) -> None:
     old = await typed(db, confidence=0.4)
@@ -408,7 +410,7 @@ async def test_a_memory_that_turned_inactive_is_revived_and_not_contradicted_aga
     ]
 
 
-async def test_the_feed_reports_each_change_once_and_the_review(db: Database) -> None:
+async def test_feed_has_each_change_and_the_review_once(db: Database) -> None:
     old = await typed(db)
     one = await session(db)
     seq = len(await rows(db, "changes"))
@@ -423,7 +425,7 @@ async def test_the_feed_reports_each_change_once_and_the_review(db: Database) ->
     ]
 
 
-async def test_another_category_is_neither_the_same_nor_a_contradiction(db: Database) -> None:
+async def test_memories_of_other_categories_are_not_related(db: Database) -> None:
     old = await typed(db)
 
     done = await heard(db, HALF, category=Category.BEHAVIOR)
@@ -432,7 +434,7 @@ async def test_another_category_is_neither_the_same_nor_a_contradiction(db: Data
     assert (await held(db))[0] == old
 
 
-async def test_a_person_who_edits_the_old_one_meanwhile_keeps_the_edit(db: Database) -> None:
+async def test_concurrent_edit_of_a_person_is_kept(db: Database) -> None:
     old = await typed(db)
     change = Edit(observation="Takes 40 minutes to start after restart", confidence=0.9)
     later: datetime = LATER
@@ -444,7 +446,7 @@ async def test_a_person_who_edits_the_old_one_meanwhile_keeps_the_edit(db: Datab
     assert (effect.before.observation, effect.after.confidence) == (change.observation, 0.7)
 
 
-async def test_a_claim_a_person_decided_against_stays_out_while_the_other_is_believed(
+async def test_rejected_claim_is_not_relearned_while_the_other_is_active(
     db: Database,
 ) -> None:
     for resolution in (Resolution.KEEP_OLD, Resolution.KEEP_NEW):
@@ -471,7 +473,7 @@ async def test_a_claim_a_person_decided_against_stays_out_while_the_other_is_bel
         assert back.outcome is ReconcileOutcome.LEARNED
 
 
-async def test_one_session_does_not_flood_a_person_with_what_it_said_itself(db: Database) -> None:
+async def test_contradictions_within_one_session_open_no_reviews(db: Database) -> None:
     one = await session(db)
     for power in range(1, 12):
         await said(db, one, observation=f"Takes {2**power}s to start after restart")
@@ -482,7 +484,7 @@ async def test_one_session_does_not_flood_a_person_with_what_it_said_itself(db: 
     assert 0 < len(await waiting(db)) <= 11
 
 
-async def test_what_was_settled_is_open_again_when_one_of_them_says_something_else(
+async def test_dismissed_pair_is_reviewed_again_after_an_edit(
     db: Database,
 ) -> None:
     old = await typed(db)

@@ -33,7 +33,7 @@ from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.remember import remember
 
 
-async def test_what_was_not_known_is_learned(db: Database) -> None:
+async def test_new_observation_is_learned(db: Database) -> None:
     one = await session(db, tier=2)
 
     result = await said(db, one, tier=2)
@@ -57,7 +57,7 @@ async def test_what_was_not_known_is_learned(db: Database) -> None:
     )
 
 
-async def test_another_session_that_says_it_again_reinforces_it(db: Database) -> None:
+async def test_same_observation_of_another_session_reinforces(db: Database) -> None:
     first = await said(db, await session(db))
 
     again = await said(db, await session(db), now=LATER)
@@ -67,13 +67,13 @@ async def test_another_session_that_says_it_again_reinforces_it(db: Database) ->
     assert await held(db) == [again.memory]
 
 
-async def test_reinforcing_ends_at_one(db: Database) -> None:
+async def test_reinforcement_is_limited_to_one(db: Database) -> None:
     await said(db, None, confidence=0.95)
 
     assert [(await said(db, await session(db))).memory.confidence for _ in range(2)] == [1.0, 1.0]
 
 
-async def test_the_words_count_and_not_how_they_are_set(db: Database) -> None:
+async def test_quotes_spacing_and_punctuation_are_ignored(db: Database) -> None:
     await said(db, await session(db), observation='Fails with "no route" - wait')
 
     again = await said(db, await session(db), observation="fails  with “no route” – wait.")
@@ -91,7 +91,7 @@ async def test_the_words_count_and_not_how_they_are_set(db: Database) -> None:
     ],
     ids=str,
 )
-async def test_other_words_service_or_category_are_another_memory(
+async def test_different_text_service_or_category_is_a_new_memory(
     db: Database, more: dict[str, Any]
 ) -> None:
     first = await said(db, await session(db))
@@ -102,7 +102,7 @@ async def test_other_words_service_or_category_are_another_memory(
     assert await held(db) == [first.memory, other.memory]
 
 
-async def test_a_session_does_not_reinforce_what_it_learned_itself(db: Database) -> None:
+async def test_session_does_not_reinforce_its_own_memory(db: Database) -> None:
     one = await session(db)
     first = await said(db, one)
 
@@ -113,7 +113,7 @@ async def test_a_session_does_not_reinforce_what_it_learned_itself(db: Database)
     assert len(await rows(db, "history")) == 1
 
 
-async def test_a_session_reinforces_a_memory_once(db: Database) -> None:
+async def test_session_reinforces_a_memory_once(db: Database) -> None:
     await said(db, await session(db))
     two = await session(db)
 
@@ -127,13 +127,13 @@ async def test_a_session_reinforces_a_memory_once(db: Database) -> None:
     assert [each.confidence for each in await held(db)] == [after(UP)]
 
 
-async def test_an_operators_memory_is_reinforced_by_a_session(db: Database) -> None:
+async def test_operator_memory_is_reinforced_by_a_session(db: Database) -> None:
     await curate.create(context(db), SLOW_START)
 
     assert (await said(db, await session(db))).memory.confidence == after(UP)
 
 
-async def test_an_inactive_twin_is_revived_by_a_new_row(db: Database) -> None:
+async def test_inactive_duplicate_is_revived_as_a_new_memory(db: Database) -> None:
     old = (await said(db, await session(db))).memory
     await curate.edit(context(db), old.id, Edit(confidence=0.2), version=None)
 
@@ -147,7 +147,7 @@ async def test_an_inactive_twin_is_revived_by_a_new_row(db: Database) -> None:
     assert await links.of_memory(db, revived.id) == [(old.id, REVIVES)]
 
 
-async def test_an_active_memory_is_reinforced_even_beside_an_inactive_twin(db: Database) -> None:
+async def test_active_memory_is_reinforced_beside_an_inactive_duplicate(db: Database) -> None:
     old = (await said(db, await session(db))).memory
     await curate.edit(context(db), old.id, Edit(confidence=0.2), version=None)
     new = (await said(db, await session(db))).memory
@@ -167,7 +167,7 @@ async def test_an_active_memory_is_reinforced_even_beside_an_inactive_twin(db: D
         ("my_svc", "My-Svc", (), "my_svc"),
     ],
 )
-async def test_a_service_has_one_spelling(
+async def test_service_has_one_spelling(
     db: Database, first: str, then: str, known: tuple[str, ...], kept: str
 ) -> None:
     one, two = await session(db), await session(db)
@@ -180,7 +180,7 @@ async def test_a_service_has_one_spelling(
 
 
 @pytest.mark.parametrize("word", ["general", "General", " GENERAL ", "", None])
-async def test_general_is_no_service(db: Database, word: str | None) -> None:
+async def test_general_is_stored_as_no_service(db: Database, word: str | None) -> None:
     assert (await said(db, await session(db), service=word)).memory.service is None
 
 
@@ -193,7 +193,7 @@ async def test_general_is_no_service(db: Database, word: str | None) -> None:
         ("Open <PRIVATE>the cellar first", "Open [REDACTED]"),
     ],
 )
-async def test_a_secret_is_masked_before_anything_is_kept(
+async def test_secret_is_masked_before_storing(
     db: Database, url: str, words: str, kept: str
 ) -> None:
     candidate = replace(SLOW_START, observation=words, session_id=(await session(db)).id)
@@ -232,7 +232,7 @@ async def test_operational_text_is_one_visible_line(db: Database, words: str, ke
     ],
     ids=lambda each: str(each)[:30],
 )
-async def test_what_may_not_enter_leaves_nothing(
+async def test_invalid_observation_stores_nothing(
     db: Database, more: dict[str, Any], field: str
 ) -> None:
     one = await session(db)
@@ -246,7 +246,7 @@ async def test_what_may_not_enter_leaves_nothing(
     assert await rows(db, "changes") == before
 
 
-async def test_every_change_is_in_the_history(db: Database) -> None:
+async def test_every_change_is_recorded_in_the_history(db: Database) -> None:
     one, two = await session(db), await session(db)
     await said(db, one)
     await said(db, two, now=LATER)
@@ -303,7 +303,7 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
     }
 
 
-async def test_every_change_is_in_the_feed_with_the_row_as_it_is(db: Database) -> None:
+async def test_every_change_is_recorded_in_the_feed_with_its_memory(db: Database) -> None:
     one, two = await session(db), await session(db)
     first = await said(db, one)
     again = await said(db, two, now=LATER)
@@ -321,7 +321,9 @@ async def test_every_change_is_in_the_feed_with_the_row_as_it_is(db: Database) -
 
 
 @pytest.mark.parametrize("table", ["links", "history", "changes"])
-async def test_all_of_it_is_kept_or_nothing(db: Database, url: str, table: str) -> None:
+async def test_observation_is_stored_completely_or_not_at_all(
+    db: Database, url: str, table: str
+) -> None:
     old = (await said(db, await session(db))).memory
     await curate.edit(context(db), old.id, Edit(confidence=0.2), version=None)
     two = await session(db)
@@ -335,7 +337,7 @@ async def test_all_of_it_is_kept_or_nothing(db: Database, url: str, table: str) 
     assert not db.in_transaction
 
 
-async def test_a_revision_in_between_is_seen(db: Database) -> None:
+async def test_edited_memory_is_reinforced_by_its_new_text(db: Database) -> None:
     first = (await said(db, await session(db))).memory
     await curate.edit(context(db), first.id, Edit(observation="Takes 90s"), version=1)
 

@@ -38,7 +38,7 @@ async def next_leader(db: Database) -> int:
     return leader.epoch
 
 
-async def test_under_the_next_leader_what_was_under_way_counts_and_its_token_ends(
+async def test_resume_under_the_next_leader_abandons_uses_and_revokes_the_token(
     db: Database,
 ) -> None:
     before = await session(db, tier=3)
@@ -61,7 +61,7 @@ async def test_under_the_next_leader_what_was_under_way_counts_and_its_token_end
     assert event["text"] == f"Session 1 resumes (1 of at most 3 times): {WHY}"
 
 
-async def test_under_the_same_leader_an_action_that_still_runs_is_left_to_it(
+async def test_resume_under_the_same_leader_keeps_running_uses_and_the_token(
     db: Database,
 ) -> None:
     before = await session(db, tier=3)
@@ -76,7 +76,7 @@ async def test_under_the_same_leader_an_action_that_still_runs_is_left_to_it(
     assert token["revoked_at"] is None
 
 
-async def test_a_resumed_session_gets_its_prompt_and_escalations(db: Database) -> None:
+async def test_resumed_session_gets_its_prompt_and_escalations(db: Database) -> None:
     before = await handed_on(db)
 
     again = await reopen(db, before, SERVICES, now=LATER)
@@ -87,7 +87,7 @@ async def test_a_resumed_session_gets_its_prompt_and_escalations(db: Database) -
     assert [each.service for each in again.handoff.escalations] == ["Web"]
 
 
-async def test_an_ended_session_does_not_resume(db: Database) -> None:
+async def test_ended_session_does_not_resume(db: Database) -> None:
     over = await session(db)
     await finished(db, over)
 
@@ -97,12 +97,12 @@ async def test_an_ended_session_does_not_resume(db: Database) -> None:
     assert (await sessions.get(db, over.id) or over).resumed == 0
 
 
-async def test_a_session_without_a_stored_prompt_does_not_resume(db: Database) -> None:
+async def test_session_without_a_stored_prompt_does_not_resume(db: Database) -> None:
     with pytest.raises(Conflict, match="has no stored prompt"):
         await reopen(db, await session(db), SERVICES, now=LATER)
 
 
-async def test_the_plan_of_a_session_is_what_it_was_to_do(db: Database) -> None:
+async def test_plan_of_a_session_is_restored_from_its_row(db: Database) -> None:
     asked = {"services": ("Web",), "prompt": "Look", "model": "m", "budget_usd": 0.5}
     plan = SessionPlan(tier=2, engine="messages", **asked)
     await session(db)

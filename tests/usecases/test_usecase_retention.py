@@ -87,7 +87,7 @@ async def test_unchanged_healthy_rounds_fold_to_one_row_a_day(db: Database) -> N
     assert (after.sessions, after.dollars) == (before.sessions, before.dollars)
 
 
-async def test_a_round_that_something_refers_to_stays(db: Database) -> None:
+async def test_referenced_round_is_not_folded(db: Database) -> None:
     rounds = [await ran(db, NOON - 9 * DAY + each * HOUR) for each in range(3)]
     async with writing(db):
         values = {"state": RequestState.DONE, "session_id": rounds[0].id, "tier": 1, "prompt": ""}
@@ -122,7 +122,7 @@ async def test_details_and_events_are_removed_at_their_age(db: Database) -> None
     assert left["created_at"] == NOON - 700 * DAY
 
 
-async def test_many_rounds_are_read_and_folded_in_parts(
+async def test_many_rounds_are_folded_in_batches(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "PAGE", 5)
@@ -139,14 +139,14 @@ async def test_many_rounds_are_read_and_folded_in_parts(
     assert [(row["id"], row["rounds"], row["cost_usd"]) for row in left] == [(rounds[-1].id, 12, 3)]
 
 
-async def test_files_of_any_number_of_sessions_are_looked_up(db: Database) -> None:
+async def test_obsolete_accepts_any_number_of_sessions(db: Database) -> None:
     ended, newest = await ran(db, NOON - 9 * DAY), await ran(db, NOON)
     many = range(ended.id, newest.id + 300_000)
 
     assert await folding.obsolete(db, many, before=NOON) == {ended.id}
 
 
-async def test_rows_are_removed_by_indexes(sqlite: str) -> None:
+async def test_foreign_keys_have_indexes_for_removal(sqlite: str) -> None:
     """Without an index, each removed row would require a scan of all rows that may reference it."""
     async with Database(sqlite) as db:
         for table in tables.complete_metadata().sorted_tables:
@@ -157,7 +157,7 @@ async def test_rows_are_removed_by_indexes(sqlite: str) -> None:
                 assert plan["detail"].startswith("SEARCH"), (table.name, column)
 
 
-async def test_what_nothing_names_is_found_without_a_search_for_each_row(
+async def test_unreferenced_rows_are_found_without_a_query_per_row(
     sqlite: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One scan for all rows costs less than a search for each: there may be very many."""
@@ -286,7 +286,7 @@ async def outcomes_of(db: Database, incident: int, at: datetime) -> None:
     await db.execute(sa.insert(tables.outcomes).values(**empty, **more, **values))
 
 
-async def test_the_journal_is_removed_where_a_setting_says_so(db: Database) -> None:
+async def test_journal_is_removed_if_its_retention_is_set(db: Database) -> None:
     for at in (NOON - 9 * DAY, NOON):
         async with writing(db):
             act = await db.fetch_val(

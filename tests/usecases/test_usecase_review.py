@@ -57,7 +57,7 @@ async def dismissed(db: Database, review: Review) -> Review:
         return await reviews.resolve(db, review, Resolution.DISMISS, by="operator", now=NOON)
 
 
-async def test_a_review_is_reported_with_both_memories(db: Database) -> None:
+async def test_review_is_recorded_in_the_feed_with_both_memories(db: Database) -> None:
     old, new, by = await claims(db)
 
     review = await opened(db, old, new, by)
@@ -71,7 +71,7 @@ async def test_a_review_is_reported_with_both_memories(db: Database) -> None:
     assert (row["old"]["id"], row["new"]["id"], row["new"]["observation"]) == (old.id, new.id, FAST)
 
 
-async def test_a_pair_has_one_open_review_whichever_of_them_spoke_first(db: Database) -> None:
+async def test_pair_has_one_open_review_in_either_order(db: Database) -> None:
     old, new, by = await claims(db)
 
     first = await opened(db, old, new, by)
@@ -81,7 +81,7 @@ async def test_a_pair_has_one_open_review_whichever_of_them_spoke_first(db: Data
     assert await reviews.count(db, ReviewFilter()) == 1
 
 
-async def test_those_that_wait_the_longest_come_first_and_the_decided_newest_first(
+async def test_open_reviews_are_listed_oldest_first_and_resolved_newest_first(
     db: Database,
 ) -> None:
     old, _, by = await claims(db)
@@ -103,7 +103,7 @@ async def test_those_that_wait_the_longest_come_first_and_the_decided_newest_fir
     assert await reviews.count(db, ReviewFilter(service="jellyfin", kind=ReviewKind.CONFLICT)) == 5
 
 
-async def test_deleting_a_memory_ends_its_reviews_and_every_copy_of_its_words(
+async def test_deleting_a_memory_closes_its_reviews_and_removes_its_text(
     db: Database,
 ) -> None:
     old, new, by = await claims(db)
@@ -221,7 +221,9 @@ async def linked(db: Database, old: Memory, new: Memory) -> list[tuple[str, str,
 
 
 @every
-async def test_each_decision_does_what_it_says(db: Database, decision: str) -> None:
+async def test_each_resolution_changes_both_memories_as_declared(
+    db: Database, decision: str
+) -> None:
     old, new, review = await contradicted(db)
 
     after = await decided(db, review, decision, version=1)
@@ -247,7 +249,7 @@ async def test_each_decision_does_what_it_says(db: Database, decision: str) -> N
 
 
 @every
-async def test_each_decision_is_reverted_completely(db: Database, decision: str) -> None:
+async def test_each_resolution_can_be_reverted_completely(db: Database, decision: str) -> None:
     old, new, review = await contradicted(db)
     resolved = await decided(db, review, decision)
 
@@ -268,7 +270,7 @@ async def test_each_decision_is_reverted_completely(db: Database, decision: str)
     assert told(await now_is(db, old)) == told(old)
 
 
-async def test_a_claim_that_fell_below_the_limit_comes_back(db: Database) -> None:
+async def test_keep_old_restores_a_memory_below_the_limit(db: Database) -> None:
     old, _, review = await contradicted(db, confidence=0.4)
     assert (old.confidence, old.active) == (0.2, False)
 
@@ -279,7 +281,7 @@ async def test_a_claim_that_fell_below_the_limit_comes_back(db: Database) -> Non
     assert told(await now_is(db, old)) == (OLD, 0.2, False, InactiveReason.LOW)
 
 
-async def test_a_possible_conflict_took_nothing_and_gives_nothing_back(db: Database) -> None:
+async def test_resolved_possible_conflict_restores_no_confidence(db: Database) -> None:
     old, new, by = await claims(db)
     review = await opened(db, old, new, by, ReviewKind.POSSIBLE)
 
@@ -289,7 +291,7 @@ async def test_a_possible_conflict_took_nothing_and_gives_nothing_back(db: Datab
     assert told(await now_is(db, new)) == (NEW, 0.7, *ASIDE)
 
 
-async def test_what_others_took_is_not_given_back(db: Database) -> None:
+async def test_confidence_lowered_by_others_is_not_restored(db: Database) -> None:
     first = await session(db)
     old = await believed(db, first, confidence=1.0)
     by, other = await session(db), await session(db)
@@ -311,7 +313,7 @@ async def test_what_others_took_is_not_given_back(db: Database) -> None:
     assert given.reason == "undoes contradicted of version 2"
 
 
-async def test_what_each_session_took_is_given_back(db: Database) -> None:
+async def test_confidence_lowered_by_each_session_is_restored(db: Database) -> None:
     old = await believed(db, await session(db))
     new = (await said(db, await session(db), observation=FAST)).memory
     for hour in (1, 2):
@@ -330,7 +332,7 @@ async def test_what_each_session_took_is_given_back(db: Database) -> None:
 
 
 @pytest.mark.parametrize(("decision", "left"), [("merge", 0.4), ("both", 0.4), ("keep old", 0.4)])
-async def test_weeks_that_are_due_are_taken_before_a_decision(
+async def test_resolution_applies_due_fading_first(
     db: Database, decision: str, left: float
 ) -> None:
     old, _, review = await contradicted(db)
@@ -345,7 +347,7 @@ async def test_weeks_that_are_due_are_taken_before_a_decision(
 
 
 @pytest.mark.parametrize("decision", ["keep old", "keep new"])
-async def test_what_a_person_calls_true_is_believed_again_until_that_is_undone(
+async def test_kept_memory_is_active_until_the_resolution_is_undone(
     db: Database, decision: str
 ) -> None:
     old, new, review = await contradicted(db)
@@ -362,7 +364,7 @@ async def test_what_a_person_calls_true_is_believed_again_until_that_is_undone(
     assert replace(await now_is(db, kept), version=0) == replace(aside, version=0)
 
 
-async def test_what_was_taken_is_given_back_once(db: Database) -> None:
+async def test_lowered_confidence_is_restored_once(db: Database) -> None:
     old, _, review = await contradicted(db)
     taken = (await history.of_memory(db, old.id, limit=1)).items[0]
     await undo_step(db, old.id, taken.id, version=None, now=LATER)
@@ -372,7 +374,7 @@ async def test_what_was_taken_is_given_back_once(db: Database) -> None:
     assert (await now_is(db, old)).confidence == 0.7
 
 
-async def test_a_memory_edited_meanwhile_keeps_its_edit(db: Database) -> None:
+async def test_memory_edited_meanwhile_keeps_its_edit(db: Database) -> None:
     old, new, review = await contradicted(db)
     await raised(db, old, confidence=0.6, observation="Takes 61s")
     await raised(db, new, pinned=True)
@@ -387,7 +389,7 @@ async def test_a_memory_edited_meanwhile_keeps_its_edit(db: Database) -> None:
     assert told(await now_is(db, old)) == ("Takes 61s", 0.6, *HERE)
 
 
-async def test_a_later_edit_blocks_a_revert(db: Database) -> None:
+async def test_later_edit_blocks_a_revert(db: Database) -> None:
     old, new, review = await contradicted(db)
     resolved = await decided(db, review, "merge")
     await raised(db, old, observation="Takes 7s")
@@ -400,7 +402,7 @@ async def test_a_later_edit_blocks_a_revert(db: Database) -> None:
     assert told(await now_is(db, new)) == OUTCOMES["merge"][1]
 
 
-async def test_a_manual_undo_blocks_a_revert_until_undone(
+async def test_manual_undo_blocks_a_revert_until_undone(
     db: Database,
 ) -> None:
     old, new, review = await contradicted(db)
@@ -419,7 +421,7 @@ async def test_a_manual_undo_blocks_a_revert_until_undone(
 
 
 @every
-async def test_what_was_decided_once_is_not_decided_again(db: Database, decision: str) -> None:
+async def test_resolved_review_cannot_be_resolved_again(db: Database, decision: str) -> None:
     _, _, review = await contradicted(db)
     with pytest.raises(Conflict, match="not resolved"):
         await undone(db, review)
@@ -435,7 +437,7 @@ async def test_what_was_decided_once_is_not_decided_again(db: Database, decision
     assert stale.value.current == resolved
 
 
-async def test_two_operators_at_once_decide_it_once(url: str) -> None:
+async def test_one_of_two_concurrent_resolutions_is_stored(url: str) -> None:
     async with Database(url) as one, Database(url) as other:
         _, new, review = await contradicted(one)
 
@@ -450,7 +452,7 @@ async def test_two_operators_at_once_decide_it_once(url: str) -> None:
         assert kept.active is (found[0].__class__ is Stale)
 
 
-async def test_nothing_is_decided_on_what_is_gone(db: Database) -> None:
+async def test_review_of_a_deleted_memory_cannot_be_resolved(db: Database) -> None:
     old, new, review = await contradicted(db)
     await curate.delete(db, new.id, version=None, now=LATER)
 
@@ -462,7 +464,7 @@ async def test_nothing_is_decided_on_what_is_gone(db: Database) -> None:
     assert await now_is(db, old) == old
 
 
-async def test_a_decision_on_what_is_gone_now_stays(db: Database) -> None:
+async def test_resolution_cannot_be_reverted_after_a_deletion(db: Database) -> None:
     old, new, review = await contradicted(db)
     await decided(db, review, "keep old")
     await curate.delete(db, old.id, version=None, now=LATER)
@@ -473,7 +475,7 @@ async def test_a_decision_on_what_is_gone_now_stays(db: Database) -> None:
     assert told(await now_is(db, new)) == OUTCOMES["keep old"][1]
 
 
-async def test_a_pair_that_is_open_again_is_not_reopened(db: Database) -> None:
+async def test_resolution_cannot_be_reverted_while_a_newer_review_is_open(db: Database) -> None:
     old, new, review = await contradicted(db)
     await decided(db, review, "dismiss")
     newer = await opened(db, old, new, await session(db))
@@ -502,7 +504,7 @@ async def test_a_pair_that_is_open_again_is_not_reopened(db: Database) -> None:
     ],
     ids=str,
 )
-async def test_words_that_are_missing_or_of_no_use_are_named(
+async def test_missing_and_unused_fields_are_rejected(
     db: Database, answer: ReviewAnswer, wrong: list[str]
 ) -> None:
     _, _, review = await contradicted(db)
@@ -514,7 +516,7 @@ async def test_words_that_are_missing_or_of_no_use_are_named(
     assert await reviews.get(db, review.id) == review
 
 
-async def test_what_a_person_types_is_masked_and_on_one_line(db: Database) -> None:
+async def test_typed_text_is_masked_and_on_one_line(db: Database) -> None:
     old, new, review = await contradicted(db)
     secret = "hunter2-hunter2"
     both = ReviewAnswer(

@@ -80,9 +80,7 @@ def random_reports(seed: int) -> list[tuple[int, str, int]]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_a_revoked_session_leaves_what_all_others_alone_would(
-    db: Database, seed: int
-) -> None:
+async def test_revocation_leaves_the_state_without_the_session(db: Database, seed: int) -> None:
     reports = random_reports(seed)
     by = await taught(db, reports, "jellyfin")
     others = await taught(db, reports, "alone", without=1)
@@ -93,7 +91,7 @@ async def test_a_revoked_session_leaves_what_all_others_alone_would(
     assert await in_effect(db, "jellyfin", by) == await in_effect(db, "alone", others)
 
 
-async def test_one_undo_brings_everything_back(db: Database) -> None:
+async def test_one_undo_restores_all_memories(db: Database) -> None:
     by = await taught(db, random_reports(3), "jellyfin")
     before = await rows(db, "memories")
 
@@ -110,7 +108,7 @@ def _values(found: Sequence[Any]) -> list[Any]:
     return sorted((tuple(each[name] for name in KEPT)) for each in map(dict, found))
 
 
-async def test_revoking_again_after_the_undo_finds_the_same(db: Database) -> None:
+async def test_revocation_after_an_undo_finds_the_same_memories(db: Database) -> None:
     by = await taught(db, random_reports(5), "jellyfin")
     first = await preview(here(db), of(by[1]))
     done = await revoke(here(db), of(by[1]))
@@ -122,7 +120,7 @@ async def test_revoking_again_after_the_undo_finds_the_same(db: Database) -> Non
     assert _summary(again) == _summary(first)
 
 
-async def test_a_second_revocation_does_not_bring_back_the_first(db: Database) -> None:
+async def test_second_revocation_does_not_restore_the_first(db: Database) -> None:
     first, second, third = [await ended(db) for _ in range(3)]
     learned = (await said(db, third, observation=SLOW)).memory
     await said(db, first, observation=SLOW, now=NOON + MINUTE)
@@ -147,7 +145,7 @@ def _summary(found: Revocation) -> tuple[Any, ...]:
     )
 
 
-async def test_a_preview_changes_nothing_and_shows_the_prompt(db: Database) -> None:
+async def test_preview_changes_nothing_and_shows_prompt_differences(db: Database) -> None:
     by = await ended(db)
     memory = (await said(db, by, observation=SLOW)).memory
     before = [await rows(db, name) for name in TABLES]
@@ -162,7 +160,7 @@ async def test_a_preview_changes_nothing_and_shows_the_prompt(db: Database) -> N
     assert [await rows(db, name) for name in TABLES] == before
 
 
-async def test_an_operators_later_edit_is_kept_and_named(db: Database) -> None:
+async def test_later_operator_edit_is_kept_and_reported(db: Database) -> None:
     by = await ended(db)
     memory = (await said(db, by, observation=SLOW)).memory
     text = "Takes 70s to start"
@@ -179,7 +177,7 @@ async def test_an_operators_later_edit_is_kept_and_named(db: Database) -> None:
     assert await memories.get(db, memory.id) == edited
 
 
-async def test_a_confidence_that_an_operator_set_is_kept(db: Database) -> None:
+async def test_confidence_set_by_an_operator_is_kept(db: Database) -> None:
     first, second = await ended(db), await ended(db)
     memory = (await said(db, first, observation=SLOW)).memory
     await said(db, second, observation=SLOW, now=NOON + MINUTE)
@@ -195,7 +193,7 @@ async def test_a_confidence_that_an_operator_set_is_kept(db: Database) -> None:
     assert [each.cause for each in done.plan.decisions] == ["edited"]
 
 
-async def test_a_memory_that_a_person_chose_in_a_review_is_kept(db: Database) -> None:
+async def test_memory_chosen_in_a_review_is_kept(db: Database) -> None:
     first, second = await ended(db), await ended(db)
     await said(db, first, observation=FAST)
     memory = (await said(db, second, observation=SLOW, now=NOON + MINUTE)).memory
@@ -211,7 +209,7 @@ async def test_a_memory_that_a_person_chose_in_a_review_is_kept(db: Database) ->
     assert [(each.memory.id, each.cause) for each in done.plan.decisions] == [(memory.id, "review")]
 
 
-async def test_the_claim_of_a_removed_memory_passes_to_the_session_that_repeated_it(
+async def test_removed_memory_passes_to_the_session_that_repeated_it(
     db: Database,
 ) -> None:
     first, second, third = [await ended(db) for _ in range(3)]
@@ -231,7 +229,7 @@ async def test_the_claim_of_a_removed_memory_passes_to_the_session_that_repeated
     assert [(each.old_id, each.new_id) for each in opened] == [(old.id, heir.id)]
 
 
-async def test_a_source_is_revoked_with_what_it_contradicted(db: Database) -> None:
+async def test_revoked_source_restores_memories_that_it_contradicted(db: Database) -> None:
     first, second = await ended(db), await ended(db)
     old = (await said(db, first, observation=FAST)).memory
     await said(db, second, observation=SLOW, now=NOON + MINUTE, source=Source.CAPTURED)
@@ -242,7 +240,7 @@ async def test_a_source_is_revoked_with_what_it_contradicted(db: Database) -> No
     assert (left.id, left.confidence) == (old.id, old.confidence)
 
 
-async def test_an_agent_is_revoked_with_all_its_sessions(db: Database) -> None:
+async def test_agent_is_revoked_with_all_its_sessions(db: Database) -> None:
     other = (await said(db, await ended(db), observation=FAST)).memory
     for name in ("one", "two"):
         opening = NewSession(external_id=name, project="web", agent="coder")
@@ -257,7 +255,7 @@ async def test_an_agent_is_revoked_with_all_its_sessions(db: Database) -> None:
     assert [each.id for each in await held(db)] == [other.id]
 
 
-async def test_a_running_session_is_refused(db: Database) -> None:
+async def test_running_session_cannot_be_revoked(db: Database) -> None:
     by = await session(db)
     await said(db, by, observation=SLOW)
 

@@ -99,7 +99,7 @@ async def lived(db: Database, seed: int) -> None:
 @pytest.mark.parametrize("form", list(ExportFormat))
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("here", [True, False], ids=["from here", "to here"])
-async def test_out_and_in_and_out_again_it_is_the_same(
+async def test_export_import_export_is_identical(
     db: Database,
     empty: Database,  # noqa: F811
     seed: int,
@@ -118,7 +118,7 @@ async def test_out_and_in_and_out_again_it_is_the_same(
     assert kept.memory.id == highest + 1
 
 
-async def test_a_number_is_kept_only_where_no_memory_ever_was(
+async def test_import_keeps_an_id_only_if_it_was_never_used(
     db: Database,
     empty: Database,  # noqa: F811
 ) -> None:
@@ -135,7 +135,7 @@ async def test_a_number_is_kept_only_where_no_memory_ever_was(
     assert [each.id for each in await held(empty)] == [2, 3]
 
 
-async def test_a_number_out_of_all_measure_is_not_kept(db: Database) -> None:
+async def test_import_does_not_keep_an_oversized_id(db: Database) -> None:
     row = {"type": "decision", "content": "Hostile", "id": 2**52}
 
     await take(db, read(document(row)))
@@ -143,7 +143,7 @@ async def test_a_number_out_of_all_measure_is_not_kept(db: Database) -> None:
     assert [each.id for each in await held(db)] == [1]
 
 
-async def test_sessions_of_one_name_and_two_agents_come_in_once_each(
+async def test_import_keeps_sessions_of_one_name_separate_by_agent(
     db: Database,
     empty: Database,  # noqa: F811
 ) -> None:

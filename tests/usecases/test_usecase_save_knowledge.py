@@ -79,7 +79,7 @@ async def steps(db: Database, memory: Memory) -> list[history.HistoryRecord]:
     return (await history.of_memory(db, memory.id, limit=9)).items
 
 
-async def test_what_is_new_is_kept_104(db: Database) -> None:
+async def test_new_knowledge_is_created_104(db: Database) -> None:
     kept = await keep(db)
 
     assert kept.outcome is SaveOutcome.CREATED
@@ -89,7 +89,7 @@ async def test_what_is_new_is_kept_104(db: Database) -> None:
     assert (step.cause, step.actor) == ("learned", "client")
 
 
-async def test_a_topic_key_is_revised_in_place_105(db: Database) -> None:
+async def test_knowledge_with_the_same_topic_key_is_revised_in_place_105(db: Database) -> None:
     first = await keep(db, KEYED)
 
     again = await keep(
@@ -151,7 +151,7 @@ async def test_a_topic_key_is_revised_in_place_105(db: Database) -> None:
     ],
     ids=str,
 )
-async def test_the_same_words_are_counted_within_the_window_106_107_108_109_110_111(
+async def test_same_text_is_a_duplicate_within_the_window_106_107_108_109_110_111(
     db: Database, more: dict[str, Any], same: bool
 ) -> None:
     first = (await keep(db)).memory
@@ -171,7 +171,7 @@ async def test_the_same_words_are_counted_within_the_window_106_107_108_109_110_
     assert len(await rows(db, "changes")) == 1
 
 
-async def test_a_key_counts_in_its_project_and_scope_only(db: Database) -> None:
+async def test_topic_key_is_unique_per_project_and_scope(db: Database) -> None:
     await keep(db, KEYED)
 
     other = await keep(db, KEYED, project="other")
@@ -180,7 +180,7 @@ async def test_a_key_counts_in_its_project_and_scope_only(db: Database) -> None:
     assert (other.outcome, wide.outcome) == (SaveOutcome.CREATED, SaveOutcome.CREATED)
 
 
-async def test_a_withdrawn_memory_is_neither_revised_nor_counted(db: Database) -> None:
+async def test_withdrawn_memory_is_neither_revised_nor_counted(db: Database) -> None:
     for wanted in (POOL, KEYED):
         gone = (await keep(db, wanted, project=str(wanted.topic_key))).memory
         await knowledge.withdraw_memory(db, gone.id, now=NOON)
@@ -203,7 +203,7 @@ async def test_a_withdrawn_memory_is_neither_revised_nor_counted(db: Database) -
         (Category.BUGFIX, MemoryKind.SEMANTIC),
     ],
 )
-async def test_what_a_client_says_is_observed(
+async def test_client_knowledge_has_trust_observed(
     db: Database, category: Category, kind: MemoryKind
 ) -> None:
     raw = (await keep(db, category=category, confidence=1.0, trust=Trust.TRUSTED)).memory
@@ -224,7 +224,7 @@ async def test_undistilled_memories_are_unverified(db: Database, source: Source)
     )
 
 
-async def test_newer_words_of_a_client_are_not_trusted_as_a_persons_were(db: Database) -> None:
+async def test_revision_by_a_client_lowers_the_trust_of_an_operator_memory(db: Database) -> None:
     person = replace(KEYED, source=Source.OPERATOR, trust=Trust.TRUSTED, confidence=0.9)
     own = await curate.create(context(db), person)
 
@@ -241,7 +241,7 @@ async def test_newer_words_of_a_client_are_not_trusted_as_a_persons_were(db: Dat
     assert ((step.before or {})["trust"], (step.after or {})["trust"]) == ("trusted", "observed")
 
 
-async def test_what_may_not_enter_is_named_field_by_field_113(db: Database) -> None:
+async def test_invalid_knowledge_is_rejected_with_each_field_113(db: Database) -> None:
     with pytest.raises(Invalid) as refused:
         await keep(
             db,
@@ -278,7 +278,7 @@ async def test_what_may_not_enter_is_named_field_by_field_113(db: Database) -> N
         assert [each.field for each in refused.value.wrong] == [field]
 
 
-async def test_private_and_secret_words_are_kept_nowhere_131(db: Database) -> None:
+async def test_private_and_secret_text_is_stored_nowhere_131(db: Database) -> None:
     secret = "<private>sk-abc123</private> hunter2-hunter2"
 
     memory = (
@@ -298,7 +298,9 @@ async def test_private_and_secret_words_are_kept_nowhere_131(db: Database) -> No
     assert "hunter2-" not in words
 
 
-async def test_a_client_withdraws_and_an_operator_restores_127(db: Database) -> None:
+async def test_memory_withdrawn_by_a_client_can_be_restored_by_an_operator_127(
+    db: Database,
+) -> None:
     by = await session(db)
     memory = (await keep(db)).memory
 
@@ -317,7 +319,7 @@ async def test_a_client_withdraws_and_an_operator_restores_127(db: Database) -> 
     assert await knowledge.get(db, memory.id) == back
 
 
-async def test_taking_back_is_undone_as_other_changes_are(db: Database) -> None:
+async def test_withdrawal_can_be_undone(db: Database) -> None:
     memory = (await keep(db)).memory
     await knowledge.withdraw_memory(db, memory.id, now=LATER)
 
@@ -328,7 +330,7 @@ async def test_taking_back_is_undone_as_other_changes_are(db: Database) -> None:
 
 
 @pytest.mark.parametrize("first", [False, True], ids=["active", "forgotten"])
-async def test_what_is_removed_leaves_no_words_127(db: Database, first: bool) -> None:
+async def test_purged_memory_leaves_no_text_127(db: Database, first: bool) -> None:
     memory = (await keep(db, KEYED)).memory
     if first:
         await knowledge.withdraw_memory(db, memory.id, now=LATER)
@@ -343,7 +345,7 @@ async def test_what_is_removed_leaves_no_words_127(db: Database, first: bool) ->
         await knowledge.remove(db, memory.id, now=LATER)
 
 
-async def test_what_sessions_observe_is_not_a_clients_to_change(db: Database) -> None:
+async def test_clients_cannot_change_operational_memories(db: Database) -> None:
     async with writing(db):
         own = await memories.insert(db, SLOW_START, now=NOON)
 
@@ -358,7 +360,7 @@ async def test_what_sessions_observe_is_not_a_clients_to_change(db: Database) ->
     assert await held(db) == [own]
 
 
-async def test_a_client_corrects_words_and_nothing_else(db: Database) -> None:
+async def test_client_correction_changes_only_text_fields(db: Database) -> None:
     memory = (await keep(db)).memory
     other = (await keep(db, KEYED, observation="Another")).memory
 
@@ -391,7 +393,7 @@ async def test_a_client_corrects_words_and_nothing_else(db: Database) -> None:
     assert await held(db) == [after, other]
 
 
-async def test_nothing_changed_is_no_change(db: Database) -> None:
+async def test_correction_without_changes_changes_nothing(db: Database) -> None:
     memory = (await keep(db)).memory
 
     same = await knowledge.correct(context(db, LATER), memory.id, Edit(title=POOL.title))
@@ -399,7 +401,7 @@ async def test_nothing_changed_is_no_change(db: Database) -> None:
     assert same == memory
 
 
-async def test_who_saves_meanwhile_does_not_wait_for_all_of_a_long_report(db: Database) -> None:
+async def test_save_does_not_wait_for_a_long_capture(db: Database) -> None:
     items = (f"- The pool number {each} is shared by all workers" for each in range(70))
     report = "\n".join(("## Key Learnings:", *items))
     here, how = context(db, NOON, SECRETIVE), {"project": "code", "session_id": None}
@@ -437,7 +439,7 @@ async def test_learnings_are_captured_once_132(db: Database) -> None:
 
 
 @pytest.mark.parametrize("wanted", [POOL, KEYED], ids=["words", "key"])
-async def test_many_at_once_make_one_row(db: Database, wanted: Candidate) -> None:
+async def test_concurrent_saves_create_one_memory(db: Database, wanted: Candidate) -> None:
     kept = await asyncio.gather(*(keep(db, wanted) for _ in range(20)))
 
     [memory] = await held(db)
@@ -446,7 +448,7 @@ async def test_many_at_once_make_one_row(db: Database, wanted: Candidate) -> Non
     assert memory.duplicate_count + memory.revision_count == 21
 
 
-async def test_two_processes_at_once_make_one_row_of_each(db: Database, url: str) -> None:
+async def test_saves_of_two_processes_create_one_memory_each(db: Database, url: str) -> None:
     here = Path(__file__).parent
     argv = ("-c", SAVE, url, str(here), str(here.parent))
     both = (asyncio.to_thread(nursery.finish, *argv) for _ in range(2))

@@ -36,7 +36,7 @@ async def best(db: Database, query: str, limit: int, service: str | None = None)
     return [each.row.id for each in found.results]
 
 
-async def test_the_first_are_the_same_however_many_are_wanted(db: Database) -> None:
+async def test_first_results_are_equal_for_every_limit(db: Database) -> None:
     """A row's own fields may raise its rank: enough rows are read to determine the first."""
     await fill(db, 50, seed=1)
     chance = random.Random(2)
@@ -50,7 +50,7 @@ async def test_the_first_are_the_same_however_many_are_wanted(db: Database) -> N
             assert await best(db, asked, 3, service) == every[:3], asked
 
 
-async def test_as_many_are_found_as_are_wanted(db: Database) -> None:
+async def test_search_returns_as_many_results_as_the_limit(db: Database) -> None:
     await fill(db, 260, seed=3)
 
     found = await best(db, "disk full deploy", 100)

@@ -69,7 +69,7 @@ async def near(db: Database, model: MiniLM) -> SemanticSearch:
     return near
 
 
-async def test_what_means_the_same_is_found_whatever_its_words(
+async def test_semantic_search_finds_similar_meaning_in_other_words(
     db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     cake, slow, pool = await kept(db, CAKE, SLOW, POOL)
@@ -83,7 +83,7 @@ async def test_what_means_the_same_is_found_whatever_its_words(
     assert near.progress == IndexProgress(3, 3)
 
 
-async def test_only_what_is_wanted_is_found(
+async def test_semantic_search_applies_the_filters(
     db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     cake, slow, pool = await kept(db, CAKE, SLOW, POOL)
@@ -98,7 +98,7 @@ async def test_only_what_is_wanted_is_found(
     assert await numbers(categories=(Category.TIMING,)) == {cake.id, slow.id}
 
 
-async def test_of_some_memories_each_is_compared(
+async def test_semantic_search_compares_only_the_given_memories(
     db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     cake, _, pool = await kept(db, CAKE, SLOW, POOL)
@@ -109,7 +109,7 @@ async def test_of_some_memories_each_is_compared(
     assert {number for number, _ in found} == {pool.id, cake.id}
 
 
-async def test_what_is_written_changed_and_deleted_is_followed(
+async def test_semantic_search_follows_new_edited_and_deleted_memories(
     db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     (cake,) = await kept(db, CAKE)
@@ -146,7 +146,7 @@ async def test_excluded_memories_are_left_out_immediately(
     assert len(await near(ASKED, request=replace(active, active=None))) == 1
 
 
-async def test_rows_written_outside_the_app_are_embedded_too(
+async def test_rows_written_outside_the_app_are_embedded(
     db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     await caught_up(embedder)
@@ -159,7 +159,7 @@ async def test_rows_written_outside_the_app_are_embedded_too(
     assert len(await near(ASKED)) == 1
 
 
-async def test_nothing_is_embedded_twice_and_a_rest_is_caught_up(
+async def test_embedder_continues_and_embeds_nothing_twice(
     db: Database, embedder: Embedder, model: MiniLM
 ) -> None:
     await kept(db, *(replace(CAKE, observation=f"Cake {number}") for number in range(70)))
@@ -176,7 +176,7 @@ async def test_nothing_is_embedded_twice_and_a_rest_is_caught_up(
     assert embedder.done == BATCH_SIZE
 
 
-async def test_a_vector_of_another_model_is_replaced(
+async def test_vector_of_another_model_is_replaced(
     db: Database, embedder: Embedder, near: SemanticSearch, model: MiniLM
 ) -> None:
     await kept(db, SLOW)
@@ -190,7 +190,7 @@ async def test_a_vector_of_another_model_is_replaced(
         assert len(await db.fetch_all(sa.select(tables.embeddings))) == 1
 
 
-async def test_a_memory_that_changes_while_it_is_embedded_is_embedded_again(
+async def test_memory_edited_during_embedding_is_embedded_again(
     db: Database, model: MiniLM, near: SemanticSearch
 ) -> None:
     (slow,) = await kept(db, SLOW)
@@ -216,7 +216,7 @@ async def test_a_memory_that_changes_while_it_is_embedded_is_embedded_again(
     assert nearness > 0.5
 
 
-async def test_a_feed_gap_reloads_all_vectors(
+async def test_feed_gap_reloads_all_vectors(
     db: Database, embedder: Embedder, near: SemanticSearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await kept(db, SLOW)
@@ -230,7 +230,7 @@ async def test_a_feed_gap_reloads_all_vectors(
     assert len(await near(ASKED)) == 6
 
 
-async def test_while_the_meaning_of_many_is_not_kept_it_does_not_answer(
+async def test_semantic_search_is_unavailable_while_many_vectors_are_missing(
     db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     await kept(db, SLOW)
@@ -247,7 +247,7 @@ async def test_while_the_meaning_of_many_is_not_kept_it_does_not_answer(
     assert len(await near(ASKED)) == 2
 
 
-async def test_where_none_is_installed_words_alone_are_searched_and_it_says_so(
+async def test_search_without_a_model_uses_keywords_and_reports_missing_vectors(
     db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     (slow,) = await kept(db, SLOW)
@@ -265,7 +265,7 @@ async def test_where_none_is_installed_words_alone_are_searched_and_it_says_so(
     assert off.memories == without.memories == [slow]
 
 
-async def test_what_only_meaning_finds_is_found_by_meaning(
+async def test_result_without_common_words_has_method_meaning(
     db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     _, slow = await kept(db, CAKE, SLOW)
@@ -297,7 +297,7 @@ class Waited(MiniLM):
         return await self.model.embed(texts, aside=aside)
 
 
-async def test_who_asks_again_after_a_late_answer_finds_it_made(
+async def test_repeated_query_after_a_timeout_uses_the_finished_vector(
     db: Database, embedder: Embedder, model: MiniLM
 ) -> None:
     (slow,) = await kept(db, SLOW)
@@ -318,7 +318,7 @@ async def test_who_asks_again_after_a_late_answer_finds_it_made(
     assert slowly.asked == [ASKED]
 
 
-async def test_a_search_does_not_wait_for_a_model_that_is_being_loaded(
+async def test_search_does_not_wait_for_a_loading_model(
     db: Database, embedder: Embedder, model: MiniLM
 ) -> None:
     (slow,) = await kept(db, SLOW)
@@ -337,7 +337,7 @@ async def test_a_search_does_not_wait_for_a_model_that_is_being_loaded(
     assert (second.partial, second.missing) == (False, ())
 
 
-async def test_a_model_that_cannot_be_used_ends_the_work_and_says_why(
+async def test_unusable_model_ends_the_embedder_with_its_problem(
     db: Database, model: MiniLM
 ) -> None:
     class Broken(Renamed):
@@ -372,9 +372,7 @@ class Renamed:
 BY_HAND = {"updated_at": NOON, "confidence": 0.7}
 
 
-async def test_what_a_busy_machine_embeds_is_kept_before_long(
-    db: Database, embedder: Embedder
-) -> None:
+async def test_embedder_stores_vectors_in_small_steps(db: Database, embedder: Embedder) -> None:
     await kept(db, *(replace(SLOW, observation=f"Fact {number}") for number in range(20)))
     await embedder.begin()
 
@@ -384,7 +382,7 @@ async def test_what_a_busy_machine_embeds_is_kept_before_long(
     assert await embedder.progress() == IndexProgress(embedder.done, 20)
 
 
-async def test_a_text_is_not_nearer_for_being_short(
+async def test_nearness_is_adjusted_for_the_length_of_a_text(
     db: Database, embedder: Embedder, near: SemanticSearch, model: MiniLM
 ) -> None:
     text = "To bring the ledger back load last night's dump and compare the row counts. " * 9
@@ -406,7 +404,7 @@ async def test_a_text_is_not_nearer_for_being_short(
     assert found[long.id] == pytest.approx(float(query @ other) * 8**0.15, abs=0.01)
 
 
-async def test_of_a_page_that_is_read_in_part_the_words_speak_for_the_rest(
+async def test_keywords_rank_long_texts_beyond_the_embedded_part(
     db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     baking = "Melt the butter, add sugar and flour, and leave the cake in the oven for an hour. "

@@ -33,7 +33,7 @@ async def asked(db: Database, **more: Any) -> SessionRequest:
     return await sessions.file_request(context(db), plan, services=SERVICES, max_tier=3)
 
 
-async def test_who_asks_gets_a_place_in_the_queue(db: Database) -> None:
+async def test_request_gets_a_position_in_the_queue(db: Database) -> None:
     first = await asked(db, tier=2, prompt="Look\x1b closer\n")
     second = await asked(db, services=("JELLYFIN", "jellyfin", "caddy"))
 
@@ -63,7 +63,7 @@ async def test_who_asks_gets_a_place_in_the_queue(db: Database) -> None:
     ],
     ids=lambda each: str(each)[:30],
 )
-async def test_what_cannot_be_is_named_and_not_filed(
+async def test_invalid_request_is_rejected_and_not_filed(
     db: Database, more: dict[str, Any], fields: list[str]
 ) -> None:
     with pytest.raises(Invalid) as refused:
@@ -73,7 +73,7 @@ async def test_what_cannot_be_is_named_and_not_filed(
     assert await rows(db, "requests") == []
 
 
-async def test_a_queued_request_can_be_withdrawn_once(db: Database) -> None:
+async def test_queued_request_can_be_cancelled_once(db: Database) -> None:
     first, second = await asked(db), await asked(db)
 
     await sessions.cancel(db, first.id, now=LATER)
@@ -86,7 +86,7 @@ async def test_a_queued_request_can_be_withdrawn_once(db: Database) -> None:
         await sessions.cancel(db, 99, now=LATER)
 
 
-async def test_a_request_is_answered_by_one_session(db: Database) -> None:
+async def test_request_starts_one_session(db: Database) -> None:
     await session(db)
     request = await asked(db, tier=3)
     plan = request.plan(engine="probe")
@@ -106,7 +106,7 @@ async def test_a_request_is_answered_by_one_session(db: Database) -> None:
     assert len(await rows(db, "sessions")) == 2
 
 
-async def test_a_withdrawn_request_opens_no_session(db: Database) -> None:
+async def test_cancelled_request_starts_no_session(db: Database) -> None:
     await session(db)
     request = await asked(db)
     await sessions.cancel(db, request.id, now=NOON)
@@ -120,7 +120,7 @@ async def test_a_withdrawn_request_opens_no_session(db: Database) -> None:
     assert {table: await rows(db, table) for table in before} == before
 
 
-async def test_a_finished_session_has_its_report_and_its_summary(db: Database) -> None:
+async def test_finished_session_stores_its_report_and_summary(db: Database) -> None:
     await session(db)
     request = await asked(db)
     opened = await sessions.begin(
@@ -159,7 +159,7 @@ async def test_a_finished_session_has_its_report_and_its_summary(db: Database) -
         (None, (), ""),
     ],
 )
-async def test_without_a_report_the_last_words_are_the_response(
+async def test_response_without_a_report_is_the_last_text(
     db: Database, finished: Finished | None, said: tuple[str, ...], response: str
 ) -> None:
     ending = SessionEnd(status=Status.FAILED, finished=finished, texts=said)
@@ -170,7 +170,7 @@ async def test_without_a_report_the_last_words_are_the_response(
     assert ended.duration_ms == (42_000 if finished is GOOD else 3_600_000)
 
 
-async def test_the_ending_keeps_no_secret(db: Database) -> None:
+async def test_session_end_stores_no_secret(db: Database) -> None:
     secret = "hunter2-hunter2"
     ending = SessionEnd(status=Status.FAILED, reason=f"It said {secret}", texts=(secret, secret))
 
@@ -180,7 +180,7 @@ async def test_the_ending_keeps_no_secret(db: Database) -> None:
         assert secret not in str(await rows(db, table))
 
 
-async def test_a_session_ends_once(db: Database) -> None:
+async def test_session_ends_once(db: Database) -> None:
     one = await session(db)
     await sessions.finish(context(db), DEFAULTS, one, SessionEnd(status=Status.COMPLETED))
     before = {table: await rows(db, table) for table in ("sessions", "leases", "changes")}
@@ -204,7 +204,7 @@ async def test_only_a_running_session_can_be_stopped(db: Database) -> None:
         await sessions.stop(db, 99, now=LATER)
 
 
-async def test_a_clock_that_goes_back_makes_no_negative_duration(db: Database) -> None:
+async def test_clock_set_back_gives_no_negative_duration(db: Database) -> None:
     ending = SessionEnd(status=Status.FAILED)
 
     ended = await sessions.finish(
@@ -258,7 +258,7 @@ async def test_a_clock_that_goes_back_makes_no_negative_duration(db: Database) -
         ),
     ],
 )
-def test_how_a_session_ended_by_itself(
+def test_status_of_returns_status_and_reason_of_an_ended_engine(
     finished: Finished | None,
     exit_code: int | None,
     stderr: tuple[str, ...],

@@ -38,7 +38,7 @@ async def investigations(db: Database) -> int:
 
 
 @pytest.mark.parametrize("services", [PAUSED, WINDOW])
-async def test_a_failure_of_a_silent_service_is_recorded_and_starts_nothing(
+async def test_failure_of_a_silenced_service_is_recorded_and_starts_nothing(
     db: Database, services: Services
 ) -> None:
     await fail(db, services, NOON)
@@ -48,7 +48,7 @@ async def test_a_failure_of_a_silent_service_is_recorded_and_starts_nothing(
     assert await investigations(db) == 0
 
 
-async def test_a_service_that_still_fails_after_its_window_is_investigated(db: Database) -> None:
+async def test_service_that_fails_after_its_window_is_investigated(db: Database) -> None:
     await fail(db, WINDOW, NOON + HOUR / 2)
 
     await fail(db, WINDOW, NOON + HOUR)
@@ -56,7 +56,7 @@ async def test_a_service_that_still_fails_after_its_window_is_investigated(db: D
     assert await investigations(db) == 1
 
 
-async def test_a_pause_ends_by_itself_or_by_a_person(db: Database) -> None:
+async def test_pause_ends_at_its_time_or_by_a_person(db: Database) -> None:
     until = NOON + HOUR
     found = await silence.pause(context(db), SERVICES, "DB", "new disk", by="ann", until=until)
     assert (found.kind, found.until, found.reason) == (SilenceKind.PAUSE, until, "new disk")
@@ -73,7 +73,7 @@ async def test_a_pause_ends_by_itself_or_by_a_person(db: Database) -> None:
     assert await investigations(db) == 1
 
 
-async def test_a_pause_and_its_end_are_undone_unless_it_changed_since(db: Database) -> None:
+async def test_pause_and_resume_can_be_undone_unless_changed_later(db: Database) -> None:
     at = [context(db, NOON + timedelta(minutes=minute)) for minute in range(8)]
 
     async def now_paused() -> str | None:
@@ -103,7 +103,7 @@ async def test_a_pause_and_its_end_are_undone_unless_it_changed_since(db: Databa
     assert await now_paused() is None
 
 
-async def test_what_cannot_be_paused_or_resumed_is_named(db: Database) -> None:
+async def test_invalid_pause_and_resume_are_rejected(db: Database) -> None:
     with pytest.raises(NotFound, match="Service 'web' not found"):
         await silence.pause(context(db), SERVICES, "web", "", by="ann")
     with pytest.raises(Invalid, match="until: is not in the future"):
@@ -112,7 +112,7 @@ async def test_what_cannot_be_paused_or_resumed_is_named(db: Database) -> None:
         await silence.resume(context(db), PAUSED, "db", by="ann")
 
 
-async def test_an_external_alert_about_a_silent_service_is_only_recorded(db: Database) -> None:
+async def test_alert_about_a_silenced_service_is_only_recorded(db: Database) -> None:
     here = AlertContext(
         db=db, now=lambda: NOON, redact=context(db).redact, active=DEFAULTS, services=PAUSED
     )
@@ -124,7 +124,7 @@ async def test_an_external_alert_about_a_silent_service_is_only_recorded(db: Dat
     assert taken.request is None
 
 
-async def test_the_overview_shows_the_silence_and_leaves_it_out_of_the_state(db: Database) -> None:
+async def test_overview_shows_the_silence_and_excludes_it_from_the_state(db: Database) -> None:
     await fail(db, PAUSED, NOON)
 
     found = await overview(db, PAUSED, start=NOON - HOUR, now=NOON)

@@ -42,7 +42,7 @@ async def everything(db: Database) -> list[Any]:
 
 
 @pytest.mark.parametrize("read", [False, True], ids=["unread", "analysed"])
-async def test_the_same_comes_before_what_is_otherwise(db: Database, *, read: bool) -> None:
+async def test_similar_memories_rank_before_conflicting_ones(db: Database, *, read: bool) -> None:
     otherwise = await known(db, OTHERWISE, confidence=0.9)
     same = await known(db, SLOW_START.observation, confidence=0.5)
     await known(db, "Listens on port 8096")
@@ -55,7 +55,7 @@ async def test_the_same_comes_before_what_is_otherwise(db: Database, *, read: bo
     ]
 
 
-async def test_what_may_say_otherwise_comes_last(db: Database) -> None:
+async def test_possible_conflicts_rank_last(db: Database) -> None:
     of = {"service": "proxmox", "category": Category.BEHAVIOR}
     doubt = await known(db, "The log forwarder needs the blue key", **of)
     text = "The log forwarder needs the green key"
@@ -65,7 +65,7 @@ async def test_what_may_say_otherwise_comes_last(db: Database) -> None:
     assert await typed(db, text, **of) == [(same.id, "reinforce", True), (doubt.id, "new", False)]
 
 
-async def test_only_active_memories_of_the_group_are_shown(db: Database) -> None:
+async def test_only_active_memories_of_the_group_are_suggested(db: Database) -> None:
     await known(db, SLOW_START.observation, service=None)
     await known(db, SLOW_START.observation, category=Category.BEHAVIOR)
     off = await known(db, SLOW_START.observation)
@@ -74,18 +74,18 @@ async def test_only_active_memories_of_the_group_are_shown(db: Database) -> None
     assert await typed(db, SAME) == []
 
 
-async def test_the_spelling_of_a_service_does_not_matter(db: Database) -> None:
+async def test_spelling_of_a_service_is_ignored(db: Database) -> None:
     same = await known(db, SLOW_START.observation)
     assert await typed(db, SAME, service="JellyFin") == [(same.id, "reinforce", True)]
 
 
-async def test_the_memory_that_is_edited_is_left_out(db: Database) -> None:
+async def test_edited_memory_itself_is_not_suggested(db: Database) -> None:
     edited = await known(db, SLOW_START.observation)
     other = await known(db, OTHERWISE)
     assert await typed(db, SAME, without=edited.id) == [(other.id, "contradict", True)]
 
 
-async def test_at_most_five_are_shown_the_surest_of_equals_first(db: Database) -> None:
+async def test_at_most_five_memories_are_suggested_by_confidence(db: Database) -> None:
     made = [
         await known(db, SLOW_START.observation, confidence=number / 10) for number in range(3, 10)
     ]
@@ -93,7 +93,7 @@ async def test_at_most_five_are_shown_the_surest_of_equals_first(db: Database) -
     assert [number for number, _, _ in found] == [each.id for each in made[: -MAX_SIMILAR - 1 : -1]]
 
 
-async def test_one_among_many_is_found(db: Database) -> None:
+async def test_similar_memory_is_found_among_many(db: Database) -> None:
     same = await known(db, SLOW_START.observation, confidence=0.4)
     for number in range(250):
         await known(db, f"Listens on port {8000 + number} after restart", confidence=0.9)
@@ -112,7 +112,7 @@ async def test_rows_written_outside_the_app_are_found(db: Database, url: str) ->
     assert await typed(db, SLOW_START.observation) == [(same.id, "reinforce", True)]
 
 
-async def test_words_that_the_operator_added_count_at_once(db: Database) -> None:
+async def test_lexicon_of_the_operator_applies_immediately(db: Database) -> None:
     words = extend_builtin('[synonyms]\ngrommet = "frobnicate"')
     same = await known(db, "Takes 60s to grommet itself")
     await catch_up(db, builtin_lexicon())
@@ -123,14 +123,14 @@ async def test_words_that_the_operator_added_count_at_once(db: Database) -> None
     assert (found.memory, found.verdict.label) == (same, "reinforce")
 
 
-async def test_of_knowledge_the_same_words_are_found_and_nothing_else(db: Database) -> None:
+async def test_only_identical_knowledge_is_suggested(db: Database) -> None:
     of = {"category": Category.DECISION}
     same = await known(db, "We restart  at night", **of)
     await known(db, "We never restart at night", **of)
     assert await typed(db, "we restart at night", **of) == [(same.id, "reinforce", True)]
 
 
-async def test_it_writes_nothing_and_keeps_nothing(db: Database) -> None:
+async def test_find_similar_writes_nothing(db: Database) -> None:
     await said(db, await session(db))
     await known(db, OTHERWISE)
     db.groups.clear()
@@ -142,7 +142,7 @@ async def test_it_writes_nothing_and_keeps_nothing(db: Database) -> None:
     assert db.groups == {}
 
 
-async def test_a_secret_is_masked_before_it_is_compared(db: Database) -> None:
+async def test_secret_is_masked_before_the_comparison(db: Database) -> None:
     kept = await curate.create(
         context(db, NOON, SECRETIVE),
         replace(SLOW_START, observation="The password is hunter2-hunter2"),
@@ -152,12 +152,12 @@ async def test_a_secret_is_masked_before_it_is_compared(db: Database) -> None:
     assert (found.memory, found.verdict.word_for_word) == (kept, True)
 
 
-async def test_what_may_not_enter_is_said(db: Database) -> None:
+async def test_find_similar_rejects_an_empty_observation(db: Database) -> None:
     with pytest.raises(Invalid):
         await typed(db, " ")
 
 
-async def test_a_text_as_long_as_may_be_is_compared(db: Database) -> None:
+async def test_long_text_is_compared(db: Database) -> None:
     await known(db, SLOW_START.observation)
     words = " ".join(f"word{number}" for number in range(5_000))
     long = await known(db, words)

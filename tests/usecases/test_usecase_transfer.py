@@ -81,7 +81,7 @@ async def empty(migrated: Path, tmp_path: Path) -> AsyncIterator[Database]:
         yield database
 
 
-def test_the_other_database_is_as_new_as_this_code(migrated: Path) -> None:
+def test_migrated_database_has_a_revision(migrated: Path) -> None:
     assert migrate.revision_of(sqlite_url(migrated))
 
 
@@ -158,7 +158,7 @@ async def everything(db: Database) -> list[list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("form", list(ExportFormat))
-async def test_out_and_in_again_are_as_many_and_twice_no_more_129(
+async def test_repeated_import_of_an_export_adds_nothing_129(
     db: Database, empty: Database, form: ExportFormat
 ) -> None:
     there = await filled(db)
@@ -185,7 +185,9 @@ async def test_out_and_in_again_are_as_many_and_twice_no_more_129(
 
 
 @pytest.mark.parametrize("form", list(ExportFormat))
-async def test_in_where_it_came_from_it_changes_nothing(db: Database, form: ExportFormat) -> None:
+async def test_import_into_the_exporting_home_changes_nothing(
+    db: Database, form: ExportFormat
+) -> None:
     await filled(db)
     text = await written(db, form)
     before = await everything(db)
@@ -196,7 +198,9 @@ async def test_in_where_it_came_from_it_changes_nothing(db: Database, form: Expo
     assert await everything(db) == before
 
 
-async def test_our_own_export_holds_all_of_a_memory(db: Database, empty: Database) -> None:
+async def test_native_export_contains_every_field_of_a_memory(
+    db: Database, empty: Database
+) -> None:
     there = await filled(db)
 
     await take(empty, read(await written(db, ExportFormat.LAMPLIGHTER)))
@@ -215,7 +219,7 @@ async def test_our_own_export_holds_all_of_a_memory(db: Database, empty: Databas
 
 @pytest.mark.parametrize("form", list(ExportFormat))
 @pytest.mark.parametrize("here", [True, False], ids=["here", "elsewhere"])
-async def test_what_was_edited_in_an_export_is_revised(
+async def test_edited_export_revises_its_memories(
     db: Database, empty: Database, form: ExportFormat, here: bool
 ) -> None:
     await filled(db)
@@ -242,7 +246,9 @@ async def test_what_was_edited_in_an_export_is_revised(
 
 
 @pytest.mark.parametrize("form", list(ExportFormat))
-async def test_what_was_changed_here_since_is_left(db: Database, form: ExportFormat) -> None:
+async def test_import_keeps_memories_changed_after_the_export(
+    db: Database, form: ExportFormat
+) -> None:
     [first, *_] = await filled(db)
     text = await written(db, form)
     newer = await curate.edit(
@@ -268,7 +274,7 @@ async def test_withdrawn_memories_are_not_reimported(db: Database, form: ExportF
     assert not (await held(db))[0].active
 
 
-async def test_one_project_alone(db: Database, empty: Database) -> None:
+async def test_export_can_be_limited_to_one_project(db: Database, empty: Database) -> None:
     await filled(db)
 
     for form in ExportFormat:
@@ -280,7 +286,7 @@ async def test_one_project_alone(db: Database, empty: Database) -> None:
         )
 
 
-async def test_an_observation_of_agentops_is_an_unverified_episode(db: Database) -> None:
+async def test_agentops_observation_is_imported_as_an_unverified_episode(db: Database) -> None:
     await take(db, read(document(ROW)))
 
     [memory] = await held(db)
@@ -323,7 +329,7 @@ async def test_an_observation_of_agentops_is_an_unverified_episode(db: Database)
     ],
     ids=str,
 )  # fmt: skip
-async def test_what_engram_writes_is_read(
+async def test_engram_rows_are_imported(
     db: Database, more: dict[str, Any], kept: dict[str, Any]
 ) -> None:
     await take(db, read(document({**SYNCED, **more}), project="Desk"))
@@ -333,7 +339,7 @@ async def test_what_engram_writes_is_read(
     assert memory.source_ref == "engram obs-0123456789abcdef"
 
 
-async def test_engrams_rows_are_known_by_their_sync_id(db: Database) -> None:
+async def test_engram_rows_are_identified_by_their_sync_id(db: Database) -> None:
     await take(db, read(document(SYNCED)))
 
     done = await take(db, read(document({**SYNCED, "id": 99, "content": "No WAL mode"})))
@@ -342,7 +348,7 @@ async def test_engrams_rows_are_known_by_their_sync_id(db: Database) -> None:
     assert [each.observation for each in await held(db)] == ["No WAL mode"]
 
 
-async def test_what_was_deleted_there_is_not_taken_in(db: Database) -> None:
+async def test_rows_deleted_in_the_source_are_not_imported(db: Database) -> None:
     gone = {**SYNCED, "deleted_at": "2025-06-01T00:00:00Z"}
 
     done = await take(db, read(document(gone)))
@@ -350,7 +356,7 @@ async def test_what_was_deleted_there_is_not_taken_in(db: Database) -> None:
     assert (done.counts, await held(db)) == ({ImportOutcome.SKIPPED: 1}, [])
 
 
-async def test_prompts_of_sessions_come_in_once_and_go_out_again(
+async def test_session_prompts_are_imported_once_and_exported(
     db: Database, empty: Database
 ) -> None:
     asked = {"session_id": "s", "created_at": "2025-04-01T12:00:00Z"}
@@ -387,7 +393,7 @@ async def test_prompts_of_sessions_come_in_once_and_go_out_again(
         assert (session["messages"], session["directory"]) == (4, "/src")
 
 
-async def test_an_older_form_of_a_topic_does_not_replace_a_newer_one(db: Database) -> None:
+async def test_older_row_does_not_replace_a_newer_topic(db: Database) -> None:
     kept = await knowledge.save(context(db), replace(POOL, topic_key="db/wal"), window=WINDOW)
 
     older = await take(db, read(document(ROW)))
@@ -405,7 +411,7 @@ async def test_an_older_form_of_a_topic_does_not_replace_a_newer_one(db: Databas
     )
 
 
-async def test_the_same_words_are_held_already_but_not_twice_in_one_export(db: Database) -> None:
+async def test_import_matches_each_stored_duplicate_once(db: Database) -> None:
     bare = {**ROW, "topic_key": None}
     mine = await knowledge.save(
         context(db), replace(POOL, topic_key=None, observation="Use  WAL mode"), window=WINDOW
@@ -418,7 +424,7 @@ async def test_the_same_words_are_held_already_but_not_twice_in_one_export(db: D
     assert (await held(db))[0] == mine.memory
 
 
-async def test_one_wrong_row_is_named_and_the_rest_comes_in(db: Database) -> None:
+async def test_invalid_rows_are_reported_and_the_rest_is_imported(db: Database) -> None:
     wrong = [
         {**ROW, "id": 1, "title": "x" * 501, "tags": ["t" * 101]},
         {**ROW, "id": 2, "content": " "},
@@ -443,7 +449,7 @@ async def test_one_wrong_row_is_named_and_the_rest_comes_in(db: Database) -> Non
     ],
     ids=["no object", "kinds", "counts"],
 )
-def test_every_wrong_field_of_a_row_is_named(given: Any, fields: list[str]) -> None:
+def test_every_invalid_field_of_a_row_is_reported(given: Any, fields: list[str]) -> None:
     with pytest.raises(Invalid) as refused:
         third_party_export.parse_row("observations", given, "ops")
 
@@ -462,12 +468,12 @@ def test_every_wrong_field_of_a_row_is_named(given: Any, fields: list[str]) -> N
         ('{"session": {}}', "external_id: is missing"),
     ],
 )
-def test_what_a_line_of_ours_may_not_be(line: str, why: str) -> None:
+def test_parse_line_rejects_invalid_native_lines(line: str, why: str) -> None:
     with pytest.raises(Invalid, match=why):
         native_export.parse_line(line)
 
 
-async def test_a_dry_run_counts_and_changes_nothing(db: Database) -> None:
+async def test_dry_run_counts_and_changes_nothing(db: Database) -> None:
     await filled(db)
     text = document(ROW, {**ROW, "id": 8, "topic_key": None}, {**SYNCED, "content": ""})
     before = await everything(db)
@@ -480,7 +486,7 @@ async def test_a_dry_run_counts_and_changes_nothing(db: Database) -> None:
     assert await everything(db) == before
 
 
-async def test_rows_without_a_number_are_identified_by_their_text(db: Database) -> None:
+async def test_rows_without_an_id_are_identified_by_their_text(db: Database) -> None:
     given = [{"content": f"Fact {n}", "project": where} for n in range(3) for where in ("a", "b")]
 
     first = await take(db, read(document(*given)))
@@ -493,7 +499,7 @@ async def test_rows_without_a_number_are_identified_by_their_text(db: Database) 
     }
 
 
-async def test_secrets_and_private_parts_stay_out(db: Database) -> None:
+async def test_secrets_and_private_text_are_not_imported(db: Database) -> None:
     row = {**ROW, "content": "Key <private>sk-abc123</private> hunter2-hunter2"}
 
     await take(db, read(document(row)), redact=SECRETIVE)
@@ -503,7 +509,7 @@ async def test_secrets_and_private_parts_stay_out(db: Database) -> None:
     assert "hunter2-" not in words
 
 
-async def test_secrets_in_the_metadata_of_our_own_export_stay_out(db: Database) -> None:
+async def test_secrets_in_native_metadata_are_not_imported(db: Database) -> None:
     own = replace(new_memory(POOL, now=NOON), id=7, metadata={"login": "hunter2-hunter2"})
     record = native_export.parse_line(native_export.memory_line(own, None, "elsewhere:1"))
     assert record is not None
@@ -524,7 +530,7 @@ async def test_imports_are_short_writes_with_one_change_each(db: Database) -> No
     assert 1 < len(ops) < 10
 
 
-async def test_what_came_in_is_indexed_when_the_import_is_done(db: Database) -> None:
+async def test_imported_rows_are_indexed_after_the_import(db: Database) -> None:
     rested: list[float] = []
 
     def redact(text: str) -> str:
@@ -544,7 +550,7 @@ async def test_what_came_in_is_indexed_when_the_import_is_done(db: Database) -> 
     assert not await index.has_pending(db)
 
 
-async def test_what_is_removed_for_good_may_come_in_again(db: Database) -> None:
+async def test_deleted_memory_can_be_imported_again(db: Database) -> None:
     await take(db, read(document(ROW)))
     [memory] = await held(db)
     await curate.delete(db, memory.id, version=None, now=LATER)
@@ -555,7 +561,7 @@ async def test_what_is_removed_for_good_may_come_in_again(db: Database) -> None:
     assert done.counts == {ImportOutcome.CREATED: 1}
 
 
-async def test_a_note_is_revised_where_its_section_moved(db: Database) -> None:
+async def test_moved_section_of_a_note_revises_its_memory(db: Database) -> None:
     def note(text: str) -> list[LocatedRecord]:
         found = parse_note(text, "n.md", place="/n.md", project="shop", by_section=True)
         return [LocatedRecord(each.candidate.source_ref or "", each) for each in found]
@@ -578,7 +584,7 @@ async def test_a_note_is_revised_where_its_section_moved(db: Database) -> None:
     assert {each.kind for each in await held(db)} == {"episodic"}
 
 
-async def test_a_memory_that_came_in_is_not_taken_for_another_of_its_number(
+async def test_imported_memory_is_not_confused_with_another_of_its_id(
     db: Database, empty: Database
 ) -> None:
     """Several memories of one moment, and ids that differ by one."""
@@ -597,7 +603,7 @@ async def test_a_memory_that_came_in_is_not_taken_for_another_of_its_number(
     assert [each.observation for each in await held(empty)][1:] == facts
 
 
-async def test_a_memory_of_another_home_is_not_taken_for_one_that_came_before_it(
+async def test_memory_of_another_home_is_not_confused_with_its_neighbor(
     db: Database, empty: Database
 ) -> None:
     """Memories of one moment in another home are imported under the ids of their neighbors."""

@@ -39,7 +39,7 @@ async def lived(db: Database) -> Memory:
     return await curate.edit(context(db, SPRING), learned.id, text, version=None)
 
 
-async def test_undone_from_the_newest_on_it_is_as_it_was_learned(db: Database) -> None:
+async def test_undo_of_all_steps_restores_the_learned_memory(db: Database) -> None:
     memory = await lived(db)
     steps = await past(db, memory)
     assert [step.cause for step in steps] == ["learned", "reinforced", "faded", "edited"]
@@ -57,7 +57,7 @@ async def test_undone_from_the_newest_on_it_is_as_it_was_learned(db: Database) -
     assert [each["op"] for each in await rows(db, "changes")][-4:] == ["updated"] * 4
 
 
-async def test_an_undo_is_a_step_that_can_be_undone(db: Database) -> None:
+async def test_undo_is_a_step_that_can_be_undone(db: Database) -> None:
     memory = await lived(db)
     before = (await held(db))[0]
 
@@ -75,7 +75,7 @@ async def test_an_undo_is_a_step_that_can_be_undone(db: Database) -> None:
     assert [able for _, able in steps] == [True, False, True, True, False, True]
 
 
-async def test_a_fade_that_is_undone_says_that_it_comes_again(db: Database) -> None:
+async def test_undone_fade_states_that_it_will_repeat(db: Database) -> None:
     memory = (await said(db, await session(db))).memory
     await fade(db, now=SPRING)
 
@@ -96,7 +96,7 @@ async def test_a_fade_that_is_undone_says_that_it_comes_again(db: Database) -> N
     assert (await held(db))[0].confidence == again.confidence == 0.7
 
 
-async def test_a_fade_before_an_edit_is_undone_for_good(db: Database) -> None:
+async def test_undone_fade_before_an_edit_does_not_repeat(db: Database) -> None:
     memory = await lived(db)
 
     back = await undone(db, memory, 2)
@@ -106,7 +106,7 @@ async def test_a_fade_before_an_edit_is_undone_for_good(db: Database) -> None:
     assert back.confidence == after(UP)
 
 
-async def test_a_concurrent_change_prevents_an_undo(db: Database) -> None:
+async def test_concurrent_change_prevents_an_undo(db: Database) -> None:
     memory = await lived(db)
     step = (await past(db, memory))[-1]
 
@@ -116,7 +116,7 @@ async def test_a_concurrent_change_prevents_an_undo(db: Database) -> None:
     assert stale.value.current == (await held(db))[0]
 
 
-async def test_what_is_not_there_is_not_undone(db: Database) -> None:
+async def test_unknown_steps_and_deleted_memories_cannot_be_undone(db: Database) -> None:
     memory = await lived(db)
     other = (await said(db, await session(db), observation="Never starts")).memory
     step = (await past(db, memory))[-1]

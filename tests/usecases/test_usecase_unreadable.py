@@ -63,7 +63,7 @@ async def bad(request: pytest.FixtureRequest, db: Database, url: str) -> tuple[i
     return broken.id, column
 
 
-async def test_it_is_passed_over_by_sessions(db: Database, bad: tuple[int, str]) -> None:
+async def test_unreadable_row_is_skipped_by_sessions(db: Database, bad: tuple[int, str]) -> None:
     number, _ = bad
 
     block = await build_memory_context(db, focus=["jellyfin"])
@@ -79,7 +79,9 @@ async def test_it_is_passed_over_by_sessions(db: Database, bad: tuple[int, str])
     }
 
 
-async def test_it_is_left_out_of_every_list(db: Database, bad: tuple[int, str]) -> None:
+async def test_unreadable_row_is_omitted_from_every_list(
+    db: Database, bad: tuple[int, str]
+) -> None:
     for sort in Sort:
         for at in (None, LATER):
             seen, position = [], None
@@ -99,7 +101,7 @@ async def test_it_is_left_out_of_every_list(db: Database, bad: tuple[int, str]) 
     assert [each.memory.id for each in found.beliefs] == [1, 2]
 
 
-async def test_an_unreadable_row_names_its_column_and_can_only_be_deleted(
+async def test_unreadable_row_reports_its_column_and_can_only_be_deleted(
     db: Database, bad: tuple[int, str]
 ) -> None:
     number, column = bad
@@ -115,7 +117,7 @@ async def test_an_unreadable_row_names_its_column_and_can_only_be_deleted(
     assert [row["id"] for row in await rows(db, "memories")] == [1, 2]
 
 
-async def test_an_act_on_all_passes_over_it_and_a_deletion_takes_it_too(
+async def test_bulk_act_skips_an_unreadable_row_and_bulk_deletion_deletes_it(
     db: Database, bad: tuple[int, str]
 ) -> None:
     done = await bulk.apply_action(
@@ -126,9 +128,7 @@ async def test_an_act_on_all_passes_over_it_and_a_deletion_takes_it_too(
     assert await rows(db, "memories") == []
 
 
-async def test_one_that_can_be_read_is_found_behind_many_that_cannot(
-    db: Database, url: str
-) -> None:
+async def test_readable_row_is_listed_behind_many_unreadable_rows(db: Database, url: str) -> None:
     first = await curate.create(context(db), SLOW_START)
     for _ in range(20):
         await curate.create(context(db, LATER), SLOW_START)

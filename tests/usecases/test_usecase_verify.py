@@ -82,7 +82,7 @@ async def open_reviews(db: Database) -> list[tuple[int, str, str]]:
     return [(each.old_id, each.observation, each.reason) for each in found]
 
 
-async def test_a_memory_that_passes_is_trusted_and_distilled(db: Database) -> None:
+async def test_verified_memory_becomes_trusted_and_distilled(db: Database) -> None:
     memory = await kept(db)
 
     [result] = await verify_memories(here(db), Fixed(AnswerState.CONFIRMED), [memory.id])
@@ -103,7 +103,7 @@ async def test_a_memory_that_passes_is_trusted_and_distilled(db: Database) -> No
     assert await open_reviews(db) == []
 
 
-async def test_of_an_operational_memory_only_the_dates_change(db: Database) -> None:
+async def test_verification_changes_only_dates_of_an_operational_memory(db: Database) -> None:
     memory = await kept(db, PORT)
 
     await verify_memories(here(db), Fixed(AnswerState.CONFIRMED), [memory.id])
@@ -112,7 +112,7 @@ async def test_of_an_operational_memory_only_the_dates_change(db: Database) -> N
     assert await now_is(db, memory) == expected
 
 
-async def test_what_is_due_of_fading_is_taken_before_the_age_starts_again(db: Database) -> None:
+async def test_verification_applies_due_fading_first(db: Database) -> None:
     memory = await kept(db, PORT)
     later = NOON + timedelta(days=45)
 
@@ -122,7 +122,7 @@ async def test_what_is_due_of_fading_is_taken_before_the_age_starts_again(db: Da
     assert (found.confidence, found.decayed_weeks, found.updated_at) == (0.5, 0, later)
 
 
-async def test_a_memory_that_fails_opens_one_review_and_stays_as_it_is(db: Database) -> None:
+async def test_failed_verification_opens_one_review_and_changes_nothing(db: Database) -> None:
     memory = await kept(db)
     sources = Fixed(AnswerState.REFUTED)
 
@@ -136,7 +136,7 @@ async def test_a_memory_that_fails_opens_one_review_and_stays_as_it_is(db: Datab
     assert len(result.reviews) == 1
 
 
-async def test_each_refuted_claim_has_a_review_of_its_own(db: Database) -> None:
+async def test_each_refuted_claim_opens_a_separate_review(db: Database) -> None:
     both = replace(ENTRY, observation="The entry point is src/app.py; the default branch is main")
     memory = await kept(db, both)
 
@@ -145,7 +145,7 @@ async def test_each_refuted_claim_has_a_review_of_its_own(db: Database) -> None:
     assert [text for _, text, _ in await open_reviews(db)] == ["path: src/app.py", "branch: main"]
 
 
-async def test_what_a_person_judged_is_not_asked_again(db: Database) -> None:
+async def test_resolved_claim_opens_no_second_review(db: Database) -> None:
     memory = await kept(db)
     sources = Fixed(AnswerState.REFUTED)
     [result] = await verify_memories(here(db), sources, [memory.id])
@@ -158,7 +158,7 @@ async def test_what_a_person_judged_is_not_asked_again(db: Database) -> None:
     assert (await now_is(db, memory)).active
 
 
-async def test_a_person_who_agrees_sets_the_memory_aside_or_corrects_it(db: Database) -> None:
+async def test_resolution_deactivates_or_corrects_a_refuted_memory(db: Database) -> None:
     aside, worded = await kept(db), await kept(db)
     for memory, text in ((aside, ""), (worded, "The entry point is src/main.py")):
         [result] = await verify_memories(here(db), Fixed(AnswerState.REFUTED), [memory.id])
@@ -170,7 +170,7 @@ async def test_a_person_who_agrees_sets_the_memory_aside_or_corrects_it(db: Data
     assert (corrected.active, corrected.observation) == (True, "The entry point is src/main.py")
 
 
-async def test_a_failed_verification_is_about_one_memory(db: Database) -> None:
+async def test_verification_review_cannot_be_merged(db: Database) -> None:
     memory = await kept(db)
     [result] = await verify_memories(here(db), Fixed(AnswerState.REFUTED), [memory.id])
 
@@ -186,7 +186,7 @@ async def test_a_failed_verification_is_about_one_memory(db: Database) -> None:
         ("The entry point is src/app.py; takes 60s to start", VerdictState.PARTIAL),
     ],
 )
-async def test_what_cannot_be_tested_whole_stays_as_it_is(
+async def test_partly_tested_memory_is_not_changed(
     db: Database, text: str, state: VerdictState
 ) -> None:
     memory = await kept(db, replace(ENTRY, observation=text))
@@ -198,7 +198,7 @@ async def test_what_cannot_be_tested_whole_stays_as_it_is(
     assert len(await rows(db, "history")) == 1
 
 
-async def test_a_dry_run_writes_nothing(db: Database) -> None:
+async def test_dry_run_writes_nothing(db: Database) -> None:
     memory = await kept(db)
     before = [await rows(db, name) for name in ("memories", "history", "changes", "reviews")]
 
@@ -211,7 +211,7 @@ async def test_a_dry_run_writes_nothing(db: Database) -> None:
     assert await verifications.get(db, memory.id) is None
 
 
-async def test_an_undo_is_the_exact_inverse_and_is_not_verified_again(db: Database) -> None:
+async def test_undone_verification_is_exact_and_not_repeated(db: Database) -> None:
     memory = await kept(db)
     sources = Fixed(AnswerState.CONFIRMED)
     await verify_memories(here(db), sources, [memory.id])
@@ -225,7 +225,7 @@ async def test_an_undo_is_the_exact_inverse_and_is_not_verified_again(db: Databa
     assert await now_is(db, memory) == replace(memory, version=3)
 
 
-async def test_a_verification_on_request_is_an_act_that_can_be_undone(db: Database) -> None:
+async def test_requested_verification_is_an_act_that_can_be_undone(db: Database) -> None:
     memory = await kept(db)
 
     await verify_memory(here(db), Fixed(AnswerState.CONFIRMED), memory.id)
@@ -236,7 +236,7 @@ async def test_a_verification_on_request_is_an_act_that_can_be_undone(db: Databa
     assert await now_is(db, memory) == replace(memory, version=3)
 
 
-async def test_an_inactive_memory_is_refused_and_never_revived(db: Database) -> None:
+async def test_inactive_memory_cannot_be_verified(db: Database) -> None:
     memory = await kept(db, replace(ENTRY, confidence=0.2))
 
     with pytest.raises(Conflict):
@@ -247,7 +247,7 @@ async def test_an_inactive_memory_is_refused_and_never_revived(db: Database) -> 
     assert await now_is(db, memory) == memory
 
 
-async def test_passing_again_within_a_day_changes_nothing(db: Database) -> None:
+async def test_repeated_verification_within_a_day_changes_nothing(db: Database) -> None:
     memory = await kept(db)
     await verify_memories(here(db), Fixed(AnswerState.CONFIRMED), [memory.id])
     soon = here(db, now=LATER + timedelta(hours=5))
@@ -276,7 +276,7 @@ class Meddling(Fixed):
         return await super().answer(claims, project=project)
 
 
-async def test_an_outcome_counts_only_for_the_version_that_was_tested(db: Database) -> None:
+async def test_verification_of_a_memory_changed_meanwhile_is_skipped(db: Database) -> None:
     memory = await kept(db)
     sources = Meddling(AnswerState.CONFIRMED, db=db, memory=memory)
 
@@ -286,7 +286,7 @@ async def test_an_outcome_counts_only_for_the_version_that_was_tested(db: Databa
     assert (await now_is(db, memory)).verified_at is None
 
 
-async def test_what_was_done_stays_done_when_the_process_ends_in_between(db: Database) -> None:
+async def test_interrupted_verification_is_continued_without_repetition(db: Database) -> None:
     first, second = await kept(db), await kept(db)
     await verify_memories(here(db), Fixed(AnswerState.CONFIRMED), [first.id])
     with pytest.raises(SystemExit):
@@ -302,7 +302,7 @@ async def test_what_was_done_stays_done_when_the_process_ends_in_between(db: Dat
     assert [each["version"] for each in once[0]] == [2, 2]
 
 
-async def test_the_schedule_tests_what_is_unverified_once_until_it_changes(db: Database) -> None:
+async def test_schedule_verifies_unverified_memories_once_per_version(db: Database) -> None:
     memory = await kept(db)
     sure = await kept(db, replace(ENTRY, confidence=0.9, trust=Trust.TRUSTED))
     sources = Fixed(AnswerState.UNKNOWN)
@@ -325,7 +325,7 @@ async def deploy(db: Database, text: str, service: str | None = None) -> None:
         await events.insert(db, Level.INFO, text, service=service, source="operator", now=LATER)
 
 
-async def test_a_deployment_marks_the_memories_that_name_it(db: Database) -> None:
+async def test_deployment_marks_memories_that_mention_it(db: Database) -> None:
     entry, port = await kept(db), await kept(db, PORT)
     other = await kept(db, replace(ENTRY, observation="The default branch is main"))
     await deploy(db, "Deployed blog before the first start")
@@ -367,7 +367,7 @@ async def fails(command: str) -> Answer:
     return Answer(AnswerState.REFUTED, "command", f"{command}: exit 1")
 
 
-async def test_an_attached_command_tests_the_whole_memory(db: Database) -> None:
+async def test_attached_command_verifies_the_whole_memory(db: Database) -> None:
     memory = await kept(db, replace(ENTRY, observation="Takes 60s to start"))
     await schedule.attach(here(db), memory.id, SERVICES, lambda _: "", command="uptime")
 
@@ -380,7 +380,7 @@ async def test_an_attached_command_tests_the_whole_memory(db: Database) -> None:
     assert (check.state, check.next_at) == ("passed", LATER + timedelta(days=1))
 
 
-async def test_an_attached_command_that_fails_opens_a_review(db: Database) -> None:
+async def test_failed_attached_command_opens_a_review(db: Database) -> None:
     memory = await kept(db)
     await schedule.attach(here(db), memory.id, SERVICES, lambda _: "", command="uptime")
 
@@ -392,7 +392,7 @@ async def test_an_attached_command_that_fails_opens_a_review(db: Database) -> No
     ]
 
 
-async def test_a_check_without_a_recent_result_says_nothing(db: Database) -> None:
+async def test_attached_check_without_a_recent_result_changes_nothing(db: Database) -> None:
     memory = await kept(db, PORT)
     await schedule.attach(
         here(db), memory.id, SERVICES, lambda _: "", service="JELLYFIN", check="tcp"
@@ -417,7 +417,7 @@ async def test_a_check_without_a_recent_result_says_nothing(db: Database) -> Non
         {"command": "uptime", "cadence": timedelta(seconds=1)},
     ],
 )
-async def test_what_cannot_be_attached_is_refused(db: Database, wrong: dict[str, object]) -> None:
+async def test_invalid_attachments_are_rejected(db: Database, wrong: dict[str, object]) -> None:
     memory = await kept(db)
 
     def judge(command: str) -> str:
@@ -428,7 +428,7 @@ async def test_what_cannot_be_attached_is_refused(db: Database, wrong: dict[str,
     assert await attached.of_memory(db, memory.id) == []
 
 
-async def test_a_memory_deleted_permanently_leaves_no_evidence(db: Database) -> None:
+async def test_purged_memory_leaves_no_verification(db: Database) -> None:
     memory = await kept(db)
     await verify_memories(here(db), Fixed(AnswerState.REFUTED), [memory.id])
     await schedule.attach(here(db), memory.id, SERVICES, lambda _: "", command="uptime")

@@ -40,7 +40,7 @@ async def waiting(db: Database, now: datetime = NOON) -> dict[str, datetime]:
     }
 
 
-async def test_after_a_person_was_asked_it_waits_until_a_slot_is_free(db: Database) -> None:
+async def test_escalated_service_waits_until_a_slot_is_free(db: Database) -> None:
     await used_up(db)
     await asked_a_person(db)
 
@@ -49,27 +49,27 @@ async def test_after_a_person_was_asked_it_waits_until_a_slot_is_free(db: Databa
     assert await waiting(db, NOON + 4 * HOUR) == {}
 
 
-async def test_nothing_waits_while_another_action_can_be_tried(db: Database) -> None:
+async def test_service_with_another_free_action_does_not_wait(db: Database) -> None:
     await used_up(db, "db")
     await asked_a_person(db, "db")
 
     assert await waiting(db) == {}
 
 
-async def test_a_service_that_nothing_can_be_done_for_waits_for_a_day(db: Database) -> None:
+async def test_service_without_actions_waits_for_a_day(db: Database) -> None:
     await asked_a_person(db, "bare")
 
     assert await waiting(db, NOON + 23 * HOUR) == {"bare": NOON + 24 * HOUR}
     assert await waiting(db, NOON + 24 * HOUR) == {}
 
 
-async def test_nothing_waits_that_no_person_was_asked_for(db: Database) -> None:
+async def test_service_without_an_escalation_does_not_wait(db: Database) -> None:
     await used_up(db)
 
     assert await waiting(db) == {}
 
 
-async def test_an_operators_reset_ends_the_waiting(db: Database) -> None:
+async def test_cooldown_reset_ends_the_wait(db: Database) -> None:
     await used_up(db)
     await asked_a_person(db)
 
@@ -78,7 +78,7 @@ async def test_an_operators_reset_ends_the_waiting(db: Database) -> None:
     assert await waiting(db) == {}
 
 
-async def test_two_healthy_rounds_end_the_waiting_and_one_does_not(db: Database) -> None:
+async def test_two_healthy_rounds_end_the_wait(db: Database) -> None:
     await used_up(db)
     await asked_a_person(db)
 
@@ -92,7 +92,7 @@ async def test_two_healthy_rounds_end_the_waiting_and_one_does_not(db: Database)
     assert [use.cleared_by for use in await cooldowns.uses_since(db, NOON)] == ["healthy"] * 2
 
 
-async def test_a_round_that_finds_it_failing_or_does_not_look_ends_no_waiting(
+async def test_failing_or_unchecked_rounds_do_not_end_the_wait(
     db: Database,
 ) -> None:
     await used_up(db)
@@ -107,7 +107,7 @@ async def test_a_round_that_finds_it_failing_or_does_not_look_ends_no_waiting(
     ]
 
 
-async def test_where_no_session_may_act_slots_that_are_free_change_nothing(db: Database) -> None:
+async def test_free_slots_do_not_end_the_wait_below_tier_3(db: Database) -> None:
     await asked_a_person(db)
 
     found = await chain.services_waiting(db, SERVICES, Configuration(max_tier=2), now=NOON)
@@ -115,7 +115,7 @@ async def test_where_no_session_may_act_slots_that_are_free_change_nothing(db: D
     assert {name: each.until for name, each in found.items()} == {"Web": NOON + 24 * HOUR}
 
 
-async def test_a_person_says_that_it_is_seen_to(db: Database) -> None:
+async def test_mark_handled_closes_the_escalation_once(db: Database) -> None:
     await asked_a_person(db, "bare")
     [asked] = await escalations.open_for_people(db)
 
@@ -131,7 +131,7 @@ async def test_a_person_says_that_it_is_seen_to(db: Database) -> None:
         await chain.mark_handled(db, 99, now=NOON)
 
 
-async def test_waiting_ends_in_whatever_case_the_service_was_spelled(db: Database) -> None:
+async def test_close_matches_every_spelling_of_a_service(db: Database) -> None:
     await asked_a_person(db, "Elsewhere")
     await asked_a_person(db, "elsewhere")
 
@@ -141,7 +141,7 @@ async def test_waiting_ends_in_whatever_case_the_service_was_spelled(db: Databas
     assert await escalations.open_for_people(db) == []
 
 
-async def test_a_check_that_passed_since_a_person_was_asked_is_another_failure(
+async def test_failure_after_a_pass_is_escalated_again(
     db: Database,
 ) -> None:
     await round_made(db, NOON - MINUTE, {"bare": True})
@@ -156,7 +156,7 @@ async def test_a_check_that_passed_since_a_person_was_asked_is_another_failure(
     assert await outcomes(db) == ["recorded", "held back", "recorded"]
 
 
-async def test_a_check_that_failed_all_the_time_is_the_same_failure(db: Database) -> None:
+async def test_continued_failure_is_held_back(db: Database) -> None:
     await round_made(db, NOON - MINUTE, {"bare": False})
     await asked_a_person(db, "bare")
     await round_made(db, NOON + MINUTE, {"bare": True})

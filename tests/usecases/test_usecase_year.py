@@ -26,13 +26,13 @@ RESULTS = CheckRetention(points=DAY, fine=2 * DAY, daily=6 * DAY)
 RETENTION = Retention(changes=DAY, rounds=2 * DAY, sessions=4 * DAY, events=3 * DAY)
 
 
-async def test_a_long_life_stores_what_its_retention_covers(db: Database) -> None:
+async def test_stored_rows_grow_with_the_retention_only(db: Database) -> None:
     await live(db, LIFE, RESULTS, RETENTION)
 
     assert await stored_rows(db) == rows_to_store(LIFE, RESULTS, RETENTION)
 
 
-async def test_groups_begin_with_the_first_event_that_is_left(db: Database) -> None:
+async def test_event_groups_start_with_the_first_remaining_event(db: Database) -> None:
     async with writing(db):
         for day, text in enumerate(("Slow", "Slow", "Failed", "Slow")):
             await events.insert(db, Level.INFO, text, source="operator", now=START + day * DAY)
@@ -43,7 +43,7 @@ async def test_groups_begin_with_the_first_event_that_is_left(db: Database) -> N
     assert groups == await events.page_groups(db, EventSelection(since=START), limit=9)
 
 
-async def test_rounds_that_fold_leave_one_change(db: Database) -> None:
+async def test_folded_rounds_record_one_batch_change(db: Database) -> None:
     await live(db, replace(LIFE, days=1), RESULTS, Retention(rounds=None))
     before = await changes.last_seq(db)
 

@@ -101,7 +101,7 @@ def test_an_invalid_choice_is_reported_with_the_valid_choices() -> None:
     assert words.startswith("category: is 'secrets'; it is one of timing, dependency, behavior, ")
 
 
-def test_what_cannot_harm_is_forgiven() -> None:
+def test_harmless_deviations_of_arguments_are_corrected() -> None:
     fields = {"path": "/a", "offset": "-40", "limit": 30.0}
 
     assert parse_arguments(READ.schema, fields) == {"path": "/a", "offset": -40, "limit": 30}
@@ -109,7 +109,7 @@ def test_what_cannot_harm_is_forgiven() -> None:
 
 
 @pytest.mark.parametrize("tier", [1, 2, 3])
-def test_only_the_highest_tier_acts_and_files_are_read_where_there_are_roots(tier: int) -> None:
+def test_tools_depend_on_the_tier_roots_and_commands(tier: int) -> None:
     with_files = {each.name for each in tools_for_tier(tier, reads=True)}
     without = {each.name for each in tools_for_tier(tier, reads=False)}
 

@@ -81,7 +81,7 @@ def test_edit_the_observation_and_the_confidence(page: Page, app: App) -> None:
     assert (stored["observation"], stored["confidence"]) == ("Takes 90s", 0.95)
 
 
-def test_delete_asks_once_and_can_be_undone(page: Page, app: App) -> None:
+def test_delete_requires_one_confirmation_and_can_be_undone(page: Page, app: App) -> None:
     memory = add(app, "Takes 60s")
     before = app.get(f"/api/v1/memories/{memory}")
     page.goto(f"{app.url}/memories/{memory}")

@@ -28,9 +28,7 @@ def set_up(tmp_path: Path) -> Iterator[App]:
     started.stop()
 
 
-def test_health_turns_red_when_the_supervisor_is_killed_and_says_what_to_do(
-    page: Page, app: App
-) -> None:
+def test_health_turns_red_with_advice_when_the_supervisor_is_killed(page: Page, app: App) -> None:
     app.says("All is well")
     page.goto(f"{app.url}/health")
     expect(page.get_by_text("Lamplighter is healthy.")).to_be_visible()

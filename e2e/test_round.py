@@ -314,7 +314,7 @@ def test_inactive_memories_are_labeled(page: Page, filled: App) -> None:
     expect(row).to_contain_text("inactive")
 
 
-def test_the_first_load_stays_small(page: Page, filled: App) -> None:
+def test_the_first_load_is_small(page: Page, filled: App) -> None:
     scripts: list[Request] = []
     page.on("requestfinished", lambda ask: scripts.extend([ask] if ask.url.endswith(".js") else []))
 

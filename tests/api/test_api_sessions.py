@@ -330,7 +330,7 @@ def test_the_searches_of_a_session_are_listed(server: Server, client: httpx2.Cli
     ]
 
 
-def test_markers_over_the_limit_stay_in_the_file_until_requested(
+def test_markers_over_the_limit_are_ingested_on_request(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     asking = Asking(own_server.home, own_client)

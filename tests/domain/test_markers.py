@@ -184,7 +184,7 @@ def test_the_reason_of_a_refusal_is_short() -> None:
     assert len(one(f"[MEMORY:timing:{'.' * 100_000}] y").reason) < 200
 
 
-def test_markers_come_in_reading_order_with_their_lines() -> None:
+def test_markers_are_returned_in_reading_order_with_their_lines() -> None:
     text = "one\n[MEMORY:timing:a] first\nthree\r\n[MEMORY:behavior:b] second\nfive"
 
     assert [(found.line, found.body) for found in markers.read_markers(text)] == [

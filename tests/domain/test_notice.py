@@ -53,7 +53,7 @@ def test_many_notices_are_one_message_with_the_most_severe_first() -> None:
     assert (len(lines), lines[-1]) == (21, "and 981 more")
 
 
-def test_approvals_come_first_and_in_full_in_a_digest() -> None:
+def test_approvals_are_first_and_in_full_in_a_digest() -> None:
     many = [notice(n, f"n{n}", Level.CRITICAL, service="web") for n in range(1, 31)]
     body = "Session 3 wants to run, in /:\n/bin/true"
     asked = notice(31, "restart", Level.WARNING, kind=NoticeKind.APPROVAL, service="nas", body=body)

@@ -36,7 +36,7 @@ def all_of(tail: Tail) -> list[Line]:
 
 
 @pytest.mark.parametrize("cut", range(len(CONTENT) + 1))
-def test_a_file_cut_at_any_byte_gives_the_lines_of_the_whole(path: Path, cut: int) -> None:
+def test_a_file_split_at_any_byte_gives_the_same_lines(path: Path, cut: int) -> None:
     tail = Tail(path)
     path.write_bytes(CONTENT[:cut])
     lines = tail.read()
@@ -65,7 +65,7 @@ def test_reading_continues_from_the_end_of_any_line(path: Path, taken: int) -> N
     assert all_of(Tail(path, offset)) == [*LINES, REST][taken:]
 
 
-def test_a_line_longer_than_one_read_is_whole(path: Path) -> None:
+def test_a_line_longer_than_one_read_is_complete(path: Path) -> None:
     long = b"x" * (3 * CHUNK_BYTES + 1)
     path.write_bytes(long + b"\nshort\n")
 

@@ -259,7 +259,7 @@ async def test_a_refusal_ends_the_session(api: MessagesApi, gate: Desk) -> None:
     assert Text("I had rather not.") in ran.items
 
 
-async def test_a_cut_off_answer_continues_and_prints_each_marker_once_and_whole(
+async def test_a_truncated_answer_continues_and_prints_each_marker_once(
     api: MessagesApi, gate: Desk
 ) -> None:
     ran = session(api, gate, "cut")
